@@ -1,0 +1,109 @@
+# Everything a person or CI runs here. `make` alone lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+NODE := node_modules/.bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet --quiet
+
+# The packages and tests that are there; one that does not exist yet is no error.
+PACKAGES := $(wildcard gateway handlers models tasks networks webhooks dashboard sandbox)
+TESTS := $(wildcard tests contract_tests)
+CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
+
+ARGS ?=
+PYTEST_ARGS ?=
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+
+# npm and the linters start `node` by name; the virtual environment holds the locked one.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+# The contract linters stay off the network.
+export REDOCLY_TELEMETRY := off
+export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
+
+.PHONY: help run test contract fuzz check style types imports lint format lock clean chromium
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+run: $(VENV)/.runtime ## Start the whole service here, sandbox included (ARGS="--port 9000")
+	@exec $(BIN)/gateway up $(ARGS)
+
+test: $(VENV)/.dev node_modules/.installed | chromium ## Run all tests (PYTEST_ARGS="-k retry")
+	@$(PYTEST) tests contract_tests $(PYTEST_ARGS)
+
+contract: $(VENV)/.dev node_modules/.installed | chromium ## Run the tests against the running server only
+	@$(PYTEST) contract_tests $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
+	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)
+
+check: style types imports lint ## Check style, types, import directions and the contract
+
+style: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	@$(BIN)/mypy $(CHECKED)
+
+imports: $(VENV)/.dev
+	@$(BIN)/lint-imports --no-logo
+
+lint: node_modules/.installed ## Lint the contract, openapi.yaml
+	@$(NODE)/redocly lint --format=stylish openapi.yaml
+	@$(NODE)/spectral lint --fail-severity=warn openapi.yaml
+
+format: $(VENV)/.dev ## Format the code and mend what ruff can mend
+	@$(BIN)/ruff check --fix --exit-zero .
+	@$(BIN)/ruff format .
+
+# The locks name packages and hashes only: no index, no path. What is locked stays as it is, unless asked otherwise.
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-config --custom-compile-command "make lock"
+
+lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade takes the newest)
+	@$(COMPILE) --group build $(LOCK_ARGS) --output-file requirements.lock
+	@$(COMPILE) --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
+	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
+
+clean: ## Remove what make installed and the tools cached; data in var/ stays
+	@rm -rf $(VENV) node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each stamp below says that its step is done, so that a second run does nothing.
+
+$(VENV)/bin/python:
+	@tooling/find-python >/dev/null || tooling/system-packages python3-venv
+	@python=$$(tooling/find-python) || { echo "No Python 3.11 or newer found; install one, or name it: make PYTHON=..." >&2; exit 1; }; \
+	echo "Making $(VENV) with $$python" >&2; "$$python" -m venv --clear $(VENV)
+
+# Hashes are demanded of everything, and building this package fetches nothing: its build tools are locked as well.
+$(VENV)/.runtime: requirements.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Installing requirements.lock" >&2
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The development lock holds all of the runtime lock, at the same versions.
+$(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Installing requirements-dev.lock" >&2
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $(VENV)/.runtime $@
+
+# Not $(VENV)/.dev: that one needs locks that agree with pyproject.toml, and this target is what makes them agree.
+$(VENV)/bin/uv: | $(VENV)/bin/python
+	@$(PIP) --require-hashes -r requirements-dev.lock
+
+node_modules/.installed: package-lock.json package.json .npmrc | $(VENV)/.dev
+	@echo "Installing package-lock.json" >&2
+	@$(BIN)/npm ci --ignore-scripts --silent
+	@touch $@
+
+chromium:
+	@command -v chromium >/dev/null || tooling/system-packages chromium
