@@ -1,0 +1,103 @@
+"""Putting the parts together: the application, its error answers, its start and its end."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from sandbox import control, errors, graph, page
+from sandbox.callbacks import Outbox
+from sandbox.control import ControlError
+from sandbox.dispatch import Dispatcher
+from sandbox.errors import GraphError
+from sandbox.journal import Journal
+from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS
+from sandbox.settings import Settings
+from sandbox.state import Network
+
+log = logging.getLogger(__name__)
+MAX_BODY = 4 * 1024 * 1024
+
+
+def build(settings: Settings) -> tuple[web.Application, Journal]:
+    """The application with its state loaded.
+
+    Raises JournalError when the data directory cannot be used.
+    """
+    journal = Journal(settings.data_dir)
+    network = Network(journal)
+    network.load(settings.compact_bytes)
+    app = web.Application(middlewares=[_answer_errors], client_max_size=MAX_BODY)
+    app[SETTINGS], app[NETWORK] = settings, network
+    app[OUTBOX] = Outbox(network, settings)
+    app[DISPATCHER] = Dispatcher(network, app[OUTBOX])
+    # The fixed paths go first: the Graph paths begin with an id that could be anything.
+    control.add_routes(app)
+    page.add_routes(app)
+    graph.add_routes(app)
+    app.on_startup.append(_start)
+    app.on_cleanup.append(_stop)
+    return app, journal
+
+
+async def _start(app: web.Application) -> None:
+    await app[OUTBOX].open()
+    app[DISPATCHER].resume()
+
+
+async def _stop(app: web.Application) -> None:
+    await app[OUTBOX].close()
+
+
+@web.middleware
+async def _answer_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Every error is answered in JSON: Meta's shape on Graph paths, a message on control paths."""
+    try:
+        _refuse_strange_pages(request)
+        return await handler(request)
+    except (GraphError, ControlError) as error:
+        return web.json_response(error.body(), status=error.status)
+    except web.HTTPException as error:
+        return _protocol_error(request, error)
+    except Exception:
+        log.exception("%s %s failed", request.method, request.path)
+        body = (
+            ControlError(500, "internal error").body()
+            if _is_control(request)
+            else errors.unknown().body()
+        )
+        return web.json_response(body, status=500)
+
+
+def _refuse_strange_pages(request: web.Request) -> None:
+    # A web site open in the same browser must not be able to drive the sandbox.
+    origin = request.headers.get("Origin")
+    if origin is not None and _is_control(request) and urlsplit(origin).netloc != request.host:
+        raise ControlError(403, "control calls from the pages of other sites are refused")
+
+
+def _protocol_error(request: web.Request, error: web.HTTPException) -> web.Response:
+    if _is_control(request):
+        answer = web.json_response(
+            ControlError(error.status, error.reason).body(), status=error.status
+        )
+    elif error.status == 413:  # noqa: PLR2004 - payload too large
+        answer = web.json_response(errors.parameter("Request entity too large").body(), status=413)
+    elif error.status == 405:  # noqa: PLR2004 - method not allowed
+        unsupported = errors.no_such_object(
+            request.method, request.path.strip("/").partition("/")[0]
+        )
+        answer = web.json_response(unsupported.body(), status=unsupported.status)
+    else:
+        missing = errors.unknown_path(request.path)
+        answer = web.json_response(missing.body(), status=missing.status)
+    if "Allow" in error.headers:
+        answer.headers["Allow"] = error.headers["Allow"]
+    return answer
+
+
+def _is_control(request: web.Request) -> bool:
+    return request.path.startswith(control.PREFIX + "/")

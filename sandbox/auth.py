@@ -1,0 +1,86 @@
+"""Who may call the Graph paths: access tokens and the app's own credentials."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from aiohttp import web
+
+from sandbox import errors
+from sandbox.entities import Number, Token, Waba
+from sandbox.keys import NETWORK, SETTINGS
+from sandbox.settings import Settings
+
+
+def bearer(request: web.Request) -> str:
+    """The access token, from the header or the ``access_token`` parameter; empty without one."""
+    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and value.strip():
+        return value.strip()
+    return request.query.get("access_token", "")
+
+
+def require_token(request: web.Request) -> Token:
+    """The business token of the request. Raises GraphError 0 or 190, both HTTP 401."""
+    value = bearer(request)
+    if not value.startswith("EAA"):
+        raise errors.unreadable_token()
+    token = request.app[NETWORK].tokens.get(value)
+    if token is None:
+        raise errors.void_token()
+    _check_proof(request, value)
+    return token
+
+
+def require_app_token(request: web.Request) -> None:
+    """The request must carry ``APP_ID|APP_SECRET``. Raises GraphError 0 or 190."""
+    settings = request.app[SETTINGS]
+    value = bearer(request)
+    if "|" not in value:
+        raise errors.unreadable_token()
+    app_id, _, secret = value.partition("|")
+    if not is_app(settings, app_id, secret):
+        raise errors.void_token()
+
+
+def is_app(settings: Settings, app_id: str, secret: str) -> bool:
+    """Whether these are the app's credentials, compared in constant time."""
+    return _same(secret, settings.app_secret) and _same(app_id, settings.app_id)
+
+
+def own_number(request: web.Request) -> Number:
+    """The number of the path, if the token opens it.
+
+    Raises GraphError 100/33 alike for unknown and foreign ones.
+    """
+    token, object_id = require_token(request), request.match_info["object_id"]
+    number = request.app[NETWORK].numbers.get(object_id)
+    if number is None or number.waba_id != token.waba_id:
+        raise errors.no_such_object(request.method, object_id)
+    return number
+
+
+def own_waba(request: web.Request) -> Waba:
+    """The WABA of the path, if the token opens it. Raises GraphError 100/33."""
+    token, object_id = require_token(request), request.match_info["object_id"]
+    waba = request.app[NETWORK].wabas.get(object_id)
+    if waba is None or waba.id != token.waba_id:
+        raise errors.no_such_object(request.method, object_id)
+    return waba
+
+
+def _check_proof(request: web.Request, token: str) -> None:
+    proof = request.query.get("appsecret_proof")
+    if proof is None:
+        return
+    expected = hmac.new(
+        request.app[SETTINGS].app_secret.encode(), token.encode(), hashlib.sha256
+    ).hexdigest()
+    if not _same(proof, expected):
+        raise errors.oauth("Invalid appsecret_proof provided in the API argument", 100)
+
+
+def _same(given: str, expected: str) -> bool:
+    # A header may hold bytes that are no text; they arrive as lone surrogates.
+    return hmac.compare_digest(given.encode(errors="surrogatepass"), expected.encode())

@@ -1,0 +1,183 @@
+"""``/_sandbox/*``: what tests and people do to the network.
+
+Apart from the Graph paths.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+
+from sandbox import lifecycle, persons, signup
+from sandbox.bodies import json_object
+from sandbox.entities import Message, Number
+from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS
+
+PREFIX = "/_sandbox"
+
+
+class ControlError(Exception):
+    """A control call that cannot be carried out. Nothing has changed."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body."""
+        return {"error": {"message": str(self)}}
+
+
+def add_routes(app: web.Application) -> None:
+    """Register the control paths."""
+    app.add_routes(
+        [
+            web.get(f"{PREFIX}/healthz", get_health),
+            web.get(f"{PREFIX}/state", get_state),
+            web.get(f"{PREFIX}/messages", list_messages),
+            web.get(f"{PREFIX}/behaviour", get_behaviour),
+            web.put(f"{PREFIX}/behaviour", change_behaviour),
+            web.post(f"{PREFIX}/inbound", write_inbound),
+            web.post(f"{PREFIX}/signup", sign_up),
+            web.post(f"{PREFIX}/numbers/{{phone_number_id}}/status", change_status),
+        ]
+    )
+
+
+async def get_health(request: web.Request) -> web.Response:
+    """The process serves requests."""
+    return web.json_response({"status": "ok", "numbers": len(request.app[NETWORK].numbers)})
+
+
+async def get_state(request: web.Request) -> web.Response:
+    """What the network knows, in short.
+
+    ``owed`` is 0 when everything has been told and confirmed.
+    """
+    network, counters = request.app[NETWORK], request.app[OUTBOX].counters
+    owed = {"statuses": network.statuses_owed, "other": len(network.owed)}
+    callbacks = {name: getattr(counters, name) for name in counters.__slots__}
+    return web.json_response(
+        {
+            "numbers": [number_view(number) for number in network.numbers.values()],
+            "wabas": [
+                {"id": each.id, "name": each.name, "subscribed": each.subscribed}
+                for each in _wabas(request)
+            ],
+            "messages": len(network.messages),
+            "inbound": len(network.inbound),
+            "owed": {**owed, "total": sum(owed.values())},
+            "callbacks": callbacks,
+            "behaviour": network.behaviour.as_dict(),
+        }
+    )
+
+
+async def list_messages(request: web.Request) -> web.Response:
+    """Every message ever accepted, in order.
+
+    With ``since`` (an ISO time or Unix seconds) only those from then on.
+    """
+    since = _since(request.query.get("since"))
+    messages = request.app[NETWORK].messages.values()
+    return web.json_response(
+        {"data": [message_view(each) for each in messages if each.accepted_at >= since]}
+    )
+
+
+async def get_behaviour(request: web.Request) -> web.Response:
+    """All knobs."""
+    return web.json_response(request.app[NETWORK].behaviour.as_dict())
+
+
+async def change_behaviour(request: web.Request) -> web.Response:
+    """Turn the knobs that are given; the others stay. Answers with all of them."""
+    network = request.app[NETWORK]
+    try:
+        behaviour = network.behaviour.changed(await json_object(request))
+    except ValueError as error:
+        raise ControlError(400, str(error)) from error
+    network.record({"fact": "behaviour", **behaviour.as_dict()})
+    return web.json_response(behaviour.as_dict())
+
+
+async def write_inbound(request: web.Request) -> web.Response:
+    """A person writes to a business number."""
+    try:
+        inbound = persons.write(request.app[NETWORK], await json_object(request))
+    except ValueError as error:
+        raise ControlError(400, str(error)) from error
+    request.app[DISPATCHER].announce(inbound)
+    return web.json_response({"id": inbound.id})
+
+
+async def sign_up(request: web.Request) -> web.Response:
+    """A customer goes through embedded signup."""
+    try:
+        return web.json_response(signup.sign_up(request.app[NETWORK], await json_object(request)))
+    except ValueError as error:
+        raise ControlError(400, str(error)) from error
+
+
+async def change_status(request: web.Request) -> web.Response:
+    """The platform bans, disconnects or reinstates a number, and says so.
+
+    Answers with the number.
+    """
+    network = request.app[NETWORK]
+    number = network.numbers.get(request.match_info["phone_number_id"])
+    if number is None:
+        raise ControlError(404, "there is no number with this phone_number_id")
+    try:
+        key = lifecycle.change_status(
+            network, number, await json_object(request), request.app[SETTINGS].app_id
+        )
+    except ValueError as error:
+        raise ControlError(400, str(error)) from error
+    if key is not None:
+        request.app[DISPATCHER].announce(network.owed[key])
+    return web.json_response(number_view(number))
+
+
+def number_view(number: Number) -> dict[str, Any]:
+    """A number as the control paths show it; the PIN stays out."""
+    return {
+        "id": number.id,
+        "waba_id": number.waba_id,
+        "display_phone_number": number.digits,
+        "verified_name": number.verified_name,
+        "status": number.status,
+    }
+
+
+def message_view(message: Message) -> dict[str, Any]:
+    """An accepted message as the control paths show it."""
+    accepted = datetime.fromtimestamp(message.accepted_at, UTC)
+    return {
+        "id": message.id,
+        "phone_number_id": message.number_id,
+        "to": message.to,
+        "type": message.type,
+        message.type: message.content,
+        **message.extras,
+        "accepted_at": accepted.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    }
+
+
+def _wabas(request: web.Request) -> list[Any]:
+    return list(request.app[NETWORK].wabas.values())
+
+
+def _since(text: str | None) -> float:
+    if text is None:
+        return 0.0
+    try:
+        return (
+            float(text)
+            if text.replace(".", "", 1).isdigit()
+            else datetime.fromisoformat(text).timestamp()
+        )
+    except ValueError as error:
+        raise ControlError(400, "since must be an ISO time or Unix seconds") from error

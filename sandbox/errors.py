@@ -1,0 +1,167 @@
+"""Errors as the platform words them (Cloud API, Error codes)."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+HELP_URL = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One row of the platform's table: HTTP status, title, and the usual details."""
+
+    status: int
+    title: str
+    details: str
+
+
+# Throttling codes are answered with 400: copies of the platform's page differ, and clients must
+# look at the code.
+TABLE: dict[int, Known] = {
+    130429: Known(
+        400,
+        "Rate limit hit",
+        "Message failed to send because there were too many messages sent from this phone number"
+        " in a short period of time",
+    ),
+    131000: Known(500, "Something went wrong", "Message failed to send due to an unknown error."),
+    131008: Known(400, "Required parameter is missing", "A required parameter is missing."),
+    131009: Known(400, "Parameter value is not valid", "A parameter value is not valid."),
+    131021: Known(
+        400, "Recipient cannot be sender", "Recipient and sender phone number is the same."
+    ),
+    131026: Known(400, "Message undeliverable", "Message Undeliverable."),
+    131031: Known(
+        403,
+        "Account has been locked",
+        "Your business account has been locked because it violated the platform's policy.",
+    ),
+    131049: Known(
+        400,
+        "This message was not delivered to maintain healthy ecosystem engagement.",
+        "In order to maintain a healthy ecosystem engagement, the message failed to be delivered.",
+    ),
+    133005: Known(
+        400, "Two step verification PIN Mismatch", "The two-step verification PIN is not correct."
+    ),
+    133010: Known(
+        400,
+        "The account is not registered",
+        "The phone number is not registered on the platform; register it before using the API.",
+    ),
+}
+
+
+class GraphError(Exception):
+    """An error answer of the Graph API: HTTP status and JSON body."""
+
+    def __init__(self, status: int, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.status = status
+        self.error = error
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body, with a fresh trace id as each real answer has one."""
+        return {"error": {**self.error, "fbtrace_id": "A" + secrets.token_urlsafe(16)}}
+
+
+def known(code: int, details: str | None = None) -> GraphError:
+    """An error of the messaging product: numbered title, ``error_data`` with details."""
+    row = TABLE[code]
+    return GraphError(
+        row.status,
+        {
+            "message": f"(#{code}) {row.title}",
+            "type": "OAuthException",
+            "code": code,
+            "error_data": {"messaging_product": "whatsapp", "details": details or row.details},
+        },
+    )
+
+
+def parameter(message: str) -> GraphError:
+    """Code 100: a parameter that the Graph layer refuses.
+
+    Generic Graph errors carry no ``error_data``.
+    """
+    return GraphError(400, {"message": f"(#100) {message}", "type": "OAuthException", "code": 100})
+
+
+def oauth(message: str, code: int, subcode: int | None = None) -> GraphError:
+    """An error of the token exchange: HTTP 400, without ``error_data``."""
+    error: dict[str, Any] = {"message": message, "type": "OAuthException", "code": code}
+    if subcode is not None:
+        error["error_subcode"] = subcode
+    return GraphError(400, error)
+
+
+def unreadable_token() -> GraphError:
+    """Code 0: no token, or one that is no token at all."""
+    message = "Invalid OAuth access token - Cannot parse access token"
+    return GraphError(401, {"message": message, "type": "OAuthException", "code": 0})
+
+
+def void_token() -> GraphError:
+    """Code 190: the form of a token, but expired, revoked or never issued here."""
+    message = (
+        "Error validating access token: The session has been invalidated because the user changed"
+        " their password or the session was revoked."
+    )
+    return GraphError(
+        401, {"message": message, "type": "OAuthException", "code": 190, "error_subcode": 467}
+    )
+
+
+def no_such_object(method: str, object_id: str) -> GraphError:
+    """Code 100/33: the id is unknown, or this token may not see it; it is not said which."""
+    return GraphError(
+        400,
+        {
+            "message": f"Unsupported {method.lower()} request. Object with ID '{object_id}' does"
+            " not exist, cannot be loaded due to missing permissions, or does not support this"
+            " operation. Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api",
+            "type": "GraphMethodException",
+            "code": 100,
+            "error_subcode": 33,
+        },
+    )
+
+
+def unknown_path(path: str) -> GraphError:
+    """Code 2500: nothing of the Graph API lives at this path."""
+    return oauth(f"Unknown path components: {path}", 2500)
+
+
+def overloaded() -> GraphError:
+    """Code 2: the service is briefly down; the request was certainly not carried out."""
+    return GraphError(
+        503,
+        {
+            "message": "Service temporarily unavailable",
+            "type": "OAuthException",
+            "code": 2,
+            "is_transient": True,
+        },
+    )
+
+
+def in_status(code: int) -> dict[str, Any]:
+    """The same error as a ``failed`` status carries it (Cloud API, Webhooks: statuses)."""
+    row = TABLE[code]
+    return {
+        "code": code,
+        "title": row.title,
+        "message": row.title,
+        "error_data": {"details": row.details},
+        "href": HELP_URL,
+    }
+
+
+def unknown() -> GraphError:
+    """Code 1: something unforeseen went wrong here."""
+    return GraphError(
+        500, {"message": "An unknown error occurred", "type": "OAuthException", "code": 1}
+    )

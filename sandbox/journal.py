@@ -1,0 +1,127 @@
+"""The append-only file that outlives the process.
+
+One line is one JSON array of facts that hold together. A line is handed to the operating system by
+one unbuffered write before the caller goes on, so a SIGKILL loses nothing that was answered. It is
+not synced to the disk per line: a power cut is not what a sandbox has to survive.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+Fact = dict[str, Any]
+# Made once: json.dumps would build an encoder for each line.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
+
+
+class JournalError(Exception):
+    """The journal cannot be used; the text is one line that says why."""
+
+
+class Journal:
+    """The journal of one data directory.
+
+    Holds a lock, so that two processes never write into one file.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self.path = data_dir / "sandbox.jsonl"
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(
+                data_dir / "sandbox.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._file = self._open()
+        except BlockingIOError as error:
+            raise JournalError(f"another sandbox is using {data_dir}") from error
+        except OSError as error:
+            raise JournalError(f"cannot write in {data_dir}: {error.strerror}") from error
+        self.size = os.fstat(self._file).st_size
+
+    def replay(self) -> Iterator[Fact]:
+        """Every fact ever written, in order.
+
+        A torn last line is cut off: its write was never answered.
+        """
+        good = 0
+        with self.path.open("rb") as file:
+            for position, line in enumerate(file, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    facts = json.loads(line)
+                except ValueError as error:
+                    raise JournalError(
+                        f"line {position} of {self.path} is damaged; move it away to start afresh"
+                    ) from error
+                yield from facts
+                good += len(line)
+        os.ftruncate(self._file, good)
+        self.size = good
+
+    def append(self, facts: list[Fact]) -> None:
+        """Write facts as one line.
+
+        On failure (a full disk) what was written of it is taken back, then OSError.
+        """
+        line = _encode(facts)
+        try:
+            _write_all(self._file, line)
+        except OSError:
+            os.ftruncate(self._file, self.size)
+            raise
+        self.size += len(line)
+
+    def rewrite(self, facts: Iterable[Fact]) -> None:
+        """Replace the content: a new file, synced, then renamed over the old one.
+
+        A crash leaves either of them.
+        """
+        fresh = self.path.with_suffix(".new")
+        with open(fresh, "wb", opener=_private) as file:
+            file.writelines(_encode([fact]) for fact in facts)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self.path)
+        _sync_directory(self.path.parent)
+        os.close(self._file)
+        self._file = self._open()
+        self.size = os.fstat(self._file).st_size
+
+    def close(self) -> None:
+        """Release the file and its lock."""
+        os.close(self._file)
+        os.close(self._lock)
+
+    def _open(self) -> int:
+        # The file holds access tokens, so only its owner may read it.
+        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def _encode(facts: list[Fact]) -> bytes:
+    # ASCII with escapes: a lone surrogate in someone's text must not make the line unwritable.
+    return _ENCODER.encode(facts).encode("ascii") + b"\n"
+
+
+def _write_all(file: int, line: bytes) -> None:
+    rest = memoryview(line)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

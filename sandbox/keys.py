@@ -1,0 +1,15 @@
+"""Where the parts of the application are found in a request."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from sandbox.callbacks import Outbox
+from sandbox.dispatch import Dispatcher
+from sandbox.settings import Settings
+from sandbox.state import Network
+
+SETTINGS = web.AppKey("settings", Settings)
+NETWORK = web.AppKey("network", Network)
+OUTBOX = web.AppKey("outbox", Outbox)
+DISPATCHER = web.AppKey("dispatcher", Dispatcher)

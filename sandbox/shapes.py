@@ -1,0 +1,111 @@
+"""The shapes of callbacks (Cloud API, Webhooks reference)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.entities import AccountUpdate, Inbound, Message, Number
+from sandbox.errors import in_status
+from sandbox.fates import DELIVERED, FAILED, SENT
+from sandbox.numbering import user_id
+
+STATUSES, MESSAGES, ACCOUNT = "statuses", "messages", "account_update"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One thing a callback tells.
+
+    ``key`` is how its obligation is written off, ``at`` when it arose (Unix seconds).
+
+    ``number`` and ``contact`` are absent on account updates; a failed status has no contact.
+    """
+
+    key: str
+    kind: str
+    entry_id: str
+    at: float
+    item: dict[str, Any]
+    number: Number | None = None
+    contact: dict[str, Any] | None = None
+
+
+def status_update(key: str, message: Message, status: str, number: Number) -> Update:
+    """A status of an outbound message."""
+    at = message.happened_at(status)
+    item: dict[str, Any] = {
+        "id": message.id,
+        "status": status,
+        "timestamp": str(int(at)),
+        "recipient_id": message.to,
+        "recipient_user_id": user_id(message.to),
+    }
+    if "biz_opaque_callback_data" in message.extras:
+        item["biz_opaque_callback_data"] = message.extras["biz_opaque_callback_data"]
+    if status in {SENT, DELIVERED}:
+        item["pricing"] = _pricing(message.type)
+    if status == FAILED and message.fate.failure is not None:
+        item["errors"] = [in_status(message.fate.failure)]
+    contact = None if status == FAILED else {"wa_id": message.to, "user_id": user_id(message.to)}
+    return Update(key, STATUSES, number.waba_id, at, item, number, contact)
+
+
+def inbound_update(inbound: Inbound, number: Number) -> Update:
+    """A message that a person wrote."""
+    contact = {
+        "profile": {"name": inbound.profile_name},
+        "wa_id": inbound.person,
+        "user_id": user_id(inbound.person),
+    }
+    return Update(inbound.id, MESSAGES, number.waba_id, inbound.at, inbound.item, number, contact)
+
+
+def account_update(update: AccountUpdate) -> Update:
+    """A change of a whole WABA."""
+    return Update(update.key, ACCOUNT, update.entry_id, update.at, update.value)
+
+
+def envelope(updates: list[Update], *, value_first: bool) -> dict[str, Any]:
+    """One callback for these updates: an entry per account, a change per number and kind.
+
+    ``value_first`` picks which of the platform's two key orders a change has.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    values: dict[tuple[str, str, str], dict[str, Any]] = {}
+    introduced: set[tuple[str, str, str, str]] = set()
+    for update in updates:
+        entry = entries.setdefault(update.entry_id, {"id": update.entry_id, "changes": []})
+        if update.number is None:
+            entry["time"] = int(update.at)
+            entry["changes"].append(_change(update.kind, update.item, value_first=value_first))
+            continue
+        place = (update.entry_id, update.number.id, update.kind)
+        if place not in values:
+            values[place] = _value(update.number, update.kind)
+            entry["changes"].append(_change("messages", values[place], value_first=value_first))
+        values[place][update.kind].append(update.item)
+        if update.contact is not None and (*place, update.contact["wa_id"]) not in introduced:
+            introduced.add((*place, update.contact["wa_id"]))
+            values[place].setdefault("contacts", []).append(update.contact)
+    return {"object": "whatsapp_business_account", "entry": list(entries.values())}
+
+
+def _change(field: str, value: dict[str, Any], *, value_first: bool) -> dict[str, Any]:
+    return {"value": value, "field": field} if value_first else {"field": field, "value": value}
+
+
+def _value(number: Number, kind: str) -> dict[str, Any]:
+    metadata = {"display_phone_number": number.digits, "phone_number_id": number.id}
+    return {"messaging_product": "whatsapp", "metadata": metadata, kind: []}
+
+
+def _pricing(message_type: str) -> dict[str, Any]:
+    if message_type == "template":
+        return {"billable": True, "pricing_model": "PMP", "type": "regular", "category": "utility"}
+    return {
+        "billable": False,
+        "pricing_model": "PMP",
+        "type": "free_customer_service",
+        "category": "service",
+    }

@@ -1,0 +1,88 @@
+"""What embedded signup does in its pop-up: an account, a number, a code for the browser."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sandbox.entities import Number
+from sandbox.journal import Fact
+from sandbox.numbering import digits_of, new_code, new_object_id
+from sandbox.state import Network
+
+CODE_LIFE = 30.0
+# Invented numbers count up from here, clear of the recipients with a fixed fate.
+FIRST_NUMBER = 15552000001
+MAX_NAME = 128
+
+
+def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
+    """Make a new WABA with a PENDING number, or only a new code when ``phone`` exists already.
+
+    ``reset_pin`` is the customer turning two-step verification off on the way. Raises ValueError
+    with the reason.
+    """
+    phone, name, reset_pin = _checked(body)
+    number = network.numbers_by_digits.get(phone) if phone else None
+    facts: list[Fact] = []
+    if number is None:
+        digits = phone or _free_number(network)
+        waba_id, number_id = new_object_id(), new_object_id()
+        facts += _newcomer(waba_id, number_id, digits, name or f"Sandbox {digits[-4:]}")
+    else:
+        waba_id, number_id, digits = number.waba_id, number.id, number.digits
+        facts += _pin_reset(number) if reset_pin else []
+    code = new_code()
+    facts.append(
+        {"fact": "code", "value": code, "waba_id": waba_id, "expires_at": time.time() + CODE_LIFE}
+    )
+    network.record(*facts)
+    return {
+        "code": code,
+        "phone_number_id": number_id,
+        "waba_id": waba_id,
+        "display_phone_number": digits,
+    }
+
+
+def _checked(body: dict[str, Any]) -> tuple[str | None, str | None, bool]:
+    unknown = sorted(set(body) - {"phone", "display_name", "reset_pin"})
+    if unknown:
+        raise ValueError(f"unknown property {unknown[0]}")
+    phone, name, reset_pin = (
+        body.get("phone"),
+        body.get("display_name"),
+        body.get("reset_pin", False),
+    )
+    digits = digits_of(phone) if isinstance(phone, str) else None
+    if phone is not None and digits is None:
+        raise ValueError("phone must be the digits of a phone number")
+    if name is not None and not (isinstance(name, str) and 1 <= len(name) <= MAX_NAME):
+        raise ValueError(f"display_name must be a text of 1 to {MAX_NAME} characters")
+    if not isinstance(reset_pin, bool):
+        raise ValueError("reset_pin must be true or false")  # noqa: TRY004 - one kind of error for callers
+    return digits, name, reset_pin
+
+
+def _free_number(network: Network) -> str:
+    candidate = FIRST_NUMBER + len(network.numbers)
+    while str(candidate) in network.numbers_by_digits:
+        candidate += 1
+    return str(candidate)
+
+
+def _newcomer(waba_id: str, number_id: str, digits: str, name: str) -> list[Fact]:
+    return [
+        {"fact": "waba", "id": waba_id, "business_id": new_object_id(), "name": name},
+        {
+            "fact": "number",
+            "id": number_id,
+            "waba_id": waba_id,
+            "digits": digits,
+            "verified_name": name,
+        },
+    ]
+
+
+def _pin_reset(number: Number) -> list[Fact]:
+    return [{"fact": "pin_reset", "number_id": number.id}] if number.pin is not None else []

@@ -1,0 +1,166 @@
+"""The aggregate: everything the network knows, and the only door through which it changes.
+
+A change is a list of facts. ``record`` writes them to the journal and only then applies them; a
+start replays the journal through the same ``apply``. So what was answered is on file, and what is
+on file is what was answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from sandbox.behaviour import Behaviour
+from sandbox.entities import AccountUpdate, Code, Inbound, Message, Number, Token, Waba
+from sandbox.journal import Fact, Journal
+
+# Between a message id and a status in the key of an update; base64 has no such character.
+KEY_SEPARATOR = "|"
+
+
+class Network:
+    """The whole simulated network. Keys of all dictionaries are the ids of the things they hold."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.behaviour = Behaviour()
+        self.wabas: dict[str, Waba] = {}
+        self.numbers: dict[str, Number] = {}
+        self.numbers_by_digits: dict[str, Number] = {}
+        self.codes: dict[str, Code] = {}
+        self.tokens: dict[str, Token] = {}
+        self.messages: dict[str, Message] = {}
+        self.inbound: dict[str, Inbound] = {}
+        self.conversations: dict[tuple[str, str], list[Message | Inbound]] = {}
+        self.owed: dict[str, Inbound | AccountUpdate] = {}
+        self.statuses_owed = 0
+        self._appliers: dict[str, Callable[..., None]] = {
+            "waba": self._waba,
+            "number": self._number,
+            "code": self._code,
+            "token": self._token,
+            "subscription": self._subscription,
+            "status": self._status,
+            "registered": self._registered,
+            "pin_reset": self._pin_reset,
+            "message": self._message,
+            "inbound": self._inbound,
+            "account": self._account,
+            "read": self._read,
+            "done": self._done,
+            "behaviour": self._behaviour,
+        }
+
+    def load(self, compact_bytes: int) -> None:
+        """Replay the journal; compact it when it is large and most of it is superseded."""
+        read = 0
+        for fact in self._journal.replay():
+            self.apply(fact)
+            read += 1
+        if self._journal.size >= compact_bytes and read > 2 * sum(1 for _ in self.snapshot()):
+            self._journal.rewrite(self.snapshot())
+
+    def record(self, *facts: Fact) -> None:
+        """Make facts durable, then true.
+
+        Raises OSError when they cannot be written; then nothing has changed.
+        """
+        self._journal.append(list(facts))
+        for fact in facts:
+            self.apply(fact)
+
+    def apply(self, fact: Fact) -> None:
+        """Make one fact true in memory."""
+        data = dict(fact)
+        self._appliers[data.pop("fact")](**data)
+
+    def snapshot(self) -> Iterator[Fact]:
+        """Facts that lead to this very state.
+
+        Accepted messages are kept whole: they are the record of what was sent.
+        """
+        yield {"fact": "behaviour", **self.behaviour.as_dict()}
+        for name, things in (
+            ("waba", self.wabas),
+            ("number", self.numbers),
+            ("token", self.tokens),
+        ):
+            yield from ({"fact": name, **asdict(thing)} for thing in things.values())
+        yield from (
+            {"fact": "code", **asdict(code)} for code in self.codes.values() if not code.used
+        )
+        for message in self.messages.values():
+            yield {"fact": "message", **asdict(message), "confirmed": sorted(message.confirmed)}
+        for inbound in self.inbound.values():
+            yield {"fact": "inbound", **asdict(inbound), "owed": inbound.id in self.owed}
+        yield from (
+            {"fact": "account", **asdict(o)}
+            for o in self.owed.values()
+            if isinstance(o, AccountUpdate)
+        )
+
+    def _waba(self, **data: Any) -> None:
+        waba = Waba(**data)
+        self.wabas[waba.id] = waba
+
+    def _number(self, **data: Any) -> None:
+        number = Number(**data)
+        self.numbers[number.id] = self.numbers_by_digits[number.digits] = number
+
+    def _code(self, **data: Any) -> None:
+        code = Code(**data)
+        self.codes[code.value] = code
+
+    def _token(self, *, code: str | None = None, **data: Any) -> None:
+        token = Token(**data)
+        self.tokens[token.value] = token
+        if code is not None:
+            self.codes[code].used = True
+
+    def _subscription(self, *, waba_id: str, subscribed: bool) -> None:
+        self.wabas[waba_id].subscribed = subscribed
+
+    def _status(self, *, number_id: str, status: str) -> None:
+        self.numbers[number_id].status = status
+
+    def _registered(self, *, number_id: str, pin: str, at: float) -> None:
+        number = self.numbers[number_id]
+        number.status, number.pin, number.onboarded_at = "CONNECTED", pin, at
+
+    def _pin_reset(self, *, number_id: str) -> None:
+        self.numbers[number_id].pin = None
+
+    def _message(
+        self, *, steps: list[str], confirmed: list[str] | None = None, **data: Any
+    ) -> None:
+        message = Message(**data, steps=tuple(steps), confirmed=set(confirmed or ()))
+        self.messages[message.id] = message
+        self.conversations.setdefault((message.number_id, message.to), []).append(message)
+        self.statuses_owed += len(message.steps) - len(message.confirmed)
+
+    def _inbound(self, *, owed: bool = True, **data: Any) -> None:
+        inbound = Inbound(**data)
+        self.inbound[inbound.id] = inbound
+        self.conversations.setdefault((inbound.number_id, inbound.person), []).append(inbound)
+        if owed:
+            self.owed[inbound.id] = inbound
+
+    def _account(self, **data: Any) -> None:
+        update = AccountUpdate(**data)
+        self.owed[update.key] = update
+
+    def _read(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
+        self.inbound[id].read = True
+
+    def _done(self, *, keys: list[str]) -> None:
+        for key in keys:
+            wamid, _, status = key.partition(KEY_SEPARATOR)
+            if not status:
+                self.owed.pop(key, None)
+            elif status not in self.messages[wamid].confirmed:
+                self.messages[wamid].confirmed.add(status)
+                self.statuses_owed -= 1
+
+    def _behaviour(self, **data: Any) -> None:
+        self.behaviour = Behaviour(**data)
