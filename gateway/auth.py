@@ -1,0 +1,60 @@
+"""Who is asking: the API key of a request (specification, Authentication).
+
+The edge authenticates once, because the rate limit needs to know the account too; the contract's
+security scheme then only looks at the result.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from connexion.exceptions import Unauthorized
+from connexion.lifecycle import ConnexionRequest
+from connexion.security import AbstractSecurityHandler
+from starlette.concurrency import run_in_threadpool
+from starlette.types import Scope
+
+from models.account import Account
+from models.api_key import ApiKey
+
+STATE_KEY = "gateway.account"
+SCHEME = "bearer"
+
+
+def _bearer_token(scope: Scope) -> str | None:
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) != 1:
+        return None
+    scheme, _, token = given[0].decode("latin-1").partition(" ")
+    return token.strip() if scheme.lower() == SCHEME else None
+
+
+async def identify(scope: Scope) -> Account | None:
+    """The account whose valid key the request carries, kept in the scope for BearerSecurity."""
+    token = _bearer_token(scope)
+    # In a thread: a database query on the event loop would hold up every other request.
+    account = await run_in_threadpool(ApiKey.authenticate, token) if token else None
+    scope[STATE_KEY] = account
+    return account
+
+
+class BearerSecurity(AbstractSecurityHandler):
+    """Connexion's seam for the contract's scheme ``bearerAuth``."""
+
+    def get_fn(
+        self, _security_scheme: dict[str, Any], _required_scopes: list[str]
+    ) -> Callable[[ConnexionRequest], Awaitable[dict[str, str]]]:
+        """The function that Connexion calls for each request of a protected operation."""
+
+        async def verify(request: ConnexionRequest) -> dict[str, str]:
+            account: Account | None = request.scope.get(STATE_KEY)
+            if account is None:
+                raise Unauthorized(_why(request.scope))
+            return {"sub": account.id}
+
+        return verify
+
+
+def _why(scope: Scope) -> str:
+    if any(name == b"authorization" for name, _ in scope["headers"]):
+        return "The API key is invalid or revoked. Send Authorization: Bearer mk_live_...."
+    return "An API key is required. Send the header Authorization: Bearer mk_live_...."

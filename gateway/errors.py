@@ -1,0 +1,99 @@
+"""Everything that can go wrong, rendered in the one error shape (specification, Errors)."""
+
+import http
+import logging
+from dataclasses import dataclass, field
+
+import orjson
+from connexion.exceptions import ProblemException
+from connexion.lifecycle import ConnexionRequest, ConnexionResponse
+from starlette.exceptions import HTTPException
+
+from handlers.errors import ApiError
+
+logger = logging.getLogger(__name__)
+
+CODES = {
+    400: "VALIDATION_ERROR",
+    401: "UNAUTHORIZED",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    409: "CONFLICT",
+    413: "PAYLOAD_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    429: "RATE_LIMITED",
+    431: "HEADERS_TOO_LARGE",
+    500: "INTERNAL_ERROR",
+}
+CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
+
+
+@dataclass(frozen=True)
+class ErrorAnswer:
+    """An error as it goes out."""
+
+    status: int
+    message: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> bytes:
+        """The one error shape, as JSON."""
+        shape = {"code": CODES[self.status], "message": self.message, "status": self.status}
+        return orjson.dumps({"error": shape})
+
+
+def from_api_error(error: ApiError) -> ErrorAnswer:
+    """A handler's error."""
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return ErrorAnswer(error.status, error.message, headers)
+
+
+def from_http_error(error: HTTPException, path: str, method: str) -> ErrorAnswer:
+    """An error of the framework: routing, validation, security."""
+    status = error.status_code if error.status_code in CODES else _nearest(error.status_code)
+    headers = {k: v for k, v in (error.headers or {}).items() if k.lower() == "allow"}
+    detail = str(error.detail or "")
+    match status:
+        case 404:
+            return ErrorAnswer(404, f"There is nothing at {path}.")
+        case 405:
+            message = f"The method {method} is not allowed here. See the header Allow."
+            return ErrorAnswer(405, message, headers)
+        case 500:
+            return ErrorAnswer(500, CRASH_MESSAGE)
+        case _:
+            return ErrorAnswer(status, detail or http.HTTPStatus(status).phrase, headers)
+
+
+def _nearest(status: int) -> int:
+    return 400 if status < http.HTTPStatus.INTERNAL_SERVER_ERROR else 500
+
+
+def _respond(answer: ErrorAnswer) -> ConnexionResponse:
+    return ConnexionResponse(
+        status_code=answer.status,
+        mimetype="application/json",
+        content_type="application/json",
+        body=answer.body,
+        headers=answer.headers,
+    )
+
+
+def render_api_error(_request: ConnexionRequest, error: Exception) -> ConnexionResponse:
+    """Connexion's error handler for ApiError."""
+    assert isinstance(error, ApiError)  # noqa: S101 - registered for this class only
+    return _respond(from_api_error(error))
+
+
+def render_http_error(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
+    """Connexion's error handler for its own and the framework's errors."""
+    assert isinstance(error, HTTPException | ProblemException)  # noqa: S101 - as above
+    return _respond(from_http_error(error, request.url.path, request.method))
+
+
+def render_crash(_request: ConnexionRequest, error: Exception) -> ConnexionResponse:
+    """Connexion's error handler for everything else: logged here, told to nobody."""
+    logger.error("crash", exc_info=error)
+    return _respond(ErrorAnswer(500, CRASH_MESSAGE))

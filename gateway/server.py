@@ -1,0 +1,111 @@
+"""The HTTP server: uvicorn, with answers in our error shape where no application is reached yet."""
+
+import http
+import logging
+
+import httptools
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from gateway.edge import Edge
+from gateway.errors import ErrorAnswer
+from gateway.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+MAX_HEADER_BYTES = 32 * 1024
+GRACE_SECONDS = 10
+
+
+class GatewayProtocol(HttpToolsProtocol):
+    """HTTP/1.1 with a bound on the request line and headers, and malformed requests answered in JSON."""
+
+    _header_bytes = 0
+    _in_head = False
+    _refused = False
+    _unread = 0
+
+    def on_message_begin(self) -> None:
+        """A new request begins."""
+        super().on_message_begin()
+        self._header_bytes = 0
+        self._in_head = True
+
+    def on_headers_complete(self) -> None:
+        """The request line and headers are in."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_url(self, url: bytes) -> None:
+        """A part of the request line came in."""
+        super().on_url(url)
+        self._count(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header came in."""
+        super().on_header(name, value)
+        self._count(len(name) + len(value))
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > MAX_HEADER_BYTES:
+            raise _HeadersTooLargeError
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came in."""
+        if self._refused:
+            return
+        was_in_head = self._in_head
+        super().data_received(data)
+        # The parser tells of a header only when it is complete; one that never ends is bounded here.
+        self._unread = self._unread + len(data) if was_in_head and self._in_head else 0
+        if self._unread > MAX_HEADER_BYTES and not self._refused:
+            self._header_bytes = self._unread
+            self.send_400_response("")
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what the parser could not take, and close the connection."""
+        self._refused = True
+        if self._header_bytes > MAX_HEADER_BYTES:
+            text = f"The request line and headers are larger than {MAX_HEADER_BYTES} bytes."
+            self._send_error(ErrorAnswer(431, text))
+        else:
+            self._send_error(ErrorAnswer(400, msg))
+
+    def _send_error(self, answer: ErrorAnswer) -> None:
+        edge = self.app.app if hasattr(self.app, "app") else self.app
+        body = answer.body
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        ]
+        if isinstance(edge, Edge):
+            address = self.client[0] if self.client else "unknown"
+            headers += edge.limiter.count(None, address).headers
+        status = http.HTTPStatus(answer.status)
+        lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
+        lines += [name + b": " + value for name, value in headers]
+        self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + body)
+        self.transport.close()
+
+
+class _HeadersTooLargeError(httptools.HttpParserError):
+    pass
+
+
+def serve(settings: Settings, host: str, port: int) -> None:
+    """Serve the application until SIGTERM or SIGINT."""
+    uvicorn.run(
+        "gateway.app:create_app",
+        factory=True,
+        host=host,
+        port=port,
+        workers=settings.workers,
+        http=GatewayProtocol,
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )

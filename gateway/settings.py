@@ -1,0 +1,219 @@
+"""Every setting of the gateway, read from the environment (prefix ``GATEWAY_``) and ``.env``.
+
+A leaf: it imports nothing of ours. A setting that makes no sense raises ``SettingsError`` with one
+line that names it. docs/configuration.md lists all settings.
+"""
+
+import os
+import secrets
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from gateway import __version__
+
+PREFIX = "GATEWAY_"
+ANONYMOUS = "anonymous"
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+_SANDBOX_SECRETS = {
+    "network_app_id": "100000000000001",
+    "network_app_secret": "sandbox-app-secret",
+    "network_config_id": "200000000000001",
+    "network_verify_token": "sandbox-verify-token",
+}
+
+
+class SettingsError(Exception):
+    """A setting makes no sense. The text is one line that names it."""
+
+
+class Settings(BaseSettings):
+    """The settings of one process, checked."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=".env", extra="ignore")
+
+    data_dir: Path = Path("var")
+    database_url: str = ""
+    queue_url: str = ""
+    rate_limit_url: str = "memory"
+    public_url: str = "http://127.0.0.1:8080"
+    secret_key: SecretStr = SecretStr("")
+
+    sandbox_port: int = Field(default=8081, ge=1, le=65535)
+    network_url: str = ""
+    network_version: str = Field(default="v25.0", pattern=r"^v\d+\.\d+$")
+    network_app_id: str = ""
+    network_app_secret: SecretStr = SecretStr("")
+    network_config_id: str = ""
+    network_verify_token: SecretStr = SecretStr("")
+    network_timeout: float = Field(default=30, gt=0)
+
+    plan_limits: Annotated[dict[str, int], NoDecode] = {"starter": 100, "pro": 500}
+    retry_schedule: Annotated[tuple[float, ...], NoDecode] = (30, 300, 1800)
+    delivery_timeout: float = Field(default=10, gt=0)
+    deactivate_after: int = Field(default=10, ge=1)
+    allow_local_webhooks: bool | None = None
+    sweep_interval: float = Field(default=2, gt=0)
+    retention_days: int = Field(default=30, ge=1)
+
+    workers: int = Field(default=1, ge=1)
+    threads: int = Field(default=40, ge=1)
+
+    @field_validator("plan_limits", mode="before")
+    @classmethod
+    def _parse_plan_limits(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = [item.partition("=") for item in value.split(",") if item.strip()]
+        return {name.strip(): limit.strip() for name, _, limit in pairs}
+
+    @field_validator("plan_limits")
+    @classmethod
+    def _complete_plan_limits(cls, value: dict[str, int]) -> dict[str, int]:
+        limits = {"starter": 100, "pro": 500, ANONYMOUS: 100} | value
+        if unknown := set(limits) - {"starter", "pro", ANONYMOUS}:
+            msg = f"unknown plan {', '.join(sorted(unknown))}; known are starter, pro, {ANONYMOUS}"
+            raise ValueError(msg)
+        if any(limit < 1 for limit in limits.values()):
+            msg = "a limit must be at least 1 request a minute"
+            raise ValueError(msg)
+        return limits
+
+    @field_validator("retry_schedule", mode="before")
+    @classmethod
+    def _parse_retry_schedule(cls, value: object) -> object:
+        return value.split(",") if isinstance(value, str) else value
+
+    @field_validator("retry_schedule")
+    @classmethod
+    def _check_retry_schedule(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if any(delay <= 0 for delay in value):
+            msg = "each delay must be a number of seconds above 0"
+            raise ValueError(msg)
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def _check_database_url(cls, value: str) -> str:
+        if value and not value.startswith("sqlite:///"):
+            msg = "must start with sqlite:///"
+            raise ValueError(msg)
+        return value
+
+    @field_validator("queue_url")
+    @classmethod
+    def _check_queue_url(cls, value: str) -> str:
+        if value and not value.startswith("sqlite:///"):
+            msg = "must start with sqlite:///"
+            raise ValueError(msg)
+        return value
+
+    @field_validator("rate_limit_url")
+    @classmethod
+    def _check_rate_limit_url(cls, value: str) -> str:
+        if value != "memory":
+            msg = "must be memory"
+            raise ValueError(msg)
+        return value
+
+    @field_validator("public_url", "network_url")
+    @classmethod
+    def _check_http_url(cls, value: str) -> str:
+        if value and (
+            urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc
+        ):
+            msg = "must be an http or https address"
+            raise ValueError(msg)
+        return value.rstrip("/")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _blank_means_default(cls, data: Any) -> Any:
+        return {k: v for k, v in data.items() if v != ""} if isinstance(data, dict) else data
+
+    @model_validator(mode="after")
+    def _fill_in(self) -> Self:
+        self.data_dir = self.data_dir.absolute()
+        self.database_url = self.database_url or f"sqlite:///{self.data_dir / 'gateway.db'}"
+        self.queue_url = self.queue_url or f"sqlite:///{self.data_dir / 'queue.db'}"
+        self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
+        self._fill_in_network_secrets()
+        if self.allow_local_webhooks is None:
+            self.allow_local_webhooks = self.uses_sandbox
+        if self.workers > 1 and self.rate_limit_url == "memory":
+            msg = f"{PREFIX}WORKERS above 1 needs a shared {PREFIX}RATE_LIMIT_URL, not memory"
+            raise ValueError(msg)
+        return self
+
+    def _fill_in_network_secrets(self) -> None:
+        """Use the sandbox's well-known secrets with the sandbox, and never with anything else."""
+        for name, sandbox_value in _SANDBOX_SECRETS.items():
+            current = getattr(self, name)
+            is_secret = isinstance(current, SecretStr)
+            if current.get_secret_value() if is_secret else current:
+                continue
+            if not self.uses_sandbox:
+                msg = f"{PREFIX}{name.upper()} must be set when {PREFIX}NETWORK_URL is not the local sandbox"
+                raise ValueError(msg)
+            setattr(self, name, SecretStr(sandbox_value) if is_secret else sandbox_value)
+
+    @property
+    def uses_sandbox(self) -> bool:
+        """Whether the messaging network is a sandbox on this machine."""
+        return urlsplit(self.network_url).hostname in _LOOPBACK
+
+    @property
+    def user_agent(self) -> str:
+        """How deliveries introduce themselves."""
+        return f"MessagingGateway/{__version__}"
+
+    def encryption_key(self) -> str:
+        """The key that protects secrets at rest: SECRET_KEY, else one made and kept in DATA_DIR."""
+        given = self.secret_key.get_secret_value()
+        if given:
+            return given
+        path = self.data_dir / "secret.key"
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return path.read_text(encoding="ascii")
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(32))
+        return path.read_text(encoding="ascii")
+
+
+def _refuse_unknown_names() -> None:
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    if unknown := sorted(
+        name for name in os.environ if name.startswith(PREFIX) and name not in known
+    ):
+        msg = f"{unknown[0]} is not a setting; see docs/configuration.md"
+        raise SettingsError(msg)
+
+
+def _one_line(error: ValidationError) -> str:
+    first = error.errors()[0]
+    reason = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return reason
+    return f"{PREFIX}{str(first['loc'][0]).upper()}: {reason}"
+
+
+def load_settings() -> Settings:
+    """Read and check the settings. Raises SettingsError."""
+    _refuse_unknown_names()
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise SettingsError(_one_line(error)) from None
+
+
+@cache
+def get_settings() -> Settings:
+    """The settings of this process, read once."""
+    return load_settings()

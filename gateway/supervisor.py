@@ -1,0 +1,75 @@
+"""Keeps the parts of the gateway running as processes: one that dies is started again, and said so."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+STOP_SECONDS = 15
+POLL_SECONDS = 0.1
+RESTART_SECONDS = 1
+
+
+@dataclass
+class Part:
+    """One process: its name, its arguments after ``python`` and its environment."""
+
+    name: str
+    arguments: list[str]
+    environment: Mapping[str, str]
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    started_at: float = field(default=0, init=False)
+
+    def start(self) -> None:
+        """Start the process, in a group of its own so that Ctrl-C reaches only the supervisor."""
+        self.started_at = time.monotonic()
+        self.process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, *self.arguments], env=dict(self.environment), start_new_session=True
+        )
+
+    def is_running(self) -> bool:
+        """Whether the process is alive."""
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, *, force: bool = False) -> None:
+        """Ask the process to end, or make it."""
+        if self.process is not None and self.is_running():
+            os.killpg(self.process.pid, signal.SIGKILL if force else signal.SIGTERM)
+
+
+class Supervisor:
+    """Runs parts until it is told to stop."""
+
+    def __init__(self, parts: list[Part], say: Callable[[str], None]) -> None:
+        self._parts = parts
+        self._say = say
+        self.stopping = threading.Event()
+
+    def start(self) -> None:
+        """Start all parts."""
+        for part in self._parts:
+            part.start()
+
+    def watch(self) -> None:
+        """Start dead parts again until stop is asked for; a part that dies at once waits a second."""
+        while not self.stopping.wait(POLL_SECONDS):
+            for part in self._parts:
+                if part.is_running() or time.monotonic() - part.started_at < RESTART_SECONDS:
+                    continue
+                status = part.process.returncode if part.process is not None else None
+                self._say(f"{part.name} ended ({status}); starting it again")
+                part.start()
+
+    def stop(self) -> None:
+        """End all parts cleanly, and by force those that do not end in time."""
+        for part in self._parts:
+            part.stop()
+        deadline = time.monotonic() + STOP_SECONDS
+        while any(p.is_running() for p in self._parts) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        for part in self._parts:
+            part.stop(force=True)

@@ -1,0 +1,77 @@
+"""The worker: Huey's consumer, the delivery engine and the sweep in one process."""
+
+import logging
+import threading
+
+from huey.consumer import Consumer
+
+from gateway.settings import Settings
+from tasks import (
+    deliver,
+    ingest,
+    sweep,
+)  # every task module, so that the consumer knows their tasks
+from tasks.queue import huey
+from tasks.sender import make_client
+from webhooks.schedule import RetrySchedule
+
+logger = logging.getLogger(__name__)
+
+CONSUMER_THREADS = 4
+# Huey's defaults let an idle consumer sleep for up to 10 s.
+POLL_SECONDS = 0.02
+MAX_POLL_SECONDS = 0.05
+TASK_MODULES = (deliver, ingest, sweep)
+
+
+class Sweeper:
+    """Runs the sweep at once and then every ``interval`` seconds, on a thread of its own."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sweep", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the round under way."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            sweep.sweep()
+            if self._stop.wait(self._interval):
+                return
+
+
+def run_worker(settings: Settings) -> None:
+    """Work until SIGTERM or SIGINT; then finish the attempts under way."""
+    engine = deliver.Engine(
+        deliver.EngineConfig(
+            client=make_client(),
+            schedule=RetrySchedule(settings.retry_schedule),
+            delivery_timeout=settings.delivery_timeout,
+            deactivate_after=settings.deactivate_after,
+        )
+    )
+    sweeper = Sweeper(settings.sweep_interval)
+    consumer = Consumer(
+        huey,
+        workers=CONSUMER_THREADS,
+        initial_delay=POLL_SECONDS,
+        max_delay=MAX_POLL_SECONDS,
+        scheduler_interval=1,
+        # Tasks are short, so SIGTERM too lets them finish.
+        graceful_signal="TERM",
+    )
+    engine.start()
+    sweeper.start()
+    try:
+        consumer.run()
+    finally:
+        sweeper.stop()
+        engine.stop()

@@ -1,0 +1,4 @@
+"""HTTP in: one module per tag of the contract, one function per operationId.
+
+``user`` is the identifier of the account whose key the request carries.
+"""

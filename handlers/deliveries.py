@@ -1,0 +1,120 @@
+"""Tag deliveries of the contract."""
+
+import json
+from typing import Any
+
+from handlers.errors import ConflictError, ForbiddenError, NotFoundError
+from handlers.ownership import owned
+from handlers.pages import page_json
+from handlers.times import parse_time
+from models.attempt import Attempt
+from models.delivery import Delivery, DeliveryState
+from models.webhook import Webhook
+from tasks import deliver
+from webhooks.envelope import timestamp
+
+DEFAULT_STATES = [DeliveryState.FAILED, DeliveryState.SKIPPED]
+
+
+def render(delivery: Delivery) -> dict[str, Any]:
+    """The Delivery object."""
+    # While an attempt is under way the column holds the end of its lease, which is no plan.
+    due = None if delivery.lease_token else delivery.next_attempt_at
+    return {
+        "id": delivery.id,
+        "webhookId": delivery.webhook_id,
+        "eventId": delivery.event_id,
+        "event": delivery.event_kind,
+        "state": delivery.state,
+        "attemptCount": delivery.attempt_count,
+        "nextAttemptAt": None if due is None else timestamp(due),
+        "createdAt": timestamp(delivery.created_at),
+        "completedAt": None if delivery.completed_at is None else timestamp(delivery.completed_at),
+    }
+
+
+def _render_attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "id": attempt.id,
+        "number": attempt.number,
+        "startedAt": timestamp(attempt.started_at),
+        "durationMs": attempt.duration_ms,
+        "success": attempt.success,
+        "statusCode": attempt.status_code,
+        "error": attempt.error,
+        "responseBody": attempt.response_body,
+    }
+
+
+def _find_webhook(user: str, webhook_id: str) -> Webhook:
+    return owned(Webhook.find(webhook_id), "webhook", webhook_id, user)
+
+
+def _find(user: str, delivery_id: str) -> Delivery:
+    delivery = Delivery.find(delivery_id)
+    if delivery is None:
+        raise NotFoundError(f"There is no delivery {delivery_id}.")
+    if delivery.webhook.account_id != user:
+        raise ForbiddenError(f"The delivery {delivery_id} belongs to a different account.")
+    return delivery
+
+
+def _refuse_inactive(webhook: Webhook) -> None:
+    if not webhook.active:
+        raise ConflictError(f"The webhook {webhook.id} is inactive. Set active to true first.")
+
+
+def list_webhook_deliveries(
+    user: str,
+    webhook_id: str,
+    limit: int,
+    offset: int,
+    state: str | None = None,
+    event: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> dict[str, Any]:
+    """GET /webhooks/{webhook_id}/deliveries."""
+    _find_webhook(user, webhook_id)
+    page = Delivery.page(
+        webhook_id,
+        limit,
+        offset,
+        state=state,
+        kind=event,
+        since=parse_time("Query parameter since", since),
+        until=parse_time("Query parameter until", until),
+    )
+    return page_json(page, render)
+
+
+def get_delivery(user: str, delivery_id: str) -> dict[str, Any]:
+    """GET /deliveries/{delivery_id}."""
+    delivery = _find(user, delivery_id)
+    return render(delivery) | {
+        "payload": json.loads(delivery.event.payload),
+        "attempts": [_render_attempt(a) for a in Attempt.of(delivery)],
+    }
+
+
+def redeliver_delivery(user: str, delivery_id: str) -> dict[str, Any]:
+    """POST /deliveries/{delivery_id}/redeliver."""
+    delivery = _find(user, delivery_id)
+    _refuse_inactive(delivery.webhook)
+    delivery.redeliver()
+    deliver.wake()
+    return render(delivery)
+
+
+def redeliver_webhook_deliveries(
+    user: str, webhook_id: str, body: dict[str, Any]
+) -> dict[str, Any]:
+    """POST /webhooks/{webhook_id}/redeliver."""
+    since = parse_time("Request body, since", body.get("since"))
+    until = parse_time("Request body, until", body.get("until"))
+    _refuse_inactive(_find_webhook(user, webhook_id))
+    count = Delivery.redeliver_many(
+        webhook_id, states=body.get("states", DEFAULT_STATES), since=since, until=until
+    )
+    deliver.wake()
+    return {"count": count}

@@ -1,0 +1,59 @@
+"""The errors that a handler raises (specification, Errors). The assembly renders them."""
+
+
+class ApiError(Exception):
+    """An answer other than success. ``message`` says what is wrong and what to do."""
+
+    status = 500
+    code = "INTERNAL_ERROR"
+
+    def __init__(self, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.retry_after = retry_after
+
+
+class InvalidError(ApiError):
+    """400: the request is well-formed JSON of the right shape, but makes no sense."""
+
+    status = 400
+    code = "VALIDATION_ERROR"
+
+
+class UnauthorizedError(ApiError):
+    """401: the key or the signature is missing or wrong."""
+
+    status = 401
+    code = "UNAUTHORIZED"
+
+
+class ForbiddenError(ApiError):
+    """403: the resource belongs to a different account."""
+
+    status = 403
+    code = "FORBIDDEN"
+
+
+class NotFoundError(ApiError):
+    """404: the resource does not exist."""
+
+    status = 404
+    code = "NOT_FOUND"
+
+
+class ConflictError(ApiError):
+    """409: the state of the resource does not allow it."""
+
+    status = 409
+    code = "CONFLICT"
+
+
+class ThrottledError(ApiError):
+    """429: too much at once."""
+
+    status = 429
+    code = "RATE_LIMITED"
+
+
+class ServerError(ApiError):
+    """500: it is our fault, or the network's."""

@@ -1,0 +1,55 @@
+"""Tag messages of the contract."""
+
+from typing import Any
+
+from flask import Response, request
+
+from handlers import sending
+from handlers.ownership import owned
+from handlers.pages import page_json
+from models.message import Message, StatusChange
+from models.number import Number
+from tasks.emit import message_resource
+from webhooks.envelope import timestamp
+
+
+def render(message: Message) -> dict[str, Any]:
+    """The Message object."""
+    return message_resource(message).as_json()
+
+
+def _render_step(step: StatusChange) -> dict[str, Any]:
+    error = {"code": step.error_code, "message": step.error_message or ""}
+    return {
+        "status": step.status,
+        "at": timestamp(step.at),
+        "error": error if step.error_code is not None else None,
+    }
+
+
+def send_message(user: str, body: dict[str, Any]) -> Response:
+    """POST /messages/send."""
+    return sending.send(user, body, request.headers.get("Idempotency-Key"))
+
+
+def list_messages(
+    user: str,
+    limit: int,
+    offset: int,
+    number_id: str | None = None,
+    direction: str | None = None,
+    status: str | None = None,
+) -> dict[str, Any]:
+    """GET /messages."""
+    if number_id is not None:
+        owned(Number.find(number_id), "number", number_id, user)
+    page = Message.page(
+        user, limit, offset, number_id=number_id, direction=direction, status=status
+    )
+    return page_json(page, render)
+
+
+def get_message(user: str, message_id: str) -> dict[str, Any]:
+    """GET /messages/{message_id}."""
+    message = owned(Message.find(message_id), "message", message_id, user)
+    return render(message) | {"statusHistory": [_render_step(s) for s in message.history()]}

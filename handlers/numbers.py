@@ -1,0 +1,23 @@
+"""Tag numbers of the contract."""
+
+from typing import Any
+
+from handlers.ownership import owned
+from handlers.pages import page_json
+from models.number import Number
+from tasks.emit import number_resource
+
+
+def render(number: Number) -> dict[str, Any]:
+    """The Number object."""
+    return number_resource(number).as_json()
+
+
+def list_numbers(user: str, limit: int, offset: int) -> dict[str, Any]:
+    """GET /numbers."""
+    return page_json(Number.page(user, limit, offset), render)
+
+
+def get_number(user: str, number_id: str) -> dict[str, Any]:
+    """GET /numbers/{number_id}."""
+    return render(owned(Number.find(number_id), "number", number_id, user))

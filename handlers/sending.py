@@ -1,0 +1,169 @@
+"""Sending, exactly once for each Idempotency-Key (design, section 2.1 and decisions 14 to 16).
+
+The claim of the key and the message are committed before the network is asked, and no connection is
+held while it answers. Whatever dies in between leaves a claim, and a claim never sends again.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Response
+
+from handlers.errors import (
+    ApiError,
+    ConflictError,
+    InvalidError,
+    ServerError,
+    ThrottledError,
+)
+from handlers.ownership import owned
+from models import clock
+from models.database import writing
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from models.number import Number, NumberStatus
+from networks import errors as network
+from networks.current import get_network
+from networks.interface import OutboundMessage, Sender
+from tasks import deliver, lifecycle
+from tasks.outcome import record_acceptance, sent_response
+
+RETRY_AFTER_RUNNING = 2
+RETRY_AFTER_THROTTLED = 60
+REPLAYED = "Idempotency-Replayed"
+
+
+@dataclass(frozen=True)
+class StoredResponse:
+    """A response as it is kept for its Idempotency-Key."""
+
+    status: int
+    body: str
+    retry_after: int | None = None
+
+    def to_http(self, *, replayed: bool = False) -> Response:
+        """The HTTP response."""
+        response = Response(self.body, self.status, content_type="application/json")
+        if self.retry_after is not None:
+            response.headers["Retry-After"] = str(self.retry_after)
+        if replayed:
+            response.headers[REPLAYED] = "true"
+        return response
+
+
+def error_body(error: ApiError) -> str:
+    """The one error shape, as JSON text."""
+    shape = {"code": error.code, "message": error.message, "status": error.status}
+    return json.dumps({"error": shape}, separators=(",", ":"))
+
+
+def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
+    """Send a message, or replay what became of it. Raises ApiError before the network is asked."""
+    fingerprint = _fingerprint(body)
+    if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
+        return _replay(known, fingerprint)
+    number = owned(Number.find(body["number_id"]), "number", body["number_id"], account_id)
+    if number.status != NumberStatus.ACTIVE:
+        raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
+    with writing():
+        # Another request with the key may have been faster since we looked.
+        if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
+            return _replay(known, fingerprint)
+        message = Message.write_outbound(number, body["to"], body["type"], body[body["type"]])
+        if key is not None:
+            IdempotencyKey.claim(account_id, key, fingerprint, message)
+    return _hand_over(number, message).to_http()
+
+
+def _fingerprint(body: dict[str, Any]) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
+    if known.fingerprint != fingerprint:
+        raise ConflictError(
+            "This Idempotency-Key was used with another request body. Use a new key."
+        )
+    if known.response_status is None:
+        raise ConflictError(
+            "The first request with this Idempotency-Key has no outcome yet. "
+            f"Its message is {known.message_id}.",
+            retry_after=RETRY_AFTER_RUNNING,
+        )
+    stored = StoredResponse(known.response_status, known.response_body or "", known.retry_after)
+    return stored.to_http(replayed=True)
+
+
+def _hand_over(number: Number, message: Message) -> StoredResponse:
+    """Ask the network, outside any transaction, and record what it said."""
+    sender = Sender(number.phone_number_id, number.access_token)
+    outbound = OutboundMessage(message.to_number, message.type, message.body, reference=message.id)
+    try:
+        wa_message_id = get_network().send(sender, outbound)
+    except network.NetworkError as error:
+        return _record_failure(number, message, error)
+    with writing():
+        fresh = record_acceptance(message, wa_message_id)
+        # The response is about the acceptance, even when a later status was faster.
+        fresh.status = MessageStatus.SENT
+        response = StoredResponse(200, sent_response(fresh))
+        IdempotencyKey.answer(message, response.status, response.body)
+    deliver.wake()
+    return response
+
+
+def _record_failure(
+    number: Number, message: Message, error: network.NetworkError
+) -> StoredResponse:
+    """Record why the message was not accepted, in one transaction with the number's transition."""
+    answer = _answer_to(number, message, error)
+    response = StoredResponse(answer.status, error_body(answer), answer.retry_after)
+    ambiguous = isinstance(error, network.AmbiguousError)
+    status = MessageStatus.UNKNOWN if ambiguous else MessageStatus.FAILED
+    with writing():
+        Message.get_by_id(message.id).advance(
+            status, at=clock.now(), error=None if ambiguous else (error.code, error.reason)
+        )
+        if isinstance(error, network.NotReachedError):
+            IdempotencyKey.release(message)
+        else:
+            IdempotencyKey.answer(message, response.status, response.body, response.retry_after)
+        _move_number(number, error)
+    deliver.wake()
+    return response
+
+
+def _move_number(number: Number, error: network.NetworkError) -> None:
+    if isinstance(error, network.NumberLostError):
+        lifecycle.change_status(number, NumberStatus.DISCONNECTED)
+    elif isinstance(error, network.NumberBannedError):
+        lifecycle.change_status(number, NumberStatus.BANNED)
+
+
+def _answer_to(number: Number, message: Message, error: network.NetworkError) -> ApiError:
+    """Decision 15 of the design: the network's outcome to the answer of the API."""
+    match error:
+        case network.RefusedError():
+            return InvalidError(f"The messaging network refused the message: {error}")
+        case network.ThrottledError():
+            return ThrottledError(
+                f"The messaging network throttled the number: {error}. "
+                "Try again later with a new Idempotency-Key.",
+                retry_after=RETRY_AFTER_THROTTLED,
+            )
+        case network.NumberLostError():
+            return ConflictError(f"The number {number.id} was disconnected by the network: {error}")
+        case network.NumberBannedError():
+            return ConflictError(f"The number {number.id} was banned by the network: {error}")
+        case network.NotReachedError():
+            return ServerError(
+                "The messaging network could not be reached. Nothing was sent; try again."
+            )
+        case _:
+            return ServerError(
+                "The messaging network gave no clear answer, so the message may have been sent. "
+                f"Read message {message.id} for its outcome before you send again."
+            )

@@ -1,0 +1,104 @@
+"""Tag webhooks of the contract."""
+
+from typing import Any
+
+from flask import Response
+
+from gateway.settings import get_settings
+from handlers.errors import InvalidError
+from handlers.ownership import check_numbers, owned
+from handlers.pages import page_json
+from models.database import writing
+from models.delivery import Delivery
+from models.webhook import Webhook
+from tasks.probe import send_test_delivery
+from webhooks.address import AddressRefusedError, check_url
+from webhooks.envelope import timestamp
+
+
+def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
+    """The Webhook object; its secret masked unless one is given."""
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "secret": secret or webhook.masked_secret,
+        "events": webhook.events,
+        "numberIds": webhook.number_ids,
+        "active": webhook.active,
+        "createdAt": timestamp(webhook.created_at),
+    }
+
+
+def _find(user: str, webhook_id: str) -> Webhook:
+    return owned(Webhook.find(webhook_id), "webhook", webhook_id, user)
+
+
+def _check(user: str, body: dict[str, Any]) -> None:
+    if "url" in body:
+        try:
+            check_url(body["url"], allow_local=bool(get_settings().allow_local_webhooks))
+        except AddressRefusedError as error:
+            raise InvalidError(f"Request body, url: {error}") from None
+    check_numbers(body.get("numberIds", []), user)
+
+
+def create_webhook(user: str, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """POST /webhooks."""
+    _check(user, body)
+    webhook = Webhook.register(user, body["url"], body["events"], body.get("numberIds", []))
+    return render(webhook, secret=webhook.secret), 201
+
+
+def list_webhooks(user: str, limit: int, offset: int) -> dict[str, Any]:
+    """GET /webhooks."""
+    return page_json(Webhook.page(user, limit, offset), render)
+
+
+def get_webhook(user: str, webhook_id: str) -> dict[str, Any]:
+    """GET /webhooks/{webhook_id}."""
+    return render(_find(user, webhook_id))
+
+
+def update_webhook(user: str, webhook_id: str, body: dict[str, Any]) -> dict[str, Any]:
+    """PATCH /webhooks/{webhook_id}."""
+    webhook = _find(user, webhook_id)
+    _check(user, body)
+    with writing():
+        webhook.change(
+            url=body.get("url"), events=body.get("events"), number_ids=body.get("numberIds")
+        )
+        if body.get("active") is True:
+            webhook.activate()
+        elif body.get("active") is False:
+            webhook.deactivate()
+            Delivery.skip_waiting(webhook.id)
+    return render(webhook)
+
+
+def delete_webhook(user: str, webhook_id: str) -> Response:
+    """DELETE /webhooks/{webhook_id}."""
+    webhook = _find(user, webhook_id)
+    with writing():
+        webhook.delete_instance()
+    response = Response(status=204)
+    del response.headers["Content-Type"]
+    return response
+
+
+def rotate_webhook_secret(user: str, webhook_id: str) -> dict[str, Any]:
+    """POST /webhooks/{webhook_id}/rotate-secret."""
+    webhook = _find(user, webhook_id)
+    webhook.rotate_secret()
+    return render(webhook, secret=webhook.secret)
+
+
+def test_webhook(user: str, webhook_id: str) -> dict[str, Any]:
+    """POST /webhooks/{webhook_id}/test."""
+    webhook = _find(user, webhook_id)
+    answer = send_test_delivery(webhook)
+    return {
+        "success": answer.success,
+        "statusCode": answer.status_code or 0,
+        "responseTimeMs": answer.duration_ms,
+        "message": answer.error or f"The receiver answered {answer.status_code}.",
+    }

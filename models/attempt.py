@@ -1,0 +1,67 @@
+"""Attempts: what each request to a receiver was answered. The log behind a delivery."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from peewee import (
+    BigIntegerField,
+    BooleanField,
+    CharField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
+
+from models.database import BaseModel, reading
+from models.delivery import Delivery
+from models.identifier import new_id
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one attempt. Times in milliseconds; ``status_code`` is None when no answer came."""
+
+    delivery_id: str
+    lease_token: str
+    started_at: int
+    duration_ms: int
+    success: bool
+    status_code: int | None
+    error: str | None
+    response_body: str | None
+
+
+class Attempt(BaseModel):
+    """One request to the receiver of a delivery."""
+
+    delivery_id: str
+    id = CharField(primary_key=True)
+    delivery = ForeignKeyField(Delivery, lazy_load=False, on_delete="CASCADE")
+    number = IntegerField()
+    started_at = BigIntegerField()
+    duration_ms = IntegerField()
+    success = BooleanField()
+    status_code = IntegerField(null=True)
+    error = TextField(null=True)
+    response_body = TextField(null=True)
+
+    @classmethod
+    def append(cls, outcome: Outcome, number: int) -> None:
+        """Keep an attempt inside the caller's transaction."""
+        cls.create(
+            id=new_id("att"),
+            delivery=outcome.delivery_id,
+            number=number,
+            started_at=outcome.started_at,
+            duration_ms=outcome.duration_ms,
+            success=outcome.success,
+            status_code=outcome.status_code,
+            error=outcome.error,
+            response_body=outcome.response_body,
+        )
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> list[Self]:
+        """The attempts of a delivery, first one first."""
+        with reading():
+            return list(cls.select().where(cls.delivery == delivery.id).order_by(cls.id))

@@ -1,0 +1,58 @@
+"""Callbacks of the network, stored raw before they are answered, and ingested afterwards."""
+
+from typing import Self
+
+from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextField
+
+from models import clock
+from models.database import BaseModel, reading, writing
+from models.identifier import new_id
+
+
+class Callback(BaseModel):
+    """The raw body of one callback. ``ingested_at`` is null while it waits."""
+
+    id = CharField(primary_key=True)
+    body = BlobField()
+    received_at = BigIntegerField()
+    ingested_at = BigIntegerField(null=True)
+    tries = IntegerField(default=0)
+    error = TextField(null=True)
+
+    class Meta:
+        indexes = ((("ingested_at", "id"), False),)
+
+    @classmethod
+    def store(cls, body: bytes) -> Self:
+        """Keep the raw body."""
+        with writing():
+            return cls.create(id=new_id("cb"), body=body, received_at=clock.now())
+
+    @classmethod
+    def find_waiting(cls, callback_id: str) -> Self | None:
+        """The callback if it was not ingested yet, or None."""
+        with reading():
+            return cls.get_or_none(cls.id == callback_id, cls.ingested_at.is_null())
+
+    @classmethod
+    def waiting_before(cls, before: int, max_tries: int, limit: int = 100) -> list[str]:
+        """Identifiers of callbacks received before ``before`` that still wait, oldest first."""
+        with reading():
+            query = cls.select(cls.id).where(
+                cls.ingested_at.is_null(), cls.received_at < before, cls.tries < max_tries
+            )
+            return [row.id for row in query.order_by(cls.id).limit(limit)]
+
+    def finish(self) -> None:
+        """All its items are ingested."""
+        with writing():
+            Callback.update(ingested_at=clock.now(), error=None).where(
+                Callback.id == self.id
+            ).execute()
+
+    def note_failure(self, reason: str) -> None:
+        """Some item could not be ingested; the sweep comes back to it."""
+        with writing():
+            Callback.update(tries=Callback.tries + 1, error=reason).where(
+                Callback.id == self.id
+            ).execute()

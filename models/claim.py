@@ -1,0 +1,193 @@
+"""Claiming due deliveries, and recording what came of the attempts (design, section 2.3)."""
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import Select, fn
+
+from models import clock
+from models.attempt import Attempt, Outcome
+from models.database import database, reading, writing
+from models.delivery import IS_PENDING, Delivery, DeliveryState
+from models.event import Event
+from models.webhook import Webhook
+
+RetryDelay = Callable[[int], float | None]
+
+
+@dataclass(frozen=True)
+class ClaimedDelivery:
+    """All that one attempt needs. ``attempt_number`` is 1 for the first one."""
+
+    delivery_id: str
+    lease_token: str
+    attempt_number: int
+    webhook: Webhook
+    event_kind: str
+    payload: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``more`` says that deliveries were due beyond what there was room for."""
+
+    deliveries: list[ClaimedDelivery]
+    more: bool
+
+
+def _pending(alias: Any) -> Any:
+    return alias.state == IS_PENDING
+
+
+def _due_webhooks(now: int, limit: int) -> list[str]:
+    """Webhooks with a due delivery, the one that waits longest first.
+
+    Walks the partial index from webhook to webhook, so that the cost depends on how many webhooks
+    wait, not on how many deliveries.
+    """
+    later, oldest = Delivery.alias(), Delivery.alias()
+    walk = (
+        Delivery.select(fn.MIN(Delivery.webhook).alias("webhook_id"))
+        .where(_pending(Delivery))
+        .cte("walk", recursive=True, columns=("webhook_id",))
+    )
+    following = later.select(fn.MIN(later.webhook)).where(
+        _pending(later), later.webhook > walk.c.webhook_id
+    )
+    step = Select([walk], [following]).where(walk.c.webhook_id.is_null(False))
+    waiting = walk.union_all(step)
+    due = oldest.select(fn.MIN(oldest.next_attempt_at)).where(
+        _pending(oldest), oldest.webhook == waiting.c.webhook_id
+    )
+    query = (
+        Select([waiting], [waiting.c.webhook_id, due.alias("due")])
+        .where(waiting.c.webhook_id.is_null(False), due <= now)
+        .order_by(due)
+        .limit(limit)
+        .with_cte(waiting)
+        .bind(database)
+    )
+    return [row[0] for row in query.tuples()]
+
+
+def _in_flight(webhook_id: str, now: int) -> int:
+    query = Delivery.select().where(
+        Delivery.webhook == webhook_id,
+        Delivery.lease_token.is_null(False),
+        Delivery.next_attempt_at > now,
+    )
+    return int(query.count())
+
+
+def _lease(webhook_id: str, token: str, now: int, lease_ms: int, room: int) -> int:
+    """Claim up to ``room`` due deliveries of a webhook by one conditional UPDATE. Returns how many."""
+    due = (_pending(Delivery), Delivery.next_attempt_at <= now)
+    oldest = (
+        Delivery.select(Delivery.id)
+        .where(Delivery.webhook == webhook_id, *due)
+        .order_by(Delivery.next_attempt_at)
+        .limit(room)
+    )
+    update = Delivery.update(lease_token=token, next_attempt_at=now + lease_ms)
+    return int(update.where(Delivery.id.in_(oldest), *due).execute())
+
+
+def _load(token: str) -> list[ClaimedDelivery]:
+    query = (
+        Delivery.select(Delivery, Event, Webhook)
+        .join(Event)
+        .switch(Delivery)
+        .join(Webhook)
+        .where(Delivery.lease_token == token)
+        .order_by(Delivery.id)
+    )
+    return [
+        ClaimedDelivery(
+            delivery_id=row.id,
+            lease_token=token,
+            attempt_number=row.attempt_count + 1,
+            webhook=row.webhook,
+            event_kind=row.event_kind,
+            payload=row.event.payload,
+        )
+        for row in query
+    ]
+
+
+def claim_due(room: int, per_webhook: int, lease_ms: int) -> Claim:
+    """Claim up to ``room`` due deliveries, never more than ``per_webhook`` in flight for each webhook."""
+    now = clock.now()
+    token = uuid.uuid4().hex
+    with reading():
+        webhook_ids = _due_webhooks(now, room)
+    if not webhook_ids:
+        return Claim([], more=False)
+    claimed = 0
+    more = False
+    with writing():
+        for webhook_id in webhook_ids:
+            wanted = min(per_webhook - _in_flight(webhook_id, now), room - claimed)
+            got = _lease(webhook_id, token, now, lease_ms, wanted) if wanted > 0 else 0
+            claimed += got
+            more = more or got >= wanted
+        return Claim(_load(token), more=more)
+
+
+def record_outcomes(
+    outcomes: Iterable[Outcome], retry_delay: RetryDelay, deactivate_after: int
+) -> list[int]:
+    """Record finished attempts in one transaction. Returns when the failed ones are due again.
+
+    ``retry_delay`` gives the seconds until the next attempt after so many tries, or None when there is
+    none. An outcome whose lease was taken over is dropped: its delivery is another worker's.
+    """
+    with writing():
+        due = [_record(outcome, retry_delay, deactivate_after) for outcome in outcomes]
+    return [at for at in due if at is not None]
+
+
+def _record(outcome: Outcome, retry_delay: RetryDelay, deactivate_after: int) -> int | None:
+    delivery = Delivery.get_or_none(
+        Delivery.id == outcome.delivery_id, Delivery.lease_token == outcome.lease_token
+    )
+    if delivery is None:
+        return None
+    Attempt.append(outcome, delivery.attempt_count + 1)
+    now = clock.now()
+    tries = delivery.tries + 1
+    delay = None if outcome.success else retry_delay(tries)
+    next_attempt_at = None if delay is None else now + round(delay * 1000)
+    state = _next_state(delivery, outcome, next_attempt_at)
+    if state is not DeliveryState.PENDING:
+        next_attempt_at = None
+    Delivery.update(
+        state=state,
+        attempt_count=Delivery.attempt_count + 1,
+        tries=tries,
+        next_attempt_at=next_attempt_at,
+        lease_token=None,
+        completed_at=None if next_attempt_at else now,
+    ).where(Delivery.id == delivery.id).execute()
+    _count_failures(delivery.webhook_id, state, deactivate_after)
+    return next_attempt_at
+
+
+def _next_state(delivery: Delivery, outcome: Outcome, next_attempt_at: int | None) -> DeliveryState:
+    if outcome.success:
+        return DeliveryState.DELIVERED
+    if next_attempt_at is None:
+        return DeliveryState.FAILED
+    # The webhook may have been switched off while this attempt was under way.
+    active = Webhook.select(Webhook.active).where(Webhook.id == delivery.webhook_id).scalar()
+    return DeliveryState.PENDING if active else DeliveryState.SKIPPED
+
+
+def _count_failures(webhook_id: str, state: DeliveryState, deactivate_after: int) -> None:
+    """Keep the webhook's count of discarded events in a row, and deactivate it when there are too many."""
+    if state is DeliveryState.DELIVERED:
+        Webhook.note_success(webhook_id)
+    elif state is DeliveryState.FAILED and Webhook.note_discarded(webhook_id) >= deactivate_after:
+        Webhook.get_by_id(webhook_id).deactivate()
+        Delivery.skip_waiting(webhook_id)

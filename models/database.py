@@ -1,0 +1,84 @@
+"""The database: one connection per thread, and write transactions that never deadlock.
+
+SQLite runs in WAL mode with ``synchronous=FULL``, so that what was committed survives a power cut
+too (docs/decisions/0004-sqlite-durability.md).
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from peewee import Database, DatabaseProxy, Model, SqliteDatabase
+from playhouse.migrations import Runner
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+BUSY_TIMEOUT_SECONDS = 30
+
+database = DatabaseProxy()
+_write_lock = threading.RLock()
+
+
+class BaseModel(Model):
+    """A row of the gateway's database."""
+
+    class Meta:
+        database = database
+        legacy_table_names = False
+
+
+def connect(url: str) -> Database:
+    """Point the models at the database behind ``url`` (``sqlite:///path``)."""
+    path = Path(urlsplit(url).path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    database.initialize(
+        SqliteDatabase(
+            str(path),
+            pragmas={
+                "journal_mode": "wal",
+                "synchronous": "full",
+                "foreign_keys": 1,
+                "cache_size": -16_000,
+            },
+            timeout=BUSY_TIMEOUT_SECONDS,
+        )
+    )
+    connected: Database = database.obj
+    return connected
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """A connection for reading. It belongs to the thread and stays open."""
+    database.connect(reuse_if_open=True)
+    yield
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """One write transaction; an inner one joins the outer one.
+
+    It begins IMMEDIATE, because a read transaction that turns into a write one fails at once with
+    SQLITE_BUSY. Within the process the lock lets writers queue up instead of polling for the file.
+    """
+    with _write_lock:
+        database.connect(reuse_if_open=True)
+        if database.in_transaction():
+            yield
+            return
+        with database.atomic("IMMEDIATE"):
+            yield
+
+
+def migrate() -> list[str]:
+    """Apply all pending migrations, one process at a time. Returns their names."""
+    database.connect(reuse_if_open=True)
+    applied: list[str] = Runner(database.obj, str(MIGRATIONS)).up()
+    return applied
+
+
+def pending_migrations() -> list[str]:
+    """The names of the migrations that this database still needs."""
+    database.connect(reuse_if_open=True)
+    return [m.name for m in Runner(database.obj, str(MIGRATIONS)).status() if not m.applied]

@@ -1,0 +1,165 @@
+"""Deliveries: one event on its way to one webhook. These rows are the queue.
+
+``next_attempt_at`` says when a pending delivery may be claimed. A claim writes a token into
+``lease_token`` and moves ``next_attempt_at`` to the end of the lease. So a claim whose worker died
+becomes due again by itself, and an outcome is only recorded by the one who holds the token.
+"""
+
+from enum import StrEnum
+from typing import Any, Self
+
+from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegerField
+
+from models import clock
+from models.database import BaseModel, reading, writing
+from models.event import Event
+from models.identifier import new_id
+from models.page import Page, fetch_page
+from models.webhook import Webhook
+
+MAX_REDELIVERIES = 10_000
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_PENDING = SQL("'pending'")
+
+
+class DeliveryState(StrEnum):
+    """Where a delivery is (openapi.yaml, DeliveryState)."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Delivery(BaseModel):
+    """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled anew."""
+
+    webhook_id: str
+    event_id: str
+    id = CharField(primary_key=True)
+    webhook = ForeignKeyField(Webhook, lazy_load=False, index=False, on_delete="CASCADE")
+    event = ForeignKeyField(Event, lazy_load=False, on_delete="CASCADE")
+    event_kind = CharField()
+    state = CharField()
+    attempt_count = IntegerField(default=0)
+    tries = IntegerField(default=0)
+    next_attempt_at = BigIntegerField(null=True)
+    lease_token = CharField(null=True)
+    created_at = BigIntegerField()
+    completed_at = BigIntegerField(null=True)
+
+    class Meta:
+        indexes = ((("webhook", "id"), False), (("webhook", "event"), True))
+
+    @classmethod
+    def schedule(cls, event: Event, webhooks: list[Webhook]) -> bool:
+        """Write one delivery for each webhook that wants the event, inside the caller's transaction.
+
+        An inactive webhook gets a skipped one, so that it can be redelivered later. Returns whether
+        any is waiting.
+        """
+        now = clock.now()
+        wanted = [w for w in webhooks if w.wants(event.kind, event.number_id)]
+        for webhook in wanted:
+            cls.create(
+                id=new_id("dlv"),
+                webhook=webhook.id,
+                event=event.id,
+                event_kind=event.kind,
+                state=DeliveryState.PENDING if webhook.active else DeliveryState.SKIPPED,
+                next_attempt_at=now if webhook.active else None,
+                created_at=now,
+                completed_at=None if webhook.active else now,
+            )
+        return any(w.active for w in wanted)
+
+    @classmethod
+    def find(cls, delivery_id: str) -> Self | None:
+        """The delivery with its event and webhook, or None."""
+        with reading():
+            query = cls.select(cls, Event, Webhook).join(Event).switch(cls).join(Webhook)
+            delivery: Self | None = query.where(cls.id == delivery_id).first()
+            return delivery
+
+    @classmethod
+    def page(
+        cls,
+        webhook_id: str,
+        limit: int,
+        offset: int,
+        *,
+        state: str | None = None,
+        kind: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+    ) -> Page[Self]:
+        """The webhook's deliveries that match, newest first."""
+        query = cls.select().where(cls.webhook == webhook_id, *_created_between(since, until))
+        if state is not None:
+            query = query.where(cls.state == state)
+        if kind is not None:
+            query = query.where(cls.event_kind == kind)
+        return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+
+    @classmethod
+    def skip_waiting(cls, webhook_id: str) -> int:
+        """Stop what waits for a webhook, inside the caller's transaction. Attempts under way go on."""
+        query = cls.update(
+            state=DeliveryState.SKIPPED, next_attempt_at=None, completed_at=clock.now()
+        ).where(cls.webhook == webhook_id, cls.state == IS_PENDING, cls.lease_token.is_null())
+        return int(query.execute())
+
+    def redeliver(self) -> None:
+        """Schedule for now, with a fresh retry schedule. One that is waiting already becomes due."""
+        with writing():
+            Delivery.update(_scheduled_anew()).where(
+                Delivery.id == self.id, Delivery.lease_token.is_null()
+            ).execute()
+            self.__data__.update(Delivery.get_by_id(self.id).__data__)
+
+    @classmethod
+    def redeliver_many(
+        cls, webhook_id: str, *, states: list[str], since: int | None, until: int | None
+    ) -> int:
+        """Schedule matching deliveries, oldest first, at most MAX_REDELIVERIES. Returns how many."""
+        chosen = (
+            cls.select(cls.id)
+            .where(
+                cls.webhook == webhook_id, cls.state.in_(states), *_created_between(since, until)
+            )
+            .order_by(cls.id)
+            .limit(MAX_REDELIVERIES)
+        )
+        with writing():
+            return int(cls.update(_scheduled_anew()).where(cls.id.in_(chosen)).execute())
+
+
+def _scheduled_anew() -> dict[str, Any]:
+    return {
+        "state": DeliveryState.PENDING,
+        "tries": 0,
+        "next_attempt_at": clock.now(),
+        "completed_at": None,
+    }
+
+
+def _created_between(since: int | None, until: int | None) -> list[Any]:
+    conditions = []
+    if since is not None:
+        conditions.append(Delivery.created_at >= since)
+    if until is not None:
+        conditions.append(Delivery.created_at < until)
+    return conditions
+
+
+Delivery.add_index(
+    Delivery.index(
+        Delivery.webhook,
+        Delivery.next_attempt_at,
+        where=SQL("state = 'pending'"),
+        name="delivery_pending",
+    )
+)
+Delivery.add_index(
+    Delivery.index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
+)

@@ -1,0 +1,53 @@
+"""Events: what happened, as the very bytes that every webhook receives."""
+
+from typing import Self
+
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+
+from models import clock
+from models.account import Account
+from models.database import BaseModel
+from models.identifier import new_id
+
+
+class Event(BaseModel):
+    """One event. ``payload`` is the envelope as JSON text; it never changes.
+
+    ``once_key`` is unique where it is set: a message has each event kind at most once.
+    """
+
+    account_id: str
+    id = CharField(primary_key=True)
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    kind = CharField()
+    number_id = CharField()
+    subject_id = CharField(index=True)
+    payload = TextField()
+    once_key = CharField(null=True, unique=True)
+    created_at = BigIntegerField(index=True)
+
+    @classmethod
+    def append(
+        cls,
+        account_id: str,
+        kind: str,
+        *,
+        number_id: str,
+        subject_id: str,
+        payload: str,
+        once: bool,
+    ) -> Self | None:
+        """Write an event inside the caller's transaction. None when ``once`` and it is there already."""
+        once_key = f"{kind}:{subject_id}" if once else None
+        if once_key and cls.select().where(cls.once_key == once_key).exists():
+            return None
+        return cls.create(
+            id=new_id("evt"),
+            account=account_id,
+            kind=kind,
+            number_id=number_id,
+            subject_id=subject_id,
+            payload=payload,
+            once_key=once_key,
+            created_at=clock.now(),
+        )

@@ -1,0 +1,80 @@
+"""Idempotency keys: a claim before the network is asked, the answer after it.
+
+A row without an answer is a claim: its request is running, or its process died. It is never taken
+over by another request, because the network may have been asked (decisions 14 and 15 of the design).
+"""
+
+from typing import Self
+
+from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, IntegerField, TextField
+
+from models import clock
+from models.account import Account
+from models.database import BaseModel, reading
+from models.message import Message
+
+WINDOW_MS = 24 * 3_600_000
+
+
+class IdempotencyKey(BaseModel):
+    """What became of the request that first carried ``key`` in this account."""
+
+    message_id: str
+    id = AutoField()
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    key = CharField()
+    fingerprint = CharField()
+    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")
+    response_status = IntegerField(null=True)
+    response_body = TextField(null=True)
+    retry_after = IntegerField(null=True)
+    created_at = BigIntegerField(index=True)
+
+    class Meta:
+        indexes = ((("account", "key"), True),)
+
+    @classmethod
+    def find(cls, account_id: str, key: str) -> Self | None:
+        """The row of a key that is still within its 24 hours, or None."""
+        with reading():
+            row = cls.get_or_none(cls.account == account_id, cls.key == key)
+        return row if row is not None and clock.now() - row.created_at < WINDOW_MS else None
+
+    @classmethod
+    def claim(cls, account_id: str, key: str, fingerprint: str, message: Message) -> None:
+        """Claim a key that find() did not return, inside the caller's transaction."""
+        cls.delete().where(cls.account == account_id, cls.key == key).execute()
+        cls.create(
+            account=account_id,
+            key=key,
+            fingerprint=fingerprint,
+            message=message.id,
+            created_at=clock.now(),
+        )
+
+    @classmethod
+    def answer(
+        cls, message: Message, status: int, body: str, retry_after: int | None = None
+    ) -> None:
+        """Keep the response of the request that wrote ``message``, in the caller's transaction."""
+        cls.update(response_status=status, response_body=body, retry_after=retry_after).where(
+            cls.message == message.id
+        ).execute()
+
+    @classmethod
+    def settle(cls, message: Message, status: int, body: str) -> None:
+        """Keep a response for a request that gave none, because its process died."""
+        cls.update(response_status=status, response_body=body).where(
+            cls.message == message.id, cls.response_status.is_null()
+        ).execute()
+
+    @classmethod
+    def release(cls, message: Message) -> None:
+        """Forget the claim of ``message``: the network was certainly not reached."""
+        cls.delete().where(cls.message == message.id).execute()
+
+    @classmethod
+    def forget_expired(cls, limit: int = 1000) -> int:
+        """Delete rows whose window is over. Returns how many."""
+        old = cls.select(cls.id).where(cls.created_at < clock.now() - WINDOW_MS).limit(limit)
+        return int(cls.delete().where(cls.id.in_(old)).execute())

@@ -1,0 +1,232 @@
+"""Messages, in and out, their status and its history.
+
+A status never moves backwards: STATUS_RANK orders them, and every step that arrived is kept.
+"""
+
+import json
+from enum import StrEnum
+from typing import Any, Self
+
+from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, TextField
+
+from models import clock
+from models.account import Account
+from models.database import BaseModel, reading
+from models.identifier import new_id
+from models.number import Number
+from models.page import Page, fetch_page
+
+
+class Direction(StrEnum):
+    """Which way a message went."""
+
+    INBOUND = "INBOUND"
+    OUTBOUND = "OUTBOUND"
+
+
+class MessageStatus(StrEnum):
+    """Where a message is (openapi.yaml, MessageStatus)."""
+
+    PENDING = "pending"
+    UNKNOWN = "unknown"
+    SENT = "sent"
+    FAILED = "failed"
+    DELIVERED = "delivered"
+    READ = "read"
+    RECEIVED = "received"
+
+
+# A message that failed may still turn out delivered, never the other way round.
+STATUS_RANK = {
+    MessageStatus.PENDING: 0,
+    MessageStatus.UNKNOWN: 1,
+    MessageStatus.SENT: 2,
+    MessageStatus.FAILED: 3,
+    MessageStatus.DELIVERED: 4,
+    MessageStatus.READ: 5,
+    MessageStatus.RECEIVED: 6,
+}
+UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
+
+
+class Message(BaseModel):
+    """One message. ``body_json`` holds the content as JSON text."""
+
+    account_id: str
+    number_id: str
+    id = CharField(primary_key=True)
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    number = ForeignKeyField(Number, lazy_load=False, index=False)
+    direction = CharField()
+    from_number = CharField()
+    to_number = CharField()
+    type = CharField()
+    body_json = TextField()
+    status = CharField()
+    wa_message_id = TextField(null=True)
+    error_code = TextField(null=True)
+    error_message = TextField(null=True)
+    created_at = BigIntegerField()
+
+    class Meta:
+        indexes = (
+            (("account", "id"), False),
+            (("number", "id"), False),
+            (("number", "wa_message_id"), True),
+            (("status", "id"), False),
+        )
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The content, for type ``text`` an object with the field ``body``."""
+        content: dict[str, Any] = json.loads(self.body_json)
+        return content
+
+    @classmethod
+    def write_outbound(cls, number: Number, to: str, type_: str, body: dict[str, Any]) -> Self:
+        """Write a message down as ``pending`` inside the caller's transaction."""
+        return cls._write(
+            number,
+            direction=Direction.OUTBOUND,
+            from_number=number.phone_number,
+            to_number=to,
+            type=type_,
+            body_json=json.dumps(body),
+            status=MessageStatus.PENDING,
+            created_at=clock.now(),
+        )
+
+    @classmethod
+    def write_inbound(
+        cls,
+        number: Number,
+        *,
+        wa_message_id: str,
+        sender: str,
+        type_: str,
+        body: dict[str, Any],
+        at: int,
+    ) -> Self | None:
+        """Write an inbound message down inside the caller's transaction. None when it is known."""
+        if cls.select().where(cls.number == number.id, cls.wa_message_id == wa_message_id).exists():
+            return None
+        return cls._write(
+            number,
+            direction=Direction.INBOUND,
+            from_number=sender,
+            to_number=number.phone_number,
+            type=type_,
+            body_json=json.dumps(body),
+            status=MessageStatus.RECEIVED,
+            wa_message_id=wa_message_id,
+            created_at=at,
+        )
+
+    @classmethod
+    def _write(cls, number: Number, **values: Any) -> Self:
+        message = cls.create(
+            id=new_id("msg"), account=number.account_id, number=number.id, **values
+        )
+        StatusChange.append(message, MessageStatus(message.status), message.created_at)
+        return message
+
+    def advance(
+        self,
+        status: MessageStatus,
+        *,
+        at: int,
+        wa_message_id: str | None = None,
+        error: tuple[str, str] | None = None,
+    ) -> bool:
+        """Record a step inside the caller's transaction. True when the status moved forwards.
+
+        A repeated step changes nothing; an older one is only kept in the history.
+        """
+        if wa_message_id and not self.wa_message_id:
+            self.wa_message_id = wa_message_id
+            Message.update(wa_message_id=wa_message_id).where(Message.id == self.id).execute()
+        if StatusChange.has(self, status):
+            return False
+        StatusChange.append(self, status, at, error)
+        if STATUS_RANK[status] <= STATUS_RANK[MessageStatus(self.status)]:
+            return False
+        self.status = status
+        self.error_code, self.error_message = error or (None, None)
+        Message.update(
+            status=status, error_code=self.error_code, error_message=self.error_message
+        ).where(Message.id == self.id).execute()
+        return True
+
+    @classmethod
+    def find(cls, message_id: str) -> Self | None:
+        """The message, or None."""
+        with reading():
+            return cls.get_or_none(cls.id == message_id)
+
+    @classmethod
+    def find_sent(cls, number: Number, wa_message_id: str, message_id: str | None) -> Self | None:
+        """The outbound message a status is about, by the network's identifier, else by ours."""
+        with reading():
+            known = cls.get_or_none(cls.number == number.id, cls.wa_message_id == wa_message_id)
+            if known is None and message_id is not None:
+                known = cls.get_or_none(cls.id == message_id, cls.number == number.id)
+            return known
+
+    @classmethod
+    def page(
+        cls,
+        account_id: str,
+        limit: int,
+        offset: int,
+        *,
+        number_id: str | None = None,
+        direction: str | None = None,
+        status: str | None = None,
+    ) -> Page[Self]:
+        """The account's messages that match, newest first."""
+        query = cls.select().where(cls.account == account_id)
+        for column, wanted in (
+            (cls.number, number_id),
+            (cls.direction, direction),
+            (cls.status, status),
+        ):
+            if wanted is not None:
+                query = query.where(column == wanted)
+        return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+
+    @classmethod
+    def unsettled_before(cls, status: MessageStatus, before: int, limit: int = 100) -> list[Self]:
+        """Outbound messages in ``status`` that were created before the time ``before``."""
+        with reading():
+            query = cls.select().where(cls.status == status, cls.created_at < before)
+            return list(query.order_by(cls.id).limit(limit))
+
+    def history(self) -> list["StatusChange"]:
+        """Every step of the message, in the order in which it was recorded."""
+        with reading():
+            query = StatusChange.select().where(StatusChange.message == self.id)
+            return list(query.order_by(StatusChange.id))
+
+
+class StatusChange(BaseModel):
+    """One step of a message: ``at`` is the network's time, the row's order ours."""
+
+    id = AutoField()
+    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")
+    status = CharField()
+    at = BigIntegerField()
+    error_code = TextField(null=True)
+    error_message = TextField(null=True)
+
+    @classmethod
+    def append(
+        cls, message: Message, status: MessageStatus, at: int, error: tuple[str, str] | None = None
+    ) -> None:
+        """Keep a step inside the caller's transaction."""
+        code, text = error or (None, None)
+        cls.create(message=message.id, status=status, at=at, error_code=code, error_message=text)
+
+    @classmethod
+    def has(cls, message: Message, status: MessageStatus) -> bool:
+        """Whether the message went through this status before."""
+        return bool(cls.select().where(cls.message == message.id, cls.status == status).exists())

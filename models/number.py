@@ -1,0 +1,186 @@
+"""Numbers: connected phone numbers and their lifecycle (specification, States and transitions)."""
+
+from enum import StrEnum
+from typing import Self
+
+from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, TextField
+
+from models import clock, secret
+from models.account import Account
+from models.database import BaseModel, reading, writing
+from models.identifier import new_id
+from models.page import Page, fetch_page
+
+
+class NumberStatus(StrEnum):
+    """Where a number is in its life."""
+
+    PROVISIONING = "PROVISIONING"
+    ACTIVE = "ACTIVE"
+    DISCONNECTED = "DISCONNECTED"
+    BANNED = "BANNED"
+
+
+class NumberTakenError(Exception):
+    """The phone number is connected to another account."""
+
+
+class Number(BaseModel):
+    """A phone number of an account, known to the network as ``phone_number_id``."""
+
+    account_id: str
+    id = CharField(primary_key=True)
+    account = ForeignKeyField(Account, lazy_load=False)
+    phone_number_id = CharField()
+    waba_id = CharField(index=True)
+    phone_number = CharField()
+    display_name = TextField(null=True)
+    status = CharField()
+    sealed_token = TextField()
+    sealed_pin = TextField()
+    created_at = BigIntegerField()
+    activated_at = BigIntegerField(null=True)
+
+    class Meta:
+        indexes = ((("account", "phone_number_id"), True),)
+
+    @property
+    def access_token(self) -> str:
+        """The network's token for this number."""
+        return secret.decrypt(self.sealed_token)
+
+    @property
+    def pin(self) -> str:
+        """The two-step PIN that the number was registered with."""
+        return secret.decrypt(self.sealed_pin)
+
+    @classmethod
+    def provision(
+        cls,
+        account_id: str,
+        *,
+        phone_number_id: str,
+        waba_id: str,
+        phone_number: str,
+        display_name: str | None,
+        access_token: str,
+        pin: str,
+    ) -> Self:
+        """Begin to connect a number, or to connect one of the account's again.
+
+        Raises NumberTakenError when another account has it connected.
+        """
+        values = {
+            "waba_id": waba_id,
+            "phone_number": phone_number,
+            "display_name": display_name,
+            "sealed_token": secret.encrypt(access_token),
+        }
+        with writing():
+            cls.refuse_if_taken(account_id, phone_number_id)
+            known = cls.get_or_none(
+                cls.account == account_id, cls.phone_number_id == phone_number_id
+            )
+            if known is not None:
+                cls.update(values).where(cls.id == known.id).execute()
+                return cls.get_by_id(known.id)
+            return cls.create(
+                id=new_id("num"),
+                account=account_id,
+                phone_number_id=phone_number_id,
+                status=NumberStatus.PROVISIONING,
+                sealed_pin=secret.encrypt(pin),
+                created_at=clock.now(),
+                **values,
+            )
+
+    @classmethod
+    def refuse_if_taken(cls, account_id: str, phone_number_id: str) -> None:
+        """Raise NumberTakenError when another account has the number connected."""
+        with reading():
+            taken = (
+                cls.select()
+                .where(
+                    cls.phone_number_id == phone_number_id,
+                    cls.account != account_id,
+                    cls.status != NumberStatus.DISCONNECTED,
+                )
+                .exists()
+            )
+        if taken:
+            raise NumberTakenError(phone_number_id)
+
+    @classmethod
+    def find(cls, number_id: str) -> Self | None:
+        """The number, or None."""
+        with reading():
+            return cls.get_or_none(cls.id == number_id)
+
+    @classmethod
+    def find_of(cls, account_id: str, phone_number_id: str) -> Self | None:
+        """The account's number that the network knows by this identifier, or None."""
+        with reading():
+            return cls.get_or_none(
+                cls.account == account_id, cls.phone_number_id == phone_number_id
+            )
+
+    @classmethod
+    def find_connected(cls, phone_number_id: str) -> Self | None:
+        """Whose number the network means: the connected one, else the one that was created last."""
+        with reading():
+            number: Self | None = (
+                cls.select()
+                .where(cls.phone_number_id == phone_number_id)
+                .order_by(cls.status == NumberStatus.DISCONNECTED, cls.id.desc())
+                .first()
+            )
+            return number
+
+    @classmethod
+    def of_waba(cls, waba_id: str) -> list[Self]:
+        """All numbers of a business account of the network."""
+        with reading():
+            return list(cls.select().where(cls.waba_id == waba_id).order_by(cls.id))
+
+    @classmethod
+    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
+        """The account's numbers, newest first."""
+        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
+        return fetch_page(query, limit, offset)
+
+    @classmethod
+    def all(cls, account_id: str | None = None) -> list[Self]:
+        """Every number, or the account's, oldest first."""
+        with reading():
+            query = cls.select().order_by(cls.id)
+            return list(query.where(cls.account == account_id) if account_id else query)
+
+    @classmethod
+    def owners(cls, number_ids: list[str]) -> dict[str, str]:
+        """Account identifiers by number identifier, of those numbers that exist."""
+        with reading():
+            rows = cls.select(cls.id, cls.account).where(cls.id.in_(number_ids))
+            return {row.id: row.account_id for row in rows}
+
+    def move_to(self, status: NumberStatus) -> bool:
+        """Change the status inside the caller's transaction. False when it was that already."""
+        changes: dict[str, str | int] = {"status": status}
+        if status == NumberStatus.ACTIVE:
+            changes["activated_at"] = clock.now()
+        changed = (
+            Number.update(changes).where(Number.id == self.id, Number.status != status).execute()
+        )
+        if changed:
+            self.__data__.update(Number.get_by_id(self.id).__data__)
+        return bool(changed)
+
+
+# One account at a time may have a number connected, whatever happens between two checks.
+Number.add_index(
+    Number.index(
+        Number.phone_number_id,
+        unique=True,
+        where=SQL("status <> 'DISCONNECTED'"),
+        name="number_connected_once",
+    )
+)

@@ -1,0 +1,41 @@
+"""Secrets at rest: webhook secrets and platform tokens are stored encrypted (Fernet)."""
+
+import base64
+import hashlib
+
+from cryptography.fernet import Fernet, InvalidToken
+
+_cipher: Fernet | None = None
+
+
+class SecretUnreadableError(Exception):
+    """A stored secret was encrypted with another key."""
+
+
+def use_key(key: str) -> None:
+    """Derive the cipher of this process from the setting SECRET_KEY (any non-empty text)."""
+    global _cipher  # noqa: PLW0603 - one cipher per process, set once by the assembly
+    _cipher = Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))
+
+
+def _get_cipher() -> Fernet:
+    if _cipher is None:
+        msg = "models.secret.use_key() was not called"
+        raise RuntimeError(msg)
+    return _cipher
+
+
+def encrypt(text: str) -> str:
+    """The text, sealed."""
+    return _get_cipher().encrypt(text.encode()).decode("ascii")
+
+
+def decrypt(sealed: str) -> str:
+    """The text back. Raises SecretUnreadableError when the key does not fit."""
+    try:
+        return _get_cipher().decrypt(sealed.encode("ascii")).decode()
+    except InvalidToken:
+        msg = (
+            "A stored secret cannot be read: GATEWAY_SECRET_KEY is not the one it was stored with."
+        )
+        raise SecretUnreadableError(msg) from None

@@ -1,0 +1,159 @@
+"""Webhooks: where an account's events go (specification, Webhook)."""
+
+import json
+import secrets
+from typing import Self
+
+from peewee import (
+    BigIntegerField,
+    BooleanField,
+    CharField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
+
+from models import clock, secret
+from models.account import Account
+from models.database import BaseModel, reading, writing
+from models.identifier import new_id
+from models.page import Page, fetch_page
+
+SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
+SHOWN_CHARACTERS = 4
+
+
+def _new_secret() -> str:
+    return SECRET_PREFIX + secrets.token_urlsafe(32)
+
+
+class Webhook(BaseModel):
+    """A callback address with its subscriptions.
+
+    ``failure_count`` counts deliveries in a row that failed after all their retries.
+    """
+
+    account_id: str
+    id = CharField(primary_key=True)
+    account = ForeignKeyField(Account, lazy_load=False)
+    url = TextField()
+    sealed_secret = TextField()
+    events_json = TextField()
+    number_ids_json = TextField()
+    active = BooleanField(default=True)
+    failure_count = IntegerField(default=0)
+    deactivated_at = BigIntegerField(null=True)
+    created_at = BigIntegerField()
+
+    @property
+    def secret(self) -> str:
+        """The signing secret, whole."""
+        return secret.decrypt(self.sealed_secret)
+
+    @property
+    def masked_secret(self) -> str:
+        """The signing secret as it may be shown after its creation."""
+        return f"{SECRET_PREFIX}****{self.secret[-SHOWN_CHARACTERS:]}"
+
+    @property
+    def events(self) -> list[str]:
+        """Subscribed event kinds, in the order in which they were given."""
+        kinds: list[str] = json.loads(self.events_json)
+        return kinds
+
+    @property
+    def number_ids(self) -> list[str]:
+        """Numbers to which delivery is limited; empty for all."""
+        ids: list[str] = json.loads(self.number_ids_json)
+        return ids
+
+    def wants(self, kind: str, number_id: str) -> bool:
+        """Whether an event of this kind and number goes to this webhook."""
+        return kind in self.events and (not self.number_ids or number_id in self.number_ids)
+
+    @classmethod
+    def register(cls, account_id: str, url: str, events: list[str], number_ids: list[str]) -> Self:
+        """Create a webhook with a new secret."""
+        with writing():
+            return cls.create(
+                id=new_id("wh"),
+                account=account_id,
+                url=url,
+                sealed_secret=secret.encrypt(_new_secret()),
+                events_json=json.dumps(events),
+                number_ids_json=json.dumps(number_ids),
+                created_at=clock.now(),
+            )
+
+    @classmethod
+    def find(cls, webhook_id: str) -> Self | None:
+        """The webhook, or None."""
+        with reading():
+            return cls.get_or_none(cls.id == webhook_id)
+
+    @classmethod
+    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
+        """The account's webhooks, newest first."""
+        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
+        return fetch_page(query, limit, offset)
+
+    @classmethod
+    def of(cls, account_id: str) -> list[Self]:
+        """All webhooks of an account."""
+        return list(cls.select().where(cls.account == account_id))
+
+    @classmethod
+    def all(cls) -> list[Self]:
+        """Every webhook, oldest first."""
+        with reading():
+            return list(cls.select().order_by(cls.id))
+
+    def rotate_secret(self) -> None:
+        """Replace the secret; the old one is void at once."""
+        self.sealed_secret = secret.encrypt(_new_secret())
+        with writing():
+            Webhook.update(sealed_secret=self.sealed_secret).where(Webhook.id == self.id).execute()
+
+    def change(
+        self,
+        *,
+        url: str | None = None,
+        events: list[str] | None = None,
+        number_ids: list[str] | None = None,
+    ) -> None:
+        """Change what is given, inside the caller's transaction."""
+        changes: dict[str, str] = {}
+        if url is not None:
+            changes["url"] = url
+        if events is not None:
+            changes["events_json"] = json.dumps(events)
+        if number_ids is not None:
+            changes["number_ids_json"] = json.dumps(number_ids)
+        if changes:
+            Webhook.update(changes).where(Webhook.id == self.id).execute()
+            self.__data__.update(changes)
+
+    def activate(self) -> None:
+        """Let events flow again, inside the caller's transaction. Clears the count of failures."""
+        self._switch(active=True, deactivated_at=None)
+
+    def deactivate(self) -> None:
+        """Stop events, inside the caller's transaction. Its waiting deliveries are the caller's to skip."""
+        self._switch(active=False, deactivated_at=clock.now())
+
+    def _switch(self, *, active: bool, deactivated_at: int | None) -> None:
+        changes = {"active": active, "deactivated_at": deactivated_at, "failure_count": 0}
+        Webhook.update(changes).where(Webhook.id == self.id, Webhook.active != active).execute()
+        self.__data__.update(changes)
+
+    @classmethod
+    def note_success(cls, webhook_id: str) -> None:
+        """A receiver answered 2xx: the count of failures in a row starts anew."""
+        cls.update(failure_count=0).where(cls.id == webhook_id, cls.failure_count > 0).execute()
+
+    @classmethod
+    def note_discarded(cls, webhook_id: str) -> int:
+        """A delivery failed for good. Returns how many did in a row."""
+        cls.update(failure_count=cls.failure_count + 1).where(cls.id == webhook_id).execute()
+        row = cls.get_or_none(cls.id == webhook_id)
+        return row.failure_count if row is not None else 0

@@ -1,0 +1,38 @@
+"""The closed set of ways in which the network can fail us. A caller reads only these classes.
+
+Each carries the network's ``code`` and ``reason``; decision 15 of the design maps each class to an
+answer of the API.
+"""
+
+
+class NetworkError(Exception):
+    """Something went wrong with the messaging network."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(f"{code} {reason}")
+        self.code = code
+        self.reason = reason
+
+
+class RefusedError(NetworkError):
+    """Refused for its content or its recipient: sending the same again is pointless."""
+
+
+class ThrottledError(NetworkError):
+    """Too much at once: nothing was sent, later it may be."""
+
+
+class NumberLostError(NetworkError):
+    """The number or its token is gone: it must be connected again."""
+
+
+class NumberBannedError(NetworkError):
+    """The platform banned the number."""
+
+
+class NotReachedError(NetworkError):
+    """The network certainly did not get the request."""
+
+
+class AmbiguousError(NetworkError):
+    """The network may or may not have accepted the request: timeout, lost connection, 5xx."""

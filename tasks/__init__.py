@@ -1,0 +1,1 @@
+"""Work for later, on Huey. Tasks carry identifiers only; the database is the truth."""

@@ -1,0 +1,72 @@
+"""Emitting events: from a row to the event and its deliveries, in the caller's transaction.
+
+After the transaction is committed the caller calls tasks.deliver.wake().
+"""
+
+from models import clock
+from models.delivery import Delivery
+from models.event import Event
+from models.message import Message
+from models.number import Number
+from models.webhook import Webhook
+from webhooks.envelope import MessageError, MessageResource, NumberResource, envelope
+from webhooks.kinds import EventKind
+
+
+def message_resource(message: Message) -> MessageResource:
+    """The contract's Message object of a row."""
+    error = None
+    if message.error_code is not None:
+        error = MessageError(message.error_code, message.error_message or "")
+    return MessageResource(
+        id=message.id,
+        number_id=message.number_id,
+        direction=message.direction,
+        from_number=message.from_number,
+        to_number=message.to_number,
+        type=message.type,
+        body=message.body,
+        created_at=message.created_at,
+        wa_message_id=message.wa_message_id,
+        status=message.status,
+        error=error,
+    )
+
+
+def number_resource(number: Number) -> NumberResource:
+    """The contract's Number object of a row."""
+    return NumberResource(
+        id=number.id,
+        phone_number=number.phone_number,
+        display_name=number.display_name,
+        status=number.status,
+        created_at=number.created_at,
+        activated_at=number.activated_at,
+    )
+
+
+def emit_message(kind: EventKind, message: Message, at: int | None = None) -> bool:
+    """Emit ``message.*``, at most once for each message and kind. True when deliveries wait."""
+    payload = envelope(kind, at or clock.now(), message_resource(message))
+    event = Event.append(
+        message.account_id,
+        kind,
+        number_id=message.number_id,
+        subject_id=message.id,
+        payload=payload,
+        once=True,
+    )
+    return event is not None and Delivery.schedule(event, Webhook.of(message.account_id))
+
+
+def emit_number(kind: EventKind, number: Number) -> bool:
+    """Emit ``number.*``, once for each transition. True when deliveries wait."""
+    event = Event.append(
+        number.account_id,
+        kind,
+        number_id=number.id,
+        subject_id=number.id,
+        payload=envelope(kind, clock.now(), number_resource(number)),
+        once=False,
+    )
+    return event is not None and Delivery.schedule(event, Webhook.of(number.account_id))

@@ -1,0 +1,24 @@
+"""The test delivery of a webhook: once, now, outside the queue (decision 11)."""
+
+import asyncio
+
+from models import clock
+from models.identifier import new_id
+from models.webhook import Webhook
+from tasks.sender import make_client, signed_headers
+from webhooks.client import Answer
+from webhooks.kinds import EventKind
+from webhooks.sample import sample_event
+
+
+def send_test_delivery(webhook: Webhook) -> Answer:
+    """Send a sample of the first subscribed kind and wait for the answer."""
+    kind = EventKind(webhook.events[0])
+    body = sample_event(kind, clock.now()).encode()
+    headers = signed_headers(webhook, body, kind=kind, delivery_id=new_id("dlv"), attempt_number=1)
+
+    async def post() -> Answer:
+        async with make_client() as client:
+            return await client.post(webhook.url, body, headers)
+
+    return asyncio.run(post())

@@ -1,0 +1,60 @@
+"""The sweep: finds in the database what a lost wake-up, a killed worker or an old age left behind.
+
+The worker runs it at its start and every few seconds (setting SWEEP_INTERVAL).
+"""
+
+import logging
+
+from gateway.settings import get_settings
+from models import clock
+from models.callback import Callback
+from models.database import writing
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from tasks import deliver, ingest, outcome
+
+logger = logging.getLogger(__name__)
+
+CALLBACK_GRACE_MS = 2_000
+MAX_INGEST_TRIES = 10
+SEND_GRACE_MS = 10_000
+UNKNOWN_LIFETIME_MS = 24 * 3_600_000
+
+
+def sweep() -> None:
+    """One round. Each part is independent: a failure of one is logged and the others run."""
+    for part in (deliver.wake, _wake_ingest, _find_dead_sends, _give_up_unknown, _forget_keys):
+        try:
+            part()
+        except Exception:
+            logger.exception("%s failed; the next sweep tries again", part.__name__)
+
+
+def _wake_ingest() -> None:
+    before = clock.now() - CALLBACK_GRACE_MS
+    for callback_id in Callback.waiting_before(before, MAX_INGEST_TRIES):
+        ingest.ingest_callback.call_local(callback_id)
+
+
+def _find_dead_sends() -> None:
+    """A message pending for longer than the network may take was sent by a process that died.
+
+    It may have been accepted, so it is unknown, and is never sent again.
+    """
+    # The network's time-out bounds connecting and reading, each.
+    patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
+    now = clock.now()
+    for message in Message.unsettled_before(MessageStatus.PENDING, now - patience_ms):
+        with writing():
+            Message.get_by_id(message.id).advance(MessageStatus.UNKNOWN, at=now)
+
+
+def _give_up_unknown() -> None:
+    before = clock.now() - UNKNOWN_LIFETIME_MS
+    for message in Message.unsettled_before(MessageStatus.UNKNOWN, before):
+        outcome.give_up(message)
+
+
+def _forget_keys() -> None:
+    with writing():
+        IdempotencyKey.forget_expired()

@@ -1,0 +1,87 @@
+"""What an event looks like on the wire (specification, Envelope, Message, Number).
+
+The same objects are what the API shows, so a Message or Number is spelt in one place.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from webhooks.kinds import EventKind
+
+
+def timestamp(milliseconds: int) -> str:
+    """ISO 8601 with milliseconds and ``Z``."""
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
+
+
+@dataclass(frozen=True)
+class MessageError:
+    """Why a message failed."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class MessageResource:
+    """The Message object of the contract."""
+
+    id: str
+    number_id: str
+    direction: str
+    from_number: str
+    to_number: str
+    type: str
+    body: dict[str, Any]
+    created_at: int
+    wa_message_id: str | None
+    status: str
+    error: MessageError | None
+
+    def as_json(self) -> dict[str, Any]:
+        """In the contract's spelling."""
+        return {
+            "id": self.id,
+            "numberId": self.number_id,
+            "direction": self.direction,
+            "fromNumber": self.from_number,
+            "toNumber": self.to_number,
+            "type": self.type,
+            "body": self.body,
+            "createdAt": timestamp(self.created_at),
+            "waMessageId": self.wa_message_id,
+            "status": self.status,
+            "error": asdict(self.error) if self.error else None,
+        }
+
+
+@dataclass(frozen=True)
+class NumberResource:
+    """The Number object of the contract."""
+
+    id: str
+    phone_number: str
+    display_name: str | None
+    status: str
+    created_at: int
+    activated_at: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        """In the contract's spelling."""
+        return {
+            "id": self.id,
+            "phoneNumber": self.phone_number,
+            "displayName": self.display_name,
+            "status": self.status,
+            "createdAt": timestamp(self.created_at),
+            "activatedAt": None if self.activated_at is None else timestamp(self.activated_at),
+        }
+
+
+def envelope(kind: EventKind, at: int, data: MessageResource | NumberResource) -> str:
+    """The event as the JSON text whose UTF-8 bytes are sent."""
+    event = {"event": kind, "timestamp": timestamp(at), "data": data.as_json()}
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,16 @@
+"""The event kinds (specification, Event kinds)."""
+
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    """What an event tells."""
+
+    MESSAGE_RECEIVED = "message.received"
+    MESSAGE_SENT = "message.sent"
+    MESSAGE_DELIVERED = "message.delivered"
+    MESSAGE_READ = "message.read"
+    MESSAGE_FAILED = "message.failed"
+    NUMBER_ACTIVATED = "number.activated"
+    NUMBER_DISCONNECTED = "number.disconnected"
+    NUMBER_BANNED = "number.banned"

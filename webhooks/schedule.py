@@ -1,0 +1,19 @@
+"""When a failed delivery is tried again (specification, Delivery rules)."""
+
+import random
+from dataclasses import dataclass
+
+JITTER = 0.1
+
+
+@dataclass(frozen=True)
+class RetrySchedule:
+    """``delays`` in seconds: the first retry comes after the first of them, and so on."""
+
+    delays: tuple[float, ...]
+
+    def delay_after(self, tries: int) -> float | None:
+        """Seconds until the next attempt after ``tries`` failed ones (+-10 %), None when it was the last."""
+        if tries > len(self.delays):
+            return None
+        return self.delays[tries - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
