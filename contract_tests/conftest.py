@@ -1,0 +1,36 @@
+"""Fixtures: one running service for each test module, and a receiver."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contract_tests.harness import Customer, Gateway, Receiver, running
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A running service, shared by the tests of a module."""
+    folder: Path = tmp_path_factory.mktemp("gateway")
+    with running(folder, GATEWAY_RETRY_SCHEDULE="0.2,0.2,0.2") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def customer(gateway: Gateway) -> Customer:
+    """An account on the plan pro with a key and an active number."""
+    return gateway.customer()
+
+
+@pytest.fixture(scope="module")
+def other_customer(gateway: Gateway) -> Customer:
+    """Another account, whose resources are foreign to the first."""
+    return gateway.customer()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A customer's HTTP server."""
+    server = Receiver()
+    yield server
+    server.close()
