@@ -52,10 +52,15 @@ class Edge:
             return
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"]
-        window = self.limiter.count(
-            await identify(scope), _client_address(scope), metered=path not in UNMETERED
-        )
+        path, address = scope["path"], _client_address(scope)
+        try:
+            account = await identify(scope)
+        except Exception:
+            logger.exception("authentication crashed")
+            response = _Response(send, self.limiter.count(None, address, metered=False))
+            await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
+            return
+        window = self.limiter.count(account, address, metered=path not in UNMETERED)
         response = _Response(send, window)
         limit = NETWORK_BODY_LIMIT if path == NETWORK_CALLBACK else BODY_LIMIT
         try:

@@ -29,14 +29,6 @@ class ClaimedDelivery:
     payload: str
 
 
-@dataclass(frozen=True)
-class Claim:
-    """``more`` says that deliveries were due beyond what there was room for."""
-
-    deliveries: list[ClaimedDelivery]
-    more: bool
-
-
 def _pending(alias: Any) -> Any:
     return alias.state == IS_PENDING
 
@@ -116,23 +108,20 @@ def _load(token: str) -> list[ClaimedDelivery]:
     ]
 
 
-def claim_due(room: int, per_webhook: int, lease_ms: int) -> Claim:
-    """Claim up to ``room`` due deliveries, never more than ``per_webhook`` in flight for each webhook."""
+def claim_due(room: int, per_webhook: int, lease_ms: int) -> list[ClaimedDelivery]:
+    """Claim up to ``room`` due deliveries, at most ``per_webhook`` in flight for each webhook."""
     now = clock.now()
     token = uuid.uuid4().hex
     with reading():
         webhook_ids = _due_webhooks(now, room)
     if not webhook_ids:
-        return Claim([], more=False)
-    claimed = 0
-    more = False
+        return []
     with writing():
         for webhook_id in webhook_ids:
-            wanted = min(per_webhook - _in_flight(webhook_id, now), room - claimed)
-            got = _lease(webhook_id, token, now, lease_ms, wanted) if wanted > 0 else 0
-            claimed += got
-            more = more or got >= wanted
-        return Claim(_load(token), more=more)
+            wanted = min(per_webhook - _in_flight(webhook_id, now), room)
+            if wanted > 0:
+                room -= _lease(webhook_id, token, now, lease_ms, wanted)
+        return _load(token)
 
 
 def record_outcomes(

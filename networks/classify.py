@@ -1,6 +1,6 @@
 """From an error of the network to one of our classes.
 
-Source: the platform's error code table (docs/network.md names it). The platform asks to branch on
+Source: the error code reference of the WhatsApp Business Cloud API. The platform asks to branch on
 ``code``, never on the HTTP status, which differs between versions of its own table; only for a 5xx
 answer does the status decide, because then it is unknown what was done.
 """

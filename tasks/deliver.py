@@ -8,13 +8,15 @@ records each outcome as it comes.
 import asyncio
 import functools
 import logging
+import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from models import clock
 from models.attempt import Outcome
-from models.claim import Claim, ClaimedDelivery, claim_due, record_outcomes
+from models.claim import ClaimedDelivery, claim_due, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.queue import huey
 from tasks.sender import signed_headers
@@ -94,8 +96,13 @@ class Engine:
         self._database.shutdown()
 
     def _main(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._run())
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._run())
+        except Exception:
+            # A worker that cannot deliver must not look alive: it ends, and is started again.
+            logger.exception("the delivery engine died")
+            os.kill(os.getpid(), signal.SIGTERM)
 
     async def _run(self) -> None:
         async with self._config.client:
@@ -112,22 +119,22 @@ class Engine:
 
     async def _claim_all(self) -> None:
         while not self._stopping and (room := MAX_IN_FLIGHT - len(self._in_flight)) > 0:
-            claim = await self._claim(room)
-            for claimed in claim.deliveries:
+            batch = await self._claim(room)
+            for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed))
                 self._in_flight.add(task)
                 task.add_done_callback(self._in_flight.discard)
-            if not claim.deliveries:
+            if not batch:
                 return
 
-    async def _claim(self, room: int) -> Claim:
+    async def _claim(self, room: int) -> list[ClaimedDelivery]:
         lease_ms = round((self._config.delivery_timeout + LEASE_MARGIN_SECONDS) * 1000)
         claim = functools.partial(claim_due, room, MAX_PER_WEBHOOK, lease_ms)
         try:
             return await self._loop.run_in_executor(self._database, claim)
         except Exception:
             logger.exception("claim failed; the sweep will try again")
-            return Claim([], more=False)
+            return []
 
     async def _attempt(self, claimed: ClaimedDelivery) -> None:
         started_at = clock.now()
