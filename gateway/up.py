@@ -20,11 +20,15 @@ from models.api_key import ApiKey
 from models.number import Number
 
 READY_SECONDS = 30
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - compared with, not listened at
 DEMO_RECIPIENT = "15551234567"
 
+Place = tuple[str, int]
 
-def sandbox_environment(settings: Settings) -> Mapping[str, str]:
-    """The sandbox's own settings, which agree with the gateway's."""
+
+def sandbox_environment(settings: Settings, gateway_url: str) -> Mapping[str, str]:
+    """The sandbox's own settings, which agree with the gateway's at ``gateway_url``."""
     return {
         **os.environ,
         "SANDBOX_PORT": str(settings.sandbox_port),
@@ -32,7 +36,7 @@ def sandbox_environment(settings: Settings) -> Mapping[str, str]:
         "SANDBOX_APP_ID": settings.network_app_id,
         "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
         "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
-        "SANDBOX_CALLBACK_URL": f"{settings.public_url}/network/callback",
+        "SANDBOX_CALLBACK_URL": f"{gateway_url}/network/callback",
     }
 
 
@@ -40,10 +44,12 @@ def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
     """Run web, worker and sandbox until SIGTERM or Ctrl-C. Returns the exit status."""
     connect_state(settings)
     database.migrate()
-    ports = {"web": port} | ({"sandbox": settings.sandbox_port} if settings.uses_sandbox else {})
-    for name, wanted in ports.items():
-        if _is_open(host, wanted):
-            click.echo(f"Error: port {wanted} for the {name} is in use already.", err=True)
+    places = {"web": (host, port)}
+    if settings.uses_sandbox:
+        places["sandbox"] = (LOOPBACK, settings.sandbox_port)
+    for name, place in places.items():
+        if _is_open(place):
+            click.echo(f"Error: port {place[1]} for the {name} is in use already.", err=True)
             return 1
     supervisor = Supervisor(
         _parts(settings, host, port), say=lambda text: click.echo(text, err=True)
@@ -51,7 +57,7 @@ def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
     _stop_on_signals(supervisor)
     supervisor.start()
     try:
-        if not _wait_until_open(host, ports, supervisor):
+        if not _wait_until_open(places, supervisor):
             return 0 if supervisor.stopping.is_set() else 1
         _greet(settings, demo=demo)
         supervisor.watch()
@@ -68,7 +74,9 @@ def _parts(settings: Settings, host: str, port: int) -> list[Part]:
         Part("worker", [*module, "worker"], os.environ),
     ]
     if settings.uses_sandbox:
-        parts.insert(0, Part("sandbox", ["-m", "sandbox"], sandbox_environment(settings)))
+        # The sandbox is on this machine, whatever the public address is.
+        url = f"http://{LOOPBACK if host == EVERYWHERE else host}:{port}"
+        parts.insert(0, Part("sandbox", ["-m", "sandbox"], sandbox_environment(settings, url)))
     return parts
 
 
@@ -80,16 +88,19 @@ def _stop_on_signals(supervisor: Supervisor) -> None:
     signal.signal(signal.SIGINT, stop)
 
 
-def _is_open(host: str, port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex((host, port)) == 0
+def _is_open(place: Place) -> bool:
+    try:
+        socket.create_connection(place, timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
-def _wait_until_open(host: str, ports: dict[str, int], supervisor: Supervisor) -> bool:
+def _wait_until_open(places: dict[str, Place], supervisor: Supervisor) -> bool:
     deadline = time.monotonic() + READY_SECONDS
-    missing = dict(ports)
+    missing = dict(places)
     while missing and not supervisor.stopping.wait(0.05):
-        missing = {name: port for name, port in missing.items() if not _is_open(host, port)}
+        missing = {name: place for name, place in missing.items() if not _is_open(place)}
         if missing and time.monotonic() > deadline:
             click.echo(f"Error: {', '.join(missing)} did not start.", err=True)
             return False
@@ -109,10 +120,12 @@ def _greet(settings: Settings, *, demo: bool) -> None:
 
 
 def _greet_with_demo(settings: Settings) -> None:
-    if Account.all():
-        click.echo("There is an account already. A new key for it: gateway keys create ACCOUNT_ID")
+    accounts = Account.all()
+    if Number.all() or any(a.name != DEMO_ACCOUNT for a in accounts):
+        click.echo("Keys are shown once. For a new one: gateway keys create ACCOUNT_ID")
         return
-    account = Account.open(DEMO_ACCOUNT, "starter")
+    # An earlier first run may have got no further than the account.
+    account = accounts[0] if accounts else Account.open(DEMO_ACCOUNT, "starter")
     try:
         number = connect_sandbox_number(settings, account, None)
     except SignupFailedError as error:

@@ -8,7 +8,7 @@ import click
 
 from gateway.commands.output import json_option, open_state, print_one
 from gateway.logs import configure_logging
-from gateway.settings import get_settings
+from gateway.settings import get_settings, load_settings
 from gateway.state import connect_state
 from models import database
 
@@ -31,11 +31,13 @@ def up(
     host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
 ) -> None:
     """Run all of it here: web, worker and sandbox."""
+    from gateway.up import run_all  # noqa: PLC0415 - the other commands start faster without it
+
+    # The parts are processes of their own: what is said here reaches them by the environment.
     given = {"GATEWAY_SANDBOX_PORT": sandbox_port, "GATEWAY_DATA_DIR": data_dir}
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
-    os.environ.setdefault("GATEWAY_PUBLIC_URL", f"http://{host}:{port}")
-    from gateway.up import run_all  # noqa: PLC0415 - after the environment is complete
-
+    if "public_url" not in load_settings().model_fields_set:
+        os.environ["GATEWAY_PUBLIC_URL"] = f"http://{host}:{port}"
     configure_logging()
     sys.exit(run_all(get_settings(), host, port, demo=not no_demo))
 
@@ -45,7 +47,7 @@ def up(
 @port_option
 def web(host: str, port: int) -> None:
     """Serve the API."""
-    from gateway.server import serve  # noqa: PLC0415 - the other commands start faster without it
+    from gateway.server import serve  # noqa: PLC0415 - as above
 
     configure_logging()
     settings = open_state()
@@ -68,7 +70,9 @@ def sandbox() -> None:
     from gateway.up import sandbox_environment  # noqa: PLC0415 - as above
 
     os.execvpe(  # noqa: S606 - the sandbox is a process of its own
-        sys.executable, [sys.executable, "-m", "sandbox"], sandbox_environment(settings)
+        sys.executable,
+        [sys.executable, "-m", "sandbox"],
+        sandbox_environment(settings, settings.public_url),
     )
 
 
