@@ -1,5 +1,6 @@
 """Keeps the parts of the gateway running as processes: one that dies is started again, and said so."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -12,6 +13,13 @@ from dataclasses import dataclass, field
 STOP_SECONDS = 15
 POLL_SECONDS = 0.1
 RESTART_SECONDS = 1
+PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> None:
+    """Have Linux send SIGTERM when the supervisor dies, so that no part outlives a SIGKILL of it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass
@@ -28,7 +36,10 @@ class Part:
         """Start the process, in a group of its own so that Ctrl-C reaches only the supervisor."""
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, *self.arguments], env=dict(self.environment), start_new_session=True
+            [sys.executable, *self.arguments],
+            env=dict(self.environment),
+            start_new_session=True,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - the supervisor has one thread
         )
 
     def is_running(self) -> bool:
