@@ -4,7 +4,7 @@ import secrets
 
 from gateway.settings import Settings
 from models.account import Account
-from models.number import Number
+from models.number import Number, NumberTakenError
 from models.signup_link import SignupLink
 from networks.errors import NetworkError
 from networks.sandbox_signup import SandboxUnreachableError, start_signup
@@ -21,8 +21,15 @@ def connect_sandbox_number(settings: Settings, account: Account, phone: str | No
     """What the owner of a number does in a browser. Raises SignupFailedError."""
     try:
         signup = start_signup(settings.network_url, phone)
-        link = SignupLink.open(account, f"sandbox-{secrets.token_hex(6)}")
-        claim = onboarding.SignupClaim(signup.code, signup.phone_number_id, signup.waba_id)
-        return onboarding.connect_number(link, claim)
-    except (SandboxUnreachableError, NetworkError, onboarding.ClaimRefusedError) as error:
+    except SandboxUnreachableError as error:
         raise SignupFailedError(str(error)) from None
+    link = SignupLink.open(account, f"sandbox-{secrets.token_hex(6)}")
+    claim = onboarding.SignupClaim(signup.code, signup.phone_number_id, signup.waba_id)
+    try:
+        return onboarding.connect_number(link, claim)
+    except NumberTakenError:
+        reason = "The phone number is connected to another account."
+    except (NetworkError, onboarding.ClaimRefusedError) as error:
+        reason = str(error)
+    SignupLink.revoke(link.id)
+    raise SignupFailedError(reason)

@@ -72,7 +72,7 @@ class Edge:
             await response.fail(_rate_limited(window))
             return
         try:
-            await self.app(_with_length(scope, body), _replay(body, receive), response.send)
+            await self.app(_normalised(scope, body), _replay(body, receive), response.send)
         except HTTPException as error:
             await response.fail(from_http_error(error, path, scope["method"]))
         except Exception:
@@ -142,11 +142,25 @@ async def _read_body(receive: Receive, limit: int) -> bytes:
     return bytes(body)
 
 
-def _with_length(scope: Scope, body: bytes) -> Scope:
-    """The scope as if the body had come with its length, which Connexion relies on."""
+def _normalised(scope: Scope, body: bytes) -> Scope:
+    """The scope as Connexion relies on it: with the body's length, and a media type in lower case.
+
+    Connexion would let the body of an ``Application/JSON`` pass unchecked, and does not see a charset
+    behind a blank. Under WSGI a header ``Idempotency_Key`` would pass for ``Idempotency-Key``, unchecked
+    as well, so names with an underscore are dropped.
+    """
     dropped = {b"content-length", b"transfer-encoding"}
-    headers = [(k, v) for k, v in scope["headers"] if k not in dropped]
+    headers = [
+        (k, _normalised_type(v) if k == b"content-type" else v)
+        for k, v in scope["headers"]
+        if k not in dropped and b"_" not in k
+    ]
     return {**scope, "headers": [*headers, (b"content-length", b"%d" % len(body))]}
+
+
+def _normalised_type(content_type: bytes) -> bytes:
+    media_type, *parameters = (part.strip() for part in content_type.split(b";"))
+    return b";".join([media_type.lower(), *parameters])
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -2,10 +2,11 @@
 
 import http
 import logging
+from typing import cast
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.edge import Edge
 from gateway.errors import ErrorAnswer
@@ -23,6 +24,7 @@ class GatewayProtocol(HttpToolsProtocol):
     _header_bytes = 0
     _in_head = False
     _refused = False
+    _owed: ErrorAnswer | None = None
     _unread = 0
 
     def on_message_begin(self) -> None:
@@ -34,6 +36,7 @@ class GatewayProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The request line and headers are in."""
         self._in_head = False
+        self._check_head()
         super().on_headers_complete()
 
     def on_url(self, url: bytes) -> None:
@@ -45,6 +48,22 @@ class GatewayProtocol(HttpToolsProtocol):
         """A header came in."""
         super().on_header(name, value)
         self._count(len(name) + len(value))
+
+    def on_response_complete(self) -> None:
+        """A response is out."""
+        super().on_response_complete()
+        if self._owed is not None and not self.pipeline and not self.transport.is_closing():
+            self._send_error(self._owed)
+
+    def _check_head(self) -> None:
+        """Refuse what the parser lets pass and a server must not (RFC 9112, sections 2.3, 3.2, 6.1)."""
+        version = self.parser.get_http_version()
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        codings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if version not in {"1.0", "1.1"} or hosts > 1 or (version == "1.1" and not hosts):
+            raise _BadHeadError
+        if codings not in ([], [b"chunked"]):
+            raise _BadHeadError
 
     def _count(self, size: int) -> None:
         self._header_bytes += size
@@ -73,6 +92,12 @@ class GatewayProtocol(HttpToolsProtocol):
             self._send_error(ErrorAnswer(400, msg))
 
     def _send_error(self, answer: ErrorAnswer) -> None:
+        # Before the first request there is none, whatever its annotation says.
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None and not (cycle.more_body or cycle.response_complete):
+            # A request before the malformed one is being worked on, and its answer comes first.
+            self._owed = answer
+            return
         edge = self.app.app if hasattr(self.app, "app") else self.app
         body = answer.body
         headers = [
@@ -91,6 +116,10 @@ class GatewayProtocol(HttpToolsProtocol):
 
 
 class _HeadersTooLargeError(httptools.HttpParserError):
+    pass
+
+
+class _BadHeadError(httptools.HttpParserError):
     pass
 
 

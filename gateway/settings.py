@@ -4,15 +4,18 @@ A leaf: it imports nothing of ours. A setting that makes no sense raises ``Setti
 line that names it. docs/configuration.md lists all settings.
 """
 
+import contextlib
+import math
 import os
 import secrets
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
 from gateway import __version__
 
@@ -25,6 +28,10 @@ _SANDBOX_SECRETS = {
     "network_config_id": "200000000000001",
     "network_verify_token": "sandbox-verify-token",
 }
+
+
+def _sqlite_url(path: Path) -> str:
+    return f"sqlite://{quote(str(path))}"
 
 
 class SettingsError(Exception):
@@ -50,14 +57,14 @@ class Settings(BaseSettings):
     network_app_secret: SecretStr = SecretStr("")
     network_config_id: str = ""
     network_verify_token: SecretStr = SecretStr("")
-    network_timeout: float = Field(default=30, gt=0)
+    network_timeout: float = Field(default=30, gt=0, allow_inf_nan=False)
 
     plan_limits: Annotated[dict[str, int], NoDecode] = {"starter": 100, "pro": 500}
     retry_schedule: Annotated[tuple[float, ...], NoDecode] = (30, 300, 1800)
-    delivery_timeout: float = Field(default=10, gt=0)
+    delivery_timeout: float = Field(default=10, gt=0, allow_inf_nan=False)
     deactivate_after: int = Field(default=10, ge=1)
     allow_local_webhooks: bool | None = None
-    sweep_interval: float = Field(default=2, gt=0)
+    sweep_interval: float = Field(default=2, gt=0, allow_inf_nan=False)
     retention_days: int = Field(default=30, ge=1)
 
     workers: int = Field(default=1, ge=1)
@@ -91,7 +98,7 @@ class Settings(BaseSettings):
     @field_validator("retry_schedule")
     @classmethod
     def _check_retry_schedule(cls, value: tuple[float, ...]) -> tuple[float, ...]:
-        if any(delay <= 0 for delay in value):
+        if not all(0 < delay < math.inf for delay in value):
             msg = "each delay must be a number of seconds above 0"
             raise ValueError(msg)
         return value
@@ -101,6 +108,9 @@ class Settings(BaseSettings):
     def _check_database_url(cls, value: str) -> str:
         if value and not value.startswith("sqlite:///"):
             msg = "must start with sqlite:///"
+            raise ValueError(msg)
+        if urlsplit(value).query not in {"", "synchronous=full"}:
+            msg = "knows no other parameter than synchronous=full"
             raise ValueError(msg)
         return value
 
@@ -138,8 +148,8 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _fill_in(self) -> Self:
         self.data_dir = self.data_dir.absolute()
-        self.database_url = self.database_url or f"sqlite:///{self.data_dir / 'gateway.db'}"
-        self.queue_url = self.queue_url or f"sqlite:///{self.data_dir / 'queue.db'}"
+        self.database_url = self.database_url or _sqlite_url(self.data_dir / "gateway.db")
+        self.queue_url = self.queue_url or _sqlite_url(self.data_dir / "queue.db")
         self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
         self._fill_in_network_secrets()
         if self.allow_local_webhooks is None:
@@ -178,19 +188,21 @@ class Settings(BaseSettings):
             return given
         path = self.data_dir / "secret.key"
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return path.read_text(encoding="ascii")
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(32))
+        if not path.exists():
+            # It gets its name when it is complete: processes that start together must not read half a key.
+            with tempfile.NamedTemporaryFile("w", dir=self.data_dir, encoding="ascii") as file:
+                file.write(secrets.token_urlsafe(32))
+                file.flush()
+                with contextlib.suppress(FileExistsError):
+                    os.link(file.name, path)
         return path.read_text(encoding="ascii")
 
 
 def _refuse_unknown_names() -> None:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
+    in_file = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
     if unknown := sorted(
-        name for name in os.environ if name.startswith(PREFIX) and name not in known
+        name for name in {*os.environ, *in_file} if name.startswith(PREFIX) and name not in known
     ):
         msg = f"{unknown[0]} is not a setting; see docs/configuration.md"
         raise SettingsError(msg)

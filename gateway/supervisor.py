@@ -1,5 +1,6 @@
 """Keeps the parts of the gateway running as processes: one that dies is started again, and said so."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -34,6 +35,8 @@ class Part:
 
     def start(self) -> None:
         """Start the process, in a group of its own so that Ctrl-C reaches only the supervisor."""
+        # Children of a killed process would keep its port.
+        self.kill()
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, *self.arguments],
@@ -46,10 +49,17 @@ class Part:
         """Whether the process is alive."""
         return self.process is not None and self.process.poll() is None
 
-    def stop(self, *, force: bool = False) -> None:
-        """Ask the process to end, or make it."""
+    def stop(self) -> None:
+        """Ask the process to end."""
         if self.process is not None and self.is_running():
-            os.killpg(self.process.pid, signal.SIGKILL if force else signal.SIGTERM)
+            os.killpg(self.process.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the process and whatever it left behind, if anything is there."""
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 class Supervisor:
@@ -83,4 +93,4 @@ class Supervisor:
         while any(p.is_running() for p in self._parts) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         for part in self._parts:
-            part.stop(force=True)
+            part.kill()

@@ -10,6 +10,7 @@ from types import FrameType
 
 import click
 
+from gateway import running
 from gateway.demo import DEMO_ACCOUNT, SignupFailedError, connect_sandbox_number
 from gateway.settings import Settings
 from gateway.state import connect_state
@@ -47,14 +48,14 @@ def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
     places = {"web": (host, port)}
     if settings.uses_sandbox:
         places["sandbox"] = (LOOPBACK, settings.sandbox_port)
-    for name, place in places.items():
-        if _is_open(place):
-            click.echo(f"Error: port {place[1]} for the {name} is in use already.", err=True)
-            return 1
+    if reason := _why_not_at(places):
+        click.echo(f"Error: {reason}", err=True)
+        return 1
     supervisor = Supervisor(
         _parts(settings, host, port), say=lambda text: click.echo(text, err=True)
     )
     _stop_on_signals(supervisor)
+    running.announce(settings)
     supervisor.start()
     try:
         if not _wait_until_open(places, supervisor):
@@ -63,6 +64,7 @@ def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
         supervisor.watch()
     finally:
         supervisor.stop()
+        running.withdraw(settings)
         click.echo("Stopped.")
     return 0
 
@@ -86,6 +88,16 @@ def _stop_on_signals(supervisor: Supervisor) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+
+
+def _why_not_at(places: dict[str, Place]) -> str | None:
+    """Why the parts cannot listen at these places; None when they can."""
+    if len({port for _, port in places.values()}) < len(places):
+        return f"{' and '.join(places)} cannot share one port."
+    for name, place in places.items():
+        if _is_open(place):
+            return f"port {place[1]} for the {name} is in use already."
+    return None
 
 
 def _is_open(place: Place) -> bool:
@@ -122,7 +134,8 @@ def _greet(settings: Settings, *, demo: bool) -> None:
 def _greet_with_demo(settings: Settings) -> None:
     accounts = Account.all()
     if Number.all() or any(a.name != DEMO_ACCOUNT for a in accounts):
-        click.echo("Keys are shown once. For a new one: gateway keys create ACCOUNT_ID")
+        account_id = accounts[0].id if len(accounts) == 1 else "ACCOUNT_ID"
+        click.echo(f"Keys are shown once. For a new one: gateway keys create {account_id}")
         return
     # An earlier first run may have got no further than the account.
     account = accounts[0] if accounts else Account.open(DEMO_ACCOUNT, "starter")

@@ -11,12 +11,13 @@ from urllib.parse import parse_qsl
 import jsonschema_rs
 import orjson
 from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
-from connexion.utils import extract_content_type, split_content_type
 from connexion.validators import AbstractRequestBodyValidator
 from starlette.types import Receive, Scope
 
 MEDIA_TYPE = "application/json"
+UTF_8 = {"utf-8", "utf8"}
 MAX_MESSAGE_CHARACTERS = 300
+MAX_QUERY_PARAMETERS = 100
 INTEGER = re.compile(r"-?[0-9]{1,30}", re.ASCII)
 
 # By the identity of the schema, which Connexion keeps for as long as it runs.
@@ -53,21 +54,34 @@ class JsonBodyValidator(AbstractRequestBodyValidator):
         _check_content_type(scope)
         if not body:
             raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")
-        error = _first_error(self._schema, _parse(body), BODY)
+        try:
+            error = _first_error(self._schema, _parse(body), BODY)
+        except ValueError:
+            # The schema's checker gives up some levels of nesting before the parser does.
+            error = f"{BODY}: it is nested too deeply."
         if error is not None:
             raise BadRequestProblem(error)
         return self._insert_messages(receive, messages=[message]), scope
 
 
 def _check_content_type(scope: Scope) -> None:
-    given = extract_content_type(scope["headers"])
-    media_type, charset = split_content_type(given)
-    if (media_type or "").strip().lower() != MEDIA_TYPE:
+    values = _header_values(scope, b"content-type")
+    given = ", ".join(values)
+    media_type, *parameters = given.split(";")
+    if len(values) != 1 or media_type.strip().lower() != MEDIA_TYPE:
         raise UnsupportedMediaTypeProblem(
             f"The content type {given or '(none)'} is not supported. Send {MEDIA_TYPE}."
         )
-    if (charset or "utf-8").strip("\"' ").lower() not in {"utf-8", "utf8"}:
-        raise UnsupportedMediaTypeProblem(f"The charset {charset} is not supported. Send UTF-8.")
+    for name, _, charset in (parameter.partition("=") for parameter in parameters):
+        if name.strip().lower() == "charset" and charset.strip("\"' ").lower() not in UTF_8:
+            raise UnsupportedMediaTypeProblem(
+                f"The charset {charset} is not supported. Send UTF-8."
+            )
+    for coding in _header_values(scope, b"content-encoding"):
+        if coding.lower() != "identity":
+            raise UnsupportedMediaTypeProblem(
+                f"The content encoding {coding} is not supported. Send the body as it is."
+            )
 
 
 def _parse(body: bytes) -> Any:
@@ -101,15 +115,25 @@ class ParameterValidator:
         values = {
             "query": query,
             "path": scope.get("path_params", {}),
-            "header": _read_headers(scope),
+            "header": self._read_headers(scope),
         }
         for parameter in self._parameters:
             self._check(parameter, values[parameter["in"]])
 
+    def _read_headers(self, scope: Scope) -> dict[str, str]:
+        headers = {}
+        for name in (p["name"] for p in self._parameters if p["in"] == "header"):
+            values = _header_values(scope, name.lower().encode())
+            if len(values) > 1:
+                raise BadRequestProblem(f"Header parameter {name} is given more than once.")
+            if values:
+                headers[name] = values[0]
+        return headers
+
     @staticmethod
     def _check(parameter: dict[str, Any], values: dict[str, str]) -> None:
         place, name, schema = parameter["in"], parameter["name"], parameter["schema"]
-        text = values.get(name.lower() if place == "header" else name)
+        text = values.get(name)
         if text is None:
             if parameter.get("required"):
                 raise BadRequestProblem(f"The {place} parameter {name} is missing.")
@@ -131,15 +155,19 @@ def _read_query(query_string: bytes) -> dict[str, str]:
             query_string.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
-            max_num_fields=100,
+            max_num_fields=MAX_QUERY_PARAMETERS,
         )
-    except ValueError:
+    except UnicodeError:
         raise BadRequestProblem("The query string is not percent-encoded UTF-8.") from None
+    except ValueError:
+        raise BadRequestProblem(
+            f"There are more than {MAX_QUERY_PARAMETERS} query parameters."
+        ) from None
     query = dict(pairs)
     if len(query) != len(pairs):
         raise BadRequestProblem("A query parameter is given more than once.")
     return query
 
 
-def _read_headers(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+def _header_values(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]

@@ -33,8 +33,8 @@ def _pending(alias: Any) -> Any:
     return alias.state == IS_PENDING
 
 
-def _due_webhooks(now: int, limit: int) -> list[str]:
-    """Webhooks with a due delivery, the one that waits longest first.
+def _due_webhooks(now: int, per_webhook: int, limit: int) -> list[str]:
+    """Webhooks below their cap with a due delivery, the one that waits longest first.
 
     Walks the partial index from webhook to webhook, so that the cost depends on how many webhooks
     wait, not on how many deliveries.
@@ -55,7 +55,12 @@ def _due_webhooks(now: int, limit: int) -> list[str]:
     )
     query = (
         Select([waiting], [waiting.c.webhook_id, due.alias("due")])
-        .where(waiting.c.webhook_id.is_null(False), due <= now)
+        .where(
+            waiting.c.webhook_id.is_null(False),
+            due <= now,
+            # Webhooks that hang would else take up the limit, for as long as they hang.
+            _in_flight(waiting.c.webhook_id, now) < per_webhook,
+        )
         .order_by(due)
         .limit(limit)
         .with_cte(waiting)
@@ -64,17 +69,17 @@ def _due_webhooks(now: int, limit: int) -> list[str]:
     return [row[0] for row in query.tuples()]
 
 
-def _in_flight(webhook_id: str, now: int) -> int:
-    query = Delivery.select().where(
-        Delivery.webhook == webhook_id,
-        Delivery.lease_token.is_null(False),
-        Delivery.next_attempt_at > now,
+def _in_flight(webhook_id: Any, now: int) -> Select:
+    leased = Delivery.alias()
+    return leased.select(fn.COUNT(leased.id)).where(
+        leased.webhook == webhook_id,
+        leased.lease_token.is_null(False),
+        leased.next_attempt_at > now,
     )
-    return int(query.count())
 
 
-def _lease(webhook_id: str, token: str, now: int, lease_ms: int, room: int) -> int:
-    """Claim up to ``room`` due deliveries of a webhook by one conditional UPDATE. Returns how many."""
+def _lease(webhook_id: str, token: str, now: int, lease_ms: int, room: int) -> list[str]:
+    """Claim up to ``room`` due deliveries of a webhook by one conditional UPDATE. Returns their ids."""
     due = (_pending(Delivery), Delivery.next_attempt_at <= now)
     oldest = (
         Delivery.select(Delivery.id)
@@ -83,16 +88,17 @@ def _lease(webhook_id: str, token: str, now: int, lease_ms: int, room: int) -> i
         .limit(room)
     )
     update = Delivery.update(lease_token=token, next_attempt_at=now + lease_ms)
-    return int(update.where(Delivery.id.in_(oldest), *due).execute())
+    claimed = update.where(Delivery.id.in_(oldest), *due).returning(Delivery.id)
+    return [row.id for row in claimed.execute()]
 
 
-def _load(token: str) -> list[ClaimedDelivery]:
+def _load(delivery_ids: list[str], token: str) -> list[ClaimedDelivery]:
     query = (
         Delivery.select(Delivery, Event, Webhook)
         .join(Event)
         .switch(Delivery)
         .join(Webhook)
-        .where(Delivery.lease_token == token)
+        .where(Delivery.id.in_(delivery_ids))
         .order_by(Delivery.id)
     )
     return [
@@ -113,15 +119,16 @@ def claim_due(room: int, per_webhook: int, lease_ms: int) -> list[ClaimedDeliver
     now = clock.now()
     token = uuid.uuid4().hex
     with reading():
-        webhook_ids = _due_webhooks(now, room)
+        webhook_ids = _due_webhooks(now, per_webhook, room)
     if not webhook_ids:
         return []
+    claimed: list[str] = []
     with writing():
         for webhook_id in webhook_ids:
-            wanted = min(per_webhook - _in_flight(webhook_id, now), room)
+            wanted = min(per_webhook - _in_flight(webhook_id, now).scalar(), room - len(claimed))
             if wanted > 0:
-                room -= _lease(webhook_id, token, now, lease_ms, wanted)
-        return _load(token)
+                claimed += _lease(webhook_id, token, now, lease_ms, wanted)
+        return _load(claimed, token)
 
 
 def record_outcomes(

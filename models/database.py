@@ -1,20 +1,21 @@
 """The database: one connection per thread, and write transactions that never deadlock.
 
-SQLite runs in WAL mode with ``synchronous=FULL``, so that what was committed survives a power cut
-too (docs/decisions/0004-sqlite-durability.md).
+SQLite runs in WAL mode. What was committed survives the end of any process; whether it survives a
+power cut too is the operator's choice (docs/decisions/0004-sqlite-durability.md).
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from peewee import Database, DatabaseProxy, Model, SqliteDatabase
 from playhouse.migrations import Runner
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_TIMEOUT_SECONDS = 30
+FULL = "synchronous=full"
 
 database = DatabaseProxy()
 _write_lock = threading.RLock()
@@ -29,15 +30,21 @@ class BaseModel(Model):
 
 
 def connect(url: str) -> Database:
-    """Point the models at the database behind ``url`` (``sqlite:///path``)."""
-    path = Path(urlsplit(url).path)
+    """Point the models at the database behind ``url``.
+
+    ``sqlite:///absolute/path``, percent-encoded. With ``?synchronous=full`` behind it each commit
+    reaches the disk.
+    """
+    parts = urlsplit(url)
+    path = Path(unquote(parts.path))
+    synchronous = "full" if parts.query == FULL else "normal"
     path.parent.mkdir(parents=True, exist_ok=True)
     database.initialize(
         SqliteDatabase(
             str(path),
             pragmas={
                 "journal_mode": "wal",
-                "synchronous": "full",
+                "synchronous": synchronous,
                 "foreign_keys": 1,
                 "cache_size": -16_000,
             },

@@ -166,10 +166,11 @@ class Message(BaseModel):
     @classmethod
     def find_sent(cls, number: Number, wa_message_id: str, message_id: str | None) -> Self | None:
         """The outbound message a status is about, by the network's identifier, else by ours."""
+        ours = (cls.number == number.id, cls.direction == Direction.OUTBOUND)
         with reading():
-            known = cls.get_or_none(cls.number == number.id, cls.wa_message_id == wa_message_id)
+            known = cls.get_or_none(cls.wa_message_id == wa_message_id, *ours)
             if known is None and message_id is not None:
-                known = cls.get_or_none(cls.id == message_id, cls.number == number.id)
+                known = cls.get_or_none(cls.id == message_id, *ours)
             return known
 
     @classmethod

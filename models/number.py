@@ -162,6 +162,13 @@ class Number(BaseModel):
             rows = cls.select(cls.id, cls.account).where(cls.id.in_(number_ids))
             return {row.id: row.account_id for row in rows}
 
+    def abandon(self) -> None:
+        """Let go of a number whose signup failed, so that it keeps no other account from it."""
+        with writing():
+            Number.update(status=NumberStatus.DISCONNECTED).where(
+                Number.id == self.id, Number.status == NumberStatus.PROVISIONING
+            ).execute()
+
     def move_to(self, status: NumberStatus) -> bool:
         """Change the status inside the caller's transaction. False when it was that already."""
         changes: dict[str, str | int] = {"status": status}

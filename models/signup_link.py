@@ -69,9 +69,11 @@ class SignupLink(BaseModel):
         return "expired" if self.expires_at <= clock.now() else None
 
     def use(self, number: Number) -> bool:
-        """Spend the link inside the caller's transaction. False when another request was faster."""
+        """Spend the link inside the caller's transaction. False when it was closed in the meantime."""
         spent = SignupLink.update(used_at=clock.now(), number=number.id).where(
-            SignupLink.id == self.id, SignupLink.used_at.is_null()
+            SignupLink.id == self.id,
+            SignupLink.used_at.is_null(),
+            SignupLink.revoked_at.is_null(),
         )
         return bool(spent.execute())
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
+LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date can be written
 
 
 class CallbackUnreadableError(Exception):
@@ -58,7 +59,7 @@ Item = InboundMessage | StatusUpdate | AccountUpdate
 def parse(body: bytes) -> list[Item]:
     """Every item of a callback that we know how to read. Raises CallbackUnreadableError."""
     try:
-        callback = json.loads(body)
+        callback = _with_whole_characters(json.loads(body))
     except (ValueError, RecursionError):
         raise CallbackUnreadableError("The body is not JSON.") from None
     if not isinstance(callback, dict):
@@ -68,6 +69,11 @@ def parse(body: bytes) -> list[Item]:
         for change in _objects(entry, "changes"):
             items += _read_change(str(entry.get("id", "")), change)
     return items
+
+
+def _with_whole_characters(callback: Any) -> Any:
+    """Apps that cut a text leave half of a surrogate pair, which can be neither stored nor sent on."""
+    return json.loads(json.dumps(callback, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _objects(parent: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
@@ -136,6 +142,7 @@ def _milliseconds(timestamp: Any) -> int:
     """The platform writes Unix seconds as text; milliseconds were seen as well. 0 when unreadable."""
     try:
         value = int(timestamp)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0
-    return value if value > MILLISECONDS_FROM else value * 1000
+    milliseconds = value if value > MILLISECONDS_FROM else value * 1000
+    return milliseconds if 0 < milliseconds <= LATEST else 0

@@ -1,8 +1,8 @@
 """From an error of the network to one of our classes.
 
 Source: the error code reference of the WhatsApp Business Cloud API. The platform asks to branch on
-``code``, never on the HTTP status, which differs between versions of its own table; only for a 5xx
-answer does the status decide, because then it is unknown what was done.
+``code``, never on the HTTP status, which differs between versions of its own table; only for a code
+that says nothing does a 5xx status decide, because then it is unknown what was done.
 """
 
 from networks.errors import (
@@ -25,6 +25,7 @@ THROTTLED = {
     131048,  # spam limit
     131056,  # messages to this one recipient
     131064,  # messaging limit
+    132069,  # flows
     133016,  # registrations of the number
 }
 NUMBER_LOST = {
@@ -41,6 +42,12 @@ NUMBER_BANNED = {
     368,  # blocked for a policy violation
     131031,  # account locked
 }
+AMBIGUOUS = {
+    1,  # unknown error
+    2,  # service down
+    131000,  # something went wrong
+    131016,  # service unavailable
+}
 
 
 def classify(
@@ -53,7 +60,7 @@ def classify(
         error = ThrottledError
     elif code in NUMBER_LOST or (code, subcode) == (100, UNKNOWN_OBJECT_SUBCODE):
         error = NumberLostError
-    elif http_status >= HTTP_SERVER_ERROR:
+    elif code in AMBIGUOUS or http_status >= HTTP_SERVER_ERROR:
         error = AmbiguousError
     else:
         error = RefusedError

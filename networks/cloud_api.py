@@ -170,5 +170,7 @@ def _from_answer(response: requests.Response) -> NetworkError:
         if response.status_code >= HTTP_SERVER_ERROR:
             return AmbiguousError("http", text)
         return RefusedError("http", text)
-    details = (error.get("error_data") or {}).get("details") or error.get("message", "")
+    data = error.get("error_data")
+    details = data.get("details") if isinstance(data, dict) else None
+    details = details or error.get("message", "")
     return classify(code, str(details), http_status=response.status_code, subcode=subcode)

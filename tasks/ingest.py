@@ -127,5 +127,7 @@ def _update_numbers(item: AccountUpdate) -> None:
         logger.info("account update %s %s changes no number", item.event, item.detail)
         return
     for number in Number.of_waba(item.waba_id):
-        if number.status != NumberStatus.PROVISIONING:
+        # A number that this account lost may be another account's by now.
+        current = Number.find_connected(number.phone_number_id) == number
+        if current and number.status != NumberStatus.PROVISIONING:
             lifecycle.change_status(number, status)

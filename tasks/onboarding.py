@@ -53,13 +53,21 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
         access_token=token,
         pin=f"{secrets.randbelow(1_000_000):06d}",
     )
-    _make_ready(network, number)
+    try:
+        _make_ready(network, number)
+        _activate(link, number)
+    except Exception:
+        number.abandon()
+        raise
+    deliver.wake()
+    return Number.get_by_id(number.id)
+
+
+def _activate(link: SignupLink, number: Number) -> None:
     with writing():
         if not link.use(number):
             raise LinkSpentError
         lifecycle.change_status(number, NumberStatus.ACTIVE)
-    deliver.wake()
-    return Number.get_by_id(number.id)
 
 
 def _find_profile(network: Network, claim: SignupClaim, token: str) -> NumberProfile:

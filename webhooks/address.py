@@ -4,6 +4,9 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
+# All of IPv6 that is assigned to the internet; the translations of IPv4 (RFC 6052, RFC 8215) lie outside.
+GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+
 
 class AddressRefusedError(Exception):
     """The address may not be called. The text says why."""
@@ -14,11 +17,7 @@ def is_public(address: str) -> bool:
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is not None:
-            return False
-        if ip in ipaddress.ip_network("64:ff9b::/96") or ip in ipaddress.ip_network(
-            "64:ff9b:1::/48"
-        ):
+        if inner is not None or ip not in GLOBAL_UNICAST:
             return False
     return ip.is_global and not ip.is_multicast
 

@@ -72,7 +72,13 @@ class WebhookClient:
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,
-            headers={"User-Agent": self._user_agent, "Content-Type": "application/json"},
+            # What is read is bounded as it comes over the wire; nothing is unpacked.
+            auto_decompress=False,
+            headers={
+                "User-Agent": self._user_agent,
+                "Content-Type": "application/json",
+                "Accept-Encoding": "identity",
+            },
         )
         return self
 

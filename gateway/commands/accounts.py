@@ -27,13 +27,20 @@ def find_account(account_id: str) -> Account:
     return account
 
 
+def not_blank(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    """A name that can be read."""
+    if not value.strip():
+        raise click.BadParameter("must not be blank.")
+    return value
+
+
 @click.group()
 def accounts() -> None:
     """Accounts: who owns numbers, keys and webhooks."""
 
 
 @accounts.command()
-@click.argument("name")
+@click.argument("name", callback=not_blank)
 @click.option("--plan", type=click.Choice(PLANS), required=True, help="Sets the rate limit.")
 @json_option
 def create(name: str, plan: str, *, as_json: bool) -> None:
@@ -48,7 +55,7 @@ def list_(*, as_json: bool) -> None:
     """List all accounts."""
     open_state()
     rows = [render(a) for a in Account.all()]
-    print_many(rows, ("id", "name", "plan", "createdAt"), as_json=as_json)
+    print_many(rows, ("id", "plan", "createdAt", "name"), as_json=as_json)
 
 
 COMMANDS = (accounts,)

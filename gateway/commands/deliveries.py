@@ -25,7 +25,7 @@ def list_(webhook_id: str, state: str | None, *, as_json: bool) -> None:
     if Webhook.find(webhook_id) is None:
         raise click.ClickException(f"There is no webhook {webhook_id}. See: gateway webhooks list")
     page = Delivery.page(webhook_id, MAX_LISTED, 0, state=state)
-    columns = ("id", "event", "state", "attemptCount", "createdAt")
+    columns = ("id", "createdAt", "state", "event")
     print_many([render(d) for d in page.rows], columns, as_json=as_json)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from gateway.commands.accounts import find_account
+from gateway.commands.accounts import find_account, not_blank
 from gateway.commands.output import json_option, open_state, print_many, print_one
 from models.api_key import ApiKey
 from webhooks.envelope import timestamp
@@ -15,6 +15,7 @@ def _render(key: ApiKey) -> dict[str, Any]:
         "id": key.id,
         "accountId": key.account_id,
         "name": key.name,
+        "state": "active" if key.revoked_at is None else "revoked",
         "createdAt": timestamp(key.created_at),
         "revokedAt": None if key.revoked_at is None else timestamp(key.revoked_at),
         "lastUsedAt": None if key.last_used_at is None else timestamp(key.last_used_at),
@@ -28,7 +29,9 @@ def keys() -> None:
 
 @keys.command()
 @click.argument("account_id")
-@click.option("--name", default="default", show_default=True, help="What the key is for.")
+@click.option(
+    "--name", default="default", show_default=True, callback=not_blank, help="What the key is for."
+)
 @json_option
 def create(account_id: str, name: str, *, as_json: bool) -> None:
     """Create a key. It is shown this once."""
@@ -43,7 +46,7 @@ def create(account_id: str, name: str, *, as_json: bool) -> None:
 def list_(*, as_json: bool) -> None:
     """List all keys, without the keys themselves."""
     open_state()
-    columns = ("id", "accountId", "name", "revokedAt")
+    columns = ("id", "accountId", "state", "name")
     print_many([_render(k) for k in ApiKey.all()], columns, as_json=as_json)
 
 

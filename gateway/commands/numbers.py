@@ -20,6 +20,8 @@ def numbers() -> None:
 def list_(account_id: str | None, *, as_json: bool) -> None:
     """List numbers."""
     open_state()
+    if account_id is not None:
+        find_account(account_id)
     rows = [render(n) for n in Number.all(account_id)]
     print_many(rows, ("id", "phoneNumber", "status", "displayName"), as_json=as_json)
 

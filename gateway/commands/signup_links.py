@@ -28,15 +28,21 @@ def signup_links() -> None:
     """Signup links, through which an owner connects a number."""
 
 
+def _check_slug(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not SLUG.fullmatch(value):
+        raise click.BadParameter("1 to 63 letters, digits and hyphens, the first no hyphen.")
+    return value
+
+
 @signup_links.command()
 @click.argument("account_id")
-@click.option("--slug", required=True, help="The link's own part of its address.")
+@click.option(
+    "--slug", required=True, callback=_check_slug, help="The link's own part of its address."
+)
 @json_option
 def create(account_id: str, slug: str, *, as_json: bool) -> None:
     """Create a link, good for one signup within 7 days."""
     open_state()
-    if not SLUG.fullmatch(slug):
-        raise click.BadParameter("letters, digits and hyphens, at most 63", param_hint="--slug")
     try:
         link = SignupLink.open(find_account(account_id), slug)
     except SlugTakenError:
@@ -53,7 +59,7 @@ def list_(*, as_json: bool) -> None:
         _render(link) | {"accountId": link.account_id, "state": link.why_closed() or "open"}
         for link in SignupLink.all()
     ]
-    print_many(rows, ("id", "slug", "state", "accountId"), as_json=as_json)
+    print_many(rows, ("id", "state", "createdAt", "slug"), as_json=as_json)
 
 
 @signup_links.command()
@@ -66,6 +72,8 @@ def revoke(link_id: str, *, as_json: bool) -> None:
         raise click.ClickException(
             f"There is no signup link {link_id}. See: gateway signup-links list"
         )
+    if any(link.id == link_id and link.why_closed() == "used" for link in SignupLink.all()):
+        raise click.ClickException(f"The signup link {link_id} is used already.")
     print_one({"id": link_id, "revoked": True}, as_json=as_json)
 
 

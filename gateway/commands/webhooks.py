@@ -18,7 +18,7 @@ def list_(*, as_json: bool) -> None:
     """List webhooks, secrets masked."""
     open_state()
     rows = [render(w) | {"accountId": w.account_id} for w in Webhook.all()]
-    print_many(rows, ("id", "accountId", "active", "url"), as_json=as_json)
+    print_many(rows, ("id", "active", "url"), as_json=as_json)
 
 
 COMMANDS = (webhooks,)
