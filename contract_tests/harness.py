@@ -1,5 +1,6 @@
 """The service as a user runs it: real processes, real ports, a real receiver."""
 
+import contextlib
 import hashlib
 import hmac
 import http.server
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -24,6 +25,7 @@ T = TypeVar("T")
 START_SECONDS = 60
 WAIT_SECONDS = 20
 ROOT = Path(__file__).parent.parent
+BODILESS = {http.HTTPStatus.NO_CONTENT, http.HTTPStatus.NOT_MODIFIED}
 
 
 def free_port() -> int:
@@ -52,6 +54,7 @@ class Received:
     headers: dict[str, str]
     body: bytes
     at: float
+    method: str = "POST"
 
     @property
     def event(self) -> dict[str, Any]:
@@ -65,12 +68,22 @@ class Received:
         return self.headers.get("x-service-signature") == f"sha256={digest}"
 
 
+@dataclass(frozen=True)
+class Reply:
+    """What a receiver answers."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 class Receiver:
-    """A customer's HTTP server on loopback. ``status`` may be changed while it runs."""
+    """A customer's HTTP server on loopback. ``status`` and ``reply`` may be changed while it runs."""
 
     def __init__(self) -> None:
         self.requests: list[Received] = []
         self.status = 200
+        # May block: a slow receiver is one whose reply takes its time.
+        self.reply: Callable[[Received], Reply] = lambda _: Reply(self.status)
         self._lock = threading.Condition()
         receiver = self
 
@@ -80,20 +93,33 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 headers = {k.lower(): v for k, v in self.headers.items()}
+                received = Received(self.path, headers, body, time.time(), self.command)
                 with receiver._lock:
-                    receiver.requests.append(Received(self.path, headers, body, time.time()))
+                    receiver.requests.append(received)
                     receiver._lock.notify_all()
-                self.send_response(receiver.status)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"ok")
+                reply = receiver.reply(received)
+                text = b"" if reply.status in BODILESS else b"ok"
+                # A client that waited too long is gone.
+                with contextlib.suppress(ConnectionError):
+                    self.send_response(reply.status)
+                    for name, value in reply.headers.items():
+                        self.send_header(name, value)
+                    if text:
+                        self.send_header("Content-Length", str(len(text)))
+                    self.end_headers()
+                    self.wfile.write(text)
+
+            # Whoever follows a redirect may come back with GET.
+            do_GET = do_POST  # noqa: N815 - the name is http.server's
 
             def log_message(self, *_: object) -> None:
                 pass
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        # close() waits for the server to look up from its poll.
+        serve = self._server.serve_forever
+        threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def url(self, path: str = "/hook") -> str:
         """The address to register; different paths tell webhooks apart."""
@@ -158,6 +184,8 @@ class Customer:
 class Gateway:
     """``gateway up`` in a process of its own, on free ports and an empty folder."""
 
+    options: tuple[str, ...] = ("--no-demo",)
+
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
         self.port, self.sandbox_port = free_port(), free_port()
@@ -193,7 +221,7 @@ class Gateway:
         ports = ["--port", str(self.port), "--sandbox-port", str(self.sandbox_port)]
         with (self.folder / "up.log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "up", "--no-demo", *ports],
+                [sys.executable, "-m", "gateway", "up", *self.options, *ports],
                 env=self.environment,
                 cwd=self.folder,
                 stdout=log,
@@ -210,7 +238,7 @@ class Gateway:
         try:
             ready = requests.get(f"{self.url}/readyz", timeout=2).ok
             return ready and requests.get(f"{self.sandbox}/_sandbox/healthz", timeout=2).ok
-        except requests.ConnectionError:
+        except requests.RequestException:
             return False
 
     def stop(self) -> int:
@@ -235,6 +263,13 @@ class Gateway:
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def sandbox_call(self, path: str, **body: Any) -> Any:
+        """POST to a control path of the sandbox: play the platform or the recipient."""
+        url = f"{self.sandbox}/_sandbox/{path}"
+        answer = requests.post(url, json=body, timeout=WAIT_SECONDS)
+        assert answer.ok, answer.text
+        return answer.json()
 
     def customer(self, plan: str = "pro", *, with_number: bool = True) -> Customer:
         """A new account with a key and an active number."""

@@ -1,0 +1,243 @@
+"""The first minutes with the service: ``gateway up`` in an empty folder, and nothing else."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import pytest
+import requests
+
+from contract_tests.harness import (
+    WAIT_SECONDS,
+    Customer,
+    Gateway,
+    Received,
+    Receiver,
+    free_port,
+    wait_for,
+)
+
+STATUSES = ("message.sent", "message.delivered", "message.read")
+PARTS = ("web", "worker", "sandbox")
+LAST_LINE = "Stop with Ctrl-C."
+
+
+class FirstRun(Gateway):
+    """``gateway up`` as someone new types it: ports are all that is said."""
+
+    options = ()
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        ours = ("GATEWAY_", "SANDBOX_")
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+
+    def start(self) -> Self:
+        """Start everything and wait until the greeting is complete."""
+        self._said_before = len(self.log()) if self.process else 0
+        super().start()
+        wait_for(lambda: LAST_LINE in self.greeting(), "the end of the greeting")
+        return self
+
+    def greeting(self) -> str:
+        """What is printed since the latest start."""
+        return self.log()[self._said_before :]
+
+    def printed(self, label: str) -> str:
+        """The value behind a label of the greeting."""
+        found = re.search(rf"^{label} +(.+)$", self.greeting(), re.MULTILINE)
+        assert found is not None, self.greeting()
+        return found[1]
+
+    def demo(self) -> Customer:
+        """The demo account, as it was printed."""
+        number_id, phone, status = self.printed("Number").split()
+        number = {"id": number_id, "phoneNumber": phone, "status": status}
+        return Customer(self.printed("Account"), self.printed("API key"), self.api, number)
+
+    def processes(self) -> set[int]:
+        """Everything that runs in the folder."""
+        return {int(e.name) for e in Path("/proc").iterdir() if e.name.isdecimal() and self._in(e)}
+
+    def _in(self, process: Path) -> bool:
+        try:
+            return (process / "cwd").readlink() == self.folder
+        except OSError:
+            return False
+
+    def end(self, number: signal.Signals) -> int:
+        """Send a signal to ``up`` alone, as a terminal or an operator does. Returns the exit status."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(WAIT_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
+    """One first run for the tests of this module."""
+    first = FirstRun(tmp_path_factory.mktemp("first"))
+    first.start()
+    yield first
+    first.end(signal.SIGTERM)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Iterator[FirstRun]:
+    """A first run that a test starts and stops itself."""
+    first = FirstRun(tmp_path)
+    yield first
+    if first.process is not None and first.process.poll() is None:
+        first.process.kill()
+        first.process.wait()
+
+
+def create_webhook(customer: Customer, receiver: Receiver) -> str:
+    """A webhook on all message events. Returns its secret."""
+    body = {"url": receiver.url(), "events": [*STATUSES, "message.received"]}
+    created = customer.request("POST", "/webhooks", json=body)
+    assert created.status_code == 201, created.text
+    secret: str = created.json()["secret"]
+    return secret
+
+
+def run_curl(line: str) -> dict[str, str]:
+    """Paste a line into a shell and return the JSON that comes back."""
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    answer: dict[str, str] = json.loads(done.stdout)
+    return answer
+
+
+def curl_line(up: FirstRun) -> str:
+    """The line that the greeting offers."""
+    return next(line for line in up.greeting().splitlines() if line.startswith("curl "))
+
+
+def is_about(message_id: str, received: Received) -> bool:
+    """Whether an event is of this message."""
+    return bool(received.event["data"]["id"] == message_id)
+
+
+def test_the_greeting_names_what_there_is(up: FirstRun) -> None:
+    assert up.printed("Base URL") == up.api
+    assert requests.get(up.printed("Swagger UI"), timeout=WAIT_SECONDS).ok
+    dashboard = up.printed("Dashboard")
+    assert dashboard == "not there yet" or requests.get(dashboard, timeout=WAIT_SECONDS).ok
+    assert re.fullmatch(r"mk_live_[A-Za-z0-9_-]{43}", up.printed("API key"))
+    demo = up.demo()
+    assert demo.number["status"] == "ACTIVE"
+    listed = demo.request("GET", "/numbers").json()["data"]
+    assert [(n["id"], n["phoneNumber"], n["status"]) for n in listed] == [
+        tuple(demo.number.values())
+    ]
+
+
+def test_the_printed_curl_line_sends_and_signed_events_come_within_a_second(
+    up: FirstRun, receiver: Receiver, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = create_webhook(up.demo(), receiver)
+    start = time.time()
+    sent = run_curl(curl_line(up))
+    assert set(sent) == {"id", "wa_message_id", "status"}
+    assert sent["status"] == "sent"
+    events = receiver.wait(count=3, matching=lambda r: is_about(sent["id"], r))
+    assert sorted(r.event["event"] for r in events) == sorted(STATUSES)
+    assert all(r.is_signed_with(secret) for r in events)
+    first = min(r.at for r in events) - start
+    with capsys.disabled():
+        sys.stdout.write(f"\nfrom send to first event: {first * 1000:.0f} ms\n")
+    assert first < 1
+
+
+def test_what_the_recipient_writes_in_the_sandbox_arrives(up: FirstRun, receiver: Receiver) -> None:
+    demo = up.demo()
+    secret = create_webhook(demo, receiver)
+    text = {"type": "text", "text": "Is it still open?"}
+    up.sandbox_call("inbound", **{"to": demo.number["phoneNumber"], "from": "15551234567"}, **text)
+    received = receiver.wait_kind("message.received")[0]
+    assert received.is_signed_with(secret)
+    message = received.event["data"]
+    assert (message["numberId"], message["direction"]) == (demo.number["id"], "INBOUND")
+    assert (message["fromNumber"], message["body"]) == ("15551234567", {"body": text["text"]})
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_killed_part_is_started_again_and_said_so(
+    up: FirstRun, receiver: Receiver, part: str
+) -> None:
+    secret = create_webhook(up.demo(), receiver)
+    before = up.part(part)
+    up.kill(part)
+    wait_for(lambda: f"{part} ended (-9); starting it again" in up.log(), f"word of the {part}")
+    assert up.part(part) != before
+    wait_for(up.is_ready, "a ready service")
+    sent = up.demo().send("15551234567").json()
+    events = receiver.wait(count=3, matching=lambda r: is_about(sent["id"], r))
+    assert all(r.is_signed_with(secret) for r in events)
+
+
+def test_a_second_up_keeps_the_data_and_says_how_to_get_a_new_key(stopped: FirstRun) -> None:
+    stopped.start()
+    demo = stopped.demo()
+    message = demo.send("15551234567").json()
+    parts = {stopped.part(name) for name in PARTS}
+    assert parts < stopped.processes()
+
+    assert stopped.end(signal.SIGTERM) == 0
+    assert stopped.processes() == set()
+    assert stopped.log().endswith("Stopped.\n")
+
+    stopped.start()
+    assert "mk_live_" not in stopped.greeting()
+    hint = re.search(r"gateway (keys create \S+)$", stopped.greeting(), re.MULTILINE)
+    assert hint is not None, stopped.greeting()
+    new_key = stopped.cli(*hint[1].split())["key"]
+    again = Customer(demo.account_id, new_key, demo.api, demo.number)
+    for known in (demo, again):
+        assert known.request("GET", f"/messages/{message['id']}").json()["id"] == message["id"]
+    assert [n["id"] for n in stopped.cli("numbers", "list")] == [demo.number["id"]]
+
+    assert stopped.end(signal.SIGINT) == 0
+    assert stopped.processes() == set()
+    assert "Traceback" not in stopped.log()
+
+
+@pytest.mark.parametrize("taken", ["--port", "--sandbox-port"])
+def test_a_port_in_use_gives_one_line_and_status_1(tmp_path: Path, taken: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        ports = {"--port": str(free_port()), "--sandbox-port": str(free_port()), taken: str(port)}
+        line = run_up(tmp_path, *(word for pair in ports.items() for word in pair))
+    assert f"port {port} " in line
+    assert "in use" in line
+
+
+def test_one_port_for_two_parts_gives_one_line_and_status_1(tmp_path: Path) -> None:
+    port = str(free_port())
+    assert "cannot share one port" in run_up(tmp_path, "--port", port, "--sandbox-port", port)
+
+
+def run_up(folder: Path, *options: str) -> str:
+    """Run an ``up`` that cannot start. Returns its only line."""
+    first = FirstRun(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", "up", *options],
+        env=first.environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_SECONDS,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert first.processes() == set()
+    return done.stderr

@@ -1,0 +1,239 @@
+"""The command line in real processes, beside a ``gateway up`` on the same DATA_DIR."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, running, wait_for
+
+COMMAND = str(Path(sys.executable).with_name("gateway"))
+WIDTH = 80
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+NUMBER = {"id", "phoneNumber", "displayName", "status", "createdAt", "activatedAt"}
+# Nobody listens there: port 9 is for what is thrown away.
+HOOK = "http://127.0.0.1:9/path/of/usual/length"
+
+
+@dataclass(frozen=True)
+class Cli:
+    """The command ``gateway`` in a folder."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command as it is typed."""
+        return subprocess.run(
+            [COMMAND, *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WAIT_SECONDS,
+        )
+
+    def text(self, *arguments: str) -> str:
+        """What a command prints for people: nothing wider than a terminal."""
+        done = self.run(*arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert max(map(len, done.stdout.splitlines())) <= WIDTH, done.stdout
+        assert not re.search(r" $", done.stdout, re.MULTILINE)
+        return done.stdout
+
+    def json(self, *arguments: str) -> Any:
+        """The one JSON document that a command prints with ``--json``."""
+        done = self.run(*arguments, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    def refuse(self, *arguments: str, status: int = 1) -> str:
+        """Why a command fails: all of it on stderr."""
+        done = self.run(*arguments)
+        assert (done.returncode, done.stdout) == (status, "")
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A running service, which knows its ports by its options alone."""
+    with running(tmp_path_factory.mktemp("cli")) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def cli(service: Gateway) -> Cli:
+    """Commands that are told nothing but the folder of the running service."""
+    told = {k: v for k, v in service.environment.items() if not k.startswith("GATEWAY_")}
+    return Cli(service.folder, told | {"GATEWAY_DATA_DIR": str(service.folder / "var")})
+
+
+@pytest.fixture(scope="module")
+def customer(service: Gateway) -> Customer:
+    """An account with a key and a number."""
+    return service.customer()
+
+
+@pytest.fixture
+def empty(tmp_path: Path, cli: Cli) -> Cli:
+    """Commands in a folder where nothing ever ran."""
+    told = {k: v for k, v in cli.environment.items() if not k.startswith("GATEWAY_")}
+    return Cli(tmp_path, told)
+
+
+def test_accounts_are_created_and_listed(cli: Cli) -> None:
+    created = cli.json("accounts", "create", "Müller & Söhne", "--plan", "starter")
+    assert list(created) == ["id", "name", "plan", "createdAt"]
+    assert (created["name"], created["plan"]) == ("Müller & Söhne", "starter")
+    assert TIMESTAMP.fullmatch(created["createdAt"])
+    assert created in cli.json("accounts", "list")
+    assert f"{created['id']}  starter" in cli.text("accounts", "list")
+
+
+def test_a_key_works_until_it_is_revoked_and_is_shown_once(
+    cli: Cli, service: Gateway, customer: Customer
+) -> None:
+    created = cli.json("keys", "create", customer.account_id, "--name", "CI")
+    assert list(created) == ["id", "key", "name", "createdAt"]
+    assert re.fullmatch(r"mk_live_[A-Za-z0-9_-]{43}", created["key"])
+    owner = Customer(customer.account_id, created["key"], service.api, {})
+    assert owner.request("GET", "/numbers").status_code == 200
+    listed = {key["id"]: key for key in cli.json("keys", "list")}
+    assert listed[created["id"]]["accountId"] == customer.account_id
+    assert created["key"] not in json.dumps(listed)
+
+    assert cli.json("keys", "revoke", created["id"]) == {"id": created["id"], "revoked": True}
+    assert owner.request("GET", "/numbers").status_code == 401
+    assert re.search(rf"^{created['id']} .* revoked +CI$", cli.text("keys", "list"), re.MULTILINE)
+
+
+def test_a_key_is_shown_to_people_as_well(cli: Cli, customer: Customer) -> None:
+    assert re.search(
+        r"^Key +mk_live_", cli.text("keys", "create", customer.account_id), re.MULTILINE
+    )
+
+
+def test_a_signup_link_is_open_until_it_is_revoked(
+    cli: Cli, service: Gateway, customer: Customer
+) -> None:
+    created = cli.json("signup-links", "create", customer.account_id, "--slug", "acme")
+    assert list(created) == ["id", "slug", "url", "createdAt"]
+    assert created["url"] == f"{service.url}/connect/acme"
+    address = f"{service.api}/signup/acme"
+    assert requests.get(address, timeout=WAIT_SECONDS).status_code == 200
+    assert "open" in cli.text("signup-links", "list")
+    taken = cli.refuse("signup-links", "create", customer.account_id, "--slug", "acme")
+    assert "409 CONFLICT" in taken
+
+    cli.json("signup-links", "revoke", created["id"])
+    assert requests.get(address, timeout=WAIT_SECONDS).status_code == 409
+    listed = {link["id"]: link for link in cli.json("signup-links", "list")}
+    assert listed[created["id"]]["state"] == "revoked"
+
+
+def test_sandbox_connect_finds_the_running_sandbox_and_prints_the_number(
+    cli: Cli, service: Gateway, customer: Customer
+) -> None:
+    account = cli.json("accounts", "create", "Newcomer", "--plan", "pro")["id"]
+    connected = cli.json("sandbox-connect", account, "--phone", "15550783881")
+    assert set(connected) == NUMBER
+    assert (connected["phoneNumber"], connected["status"]) == ("15550783881", "ACTIVE")
+    key = cli.json("keys", "create", account)["key"]
+    owner = Customer(account, key, service.api, connected)
+    assert owner.request("GET", f"/numbers/{connected['id']}").json() == connected
+    assert cli.json("numbers", "list", "--account", account) == [connected]
+    assert connected in cli.json("numbers", "list")
+    assert connected["id"] in cli.text("numbers", "list")
+
+    taken = cli.refuse("sandbox-connect", customer.account_id, "--phone", "15550783881")
+    assert "another account" in taken
+    leftover = [link for link in cli.json("signup-links", "list") if link["state"] == "open"]
+    assert leftover == []
+    used = next(link for link in cli.json("signup-links", "list") if link["accountId"] == account)
+    assert "used" in cli.refuse("signup-links", "revoke", used["id"])
+
+
+def test_webhooks_and_deliveries_are_listed(cli: Cli, customer: Customer) -> None:
+    body = {"url": HOOK, "events": ["message.sent"]}
+    webhook = customer.request("POST", "/webhooks", json=body).json()
+    listed = cli.json("webhooks", "list")
+    masked = customer.request("GET", f"/webhooks/{webhook['id']}").json()
+    assert listed == [masked | {"accountId": customer.account_id}]
+    assert f"{webhook['id']}  yes     {HOOK}" in cli.text("webhooks", "list")
+
+    assert customer.send("15551234567").status_code == 200
+    path = f"/webhooks/{webhook['id']}/deliveries"
+    wait_for(
+        lambda: customer.request("GET", path).json()["data"][0]["attemptCount"], "the first attempt"
+    )
+    of_it = ("deliveries", "list", "--webhook", webhook["id"])
+    assert cli.json(*of_it) == customer.request("GET", path).json()["data"]
+    assert "pending  message.sent" in cli.text(*of_it)
+    assert cli.json(*of_it, "--state", "failed") == []
+    assert cli.text(*of_it, "--state", "failed") == "None.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["keys", "create", "acc_none"], "acc_none"),
+        (["keys", "revoke", "key_none"], "key_none"),
+        (["signup-links", "create", "acc_none", "--slug", "free"], "acc_none"),
+        (["signup-links", "revoke", "sl_none"], "sl_none"),
+        (["numbers", "list", "--account", "acc_none"], "acc_none"),
+        (["deliveries", "list", "--webhook", "wh_none"], "wh_none"),
+        (["sandbox-connect", "acc_none"], "acc_none"),
+    ],
+)
+def test_what_does_not_exist_is_named_in_one_line_with_status_1(
+    cli: Cli, arguments: list[str], named: str
+) -> None:
+    line = cli.refuse(*arguments)
+    assert line.startswith("Error: ")
+    assert named in line
+    assert line.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["accounts", "create", "Acme"],
+        ["accounts", "create", "Acme", "--plan", "gold"],
+        ["accounts", "create", " ", "--plan", "pro"],
+        ["signup-links", "create", "acc_none", "--slug", "not a slug"],
+        ["up", "--port", "65536"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_ends_with_status_2(empty: Cli, arguments: list[str]) -> None:
+    assert "Usage: gateway" in empty.refuse(*arguments, status=2)
+    assert list(empty.folder.iterdir()) == []
+
+
+def test_the_database_is_migrated_once_and_before_anything_else(empty: Cli) -> None:
+    assert empty.refuse("accounts", "list").endswith("Run: gateway migrate\n")
+    assert empty.json("migrate")["applied"]
+    assert empty.json("migrate") == {"applied": []}
+    assert empty.text("migrate") == "The database is up to date.\n"
+    assert empty.json("accounts", "list") == []
+    assert empty.text("accounts", "list") == "None.\n"
+
+
+def test_without_a_sandbox_there_is_nothing_to_connect_to(empty: Cli) -> None:
+    empty.json("migrate")
+    account = empty.json("accounts", "create", "Acme", "--plan", "pro")["id"]
+    # The word of a service that was killed counts for nothing.
+    word = {"pid": 2**22 + 1, "public_url": "http://127.0.0.1:7", "sandbox_port": 7}
+    (empty.folder / "var" / "up.json").write_text(json.dumps(word))
+    assert "no sandbox at http://127.0.0.1:8081" in empty.refuse("sandbox-connect", account)

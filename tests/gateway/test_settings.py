@@ -1,0 +1,118 @@
+"""Settings that make no sense stop the start with one line that names them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.settings import PREFIX, SettingsError, load_settings
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The environment without any setting of ours, in an empty folder."""
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return dict(os.environ)
+
+
+NONSENSE = [
+    ("DATABASE_URL", "mysql://localhost/gateway"),
+    ("QUEUE_URL", "amqp://localhost"),
+    ("RATE_LIMIT_URL", "here"),
+    ("PUBLIC_URL", "example.com"),
+    ("PUBLIC_URL", "http://["),
+    ("SANDBOX_PORT", "65536"),
+    ("NETWORK_URL", "ftp://graph.example.com"),
+    ("NETWORK_VERSION", "25"),
+    ("NETWORK_TIMEOUT", "0"),
+    ("NETWORK_TIMEOUT", "inf"),
+    ("PLAN_LIMITS", "starter"),
+    ("PLAN_LIMITS", "gold=3"),
+    ("PLAN_LIMITS", "starter=0"),
+    ("RETRY_SCHEDULE", "soon"),
+    ("RETRY_SCHEDULE", "30,-1"),
+    ("RETRY_SCHEDULE", "nan"),
+    ("RETRY_SCHEDULE", "30,inf"),
+    ("DELIVERY_TIMEOUT", "nan"),
+    ("DELIVERY_TIMEOUT", "inf"),
+    ("DEACTIVATE_AFTER", "0"),
+    ("ALLOW_LOCAL_WEBHOOKS", "maybe"),
+    ("SWEEP_INTERVAL", "-1"),
+    ("RETENTION_DAYS", "0"),
+    ("WORKERS", "0"),
+    ("THREADS", "many"),
+    ("REDY", "1"),
+]
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize(("name", "value"), NONSENSE)
+def test_a_setting_that_makes_no_sense_is_named_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(PREFIX + name, value)
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert str(refused.value).startswith(PREFIX + name)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("line", ["GATEWAY_REDY=1", "GATEWAY_WORKERS=0", "gateway_redy=1"])
+def test_the_file_env_is_held_to_the_same(line: str) -> None:
+    Path(".env").write_text(f"{line}\nOTHER=1\n")
+    with pytest.raises(SettingsError, match=line.partition("=")[0].upper()):
+        load_settings()
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_environment_goes_before_the_file_and_empty_means_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path(".env").write_text("GATEWAY_THREADS=7\nGATEWAY_WORKERS=0\n")
+    monkeypatch.setenv("GATEWAY_WORKERS", "1")
+    monkeypatch.setenv("GATEWAY_RETRY_SCHEDULE", "")
+    settings = load_settings()
+    assert (settings.threads, settings.workers) == (7, 1)
+    assert settings.retry_schedule == (30, 300, 1800)
+
+
+@pytest.mark.usefixtures("environment")
+def test_another_network_than_the_sandbox_needs_its_own_secrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GATEWAY_NETWORK_URL", "https://graph.example.com")
+    for name in ("APP_ID", "APP_SECRET", "CONFIG_ID", "VERIFY_TOKEN"):
+        with pytest.raises(SettingsError, match=f"GATEWAY_NETWORK_{name}"):
+            load_settings()
+        monkeypatch.setenv(f"GATEWAY_NETWORK_{name}", "ours")
+    assert load_settings().allow_local_webhooks is False
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "value"),
+    [
+        ("up", "GATEWAY_THREADS", "many"),
+        ("up", "GATEWAY_DATA_DIR", "occupied"),
+        ("migrate", "GATEWAY_DATABASE_URL", "sqlite:///{folder}/occupied"),
+        ("migrate", "GATEWAY_QUEUE_URL", "sqlite:///{folder}/occupied"),
+    ],
+)
+def test_a_command_ends_with_status_1_and_the_line_on_stderr(
+    environment: dict[str, str], tmp_path: Path, command: str, name: str, value: str
+) -> None:
+    (tmp_path / "occupied").write_text("no folder and no database\n" * 100)
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", command],
+        env=environment | {name: value.format(folder=tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Error: {name}")
+    assert done.stderr.count("\n") == 1
