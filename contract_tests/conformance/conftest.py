@@ -1,0 +1,153 @@
+"""Fixtures: one service for the whole suite, one as it ships, and a web part without a network.
+
+The docstring of a test of this folder is the sentence of the specification that it holds the service to,
+or names a decision beyond the specification.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from contract_tests.conformance.events import Callbacks
+from contract_tests.conformance.exchange import Api, Contract
+from contract_tests.conformance.timelapse import Timelapse
+from contract_tests.conformance.world import Hooks, Sandbox
+from contract_tests.harness import Customer, Gateway, Receiver, free_port, running, wait_for
+
+TUNED_BY_THE_HARNESS = ("GATEWAY_PLAN_LIMITS", "GATEWAY_SWEEP_INTERVAL", "SANDBOX_RETRY_CAP")
+
+
+@pytest.fixture(scope="session")
+def contract() -> Contract:
+    """The contract."""
+    return Contract()
+
+
+@pytest.fixture(scope="session")
+def callbacks(contract: Contract) -> Callbacks:
+    """The contract's events."""
+    return Callbacks(contract.document)
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A running service with a retry schedule of a fraction of a second."""
+    folder = tmp_path_factory.mktemp("conformance")
+    with running(folder, GATEWAY_RETRY_SCHEDULE="0.1,0.2,0.3") as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A service with every limit and delay as it ships."""
+    service = Gateway(tmp_path_factory.mktemp("shipped"))
+    for name in TUNED_BY_THE_HARNESS:
+        del service.environment[name]
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+@pytest.fixture(scope="session")
+def cut_off(gateway: Gateway) -> Iterator[str]:
+    """The base address of a second web part, on the same data, that is set up for production.
+
+    Its network does not answer, and it takes public webhook addresses only.
+    """
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway", "web", "--port", str(port)],
+        env=gateway.environment
+        | {
+            "GATEWAY_NETWORK_URL": f"http://127.0.0.1:{free_port()}",
+            "GATEWAY_ALLOW_LOCAL_WEBHOOKS": "false",
+        },
+        cwd=gateway.folder,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def is_ready() -> bool:
+        try:
+            return requests.get(f"http://127.0.0.1:{port}/readyz", timeout=2).ok
+        except requests.ConnectionError:
+            return False
+
+    try:
+        wait_for(is_ready, "a ready web part")
+        yield f"http://127.0.0.1:{port}/api"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def customer(gateway: Gateway) -> Customer:
+    """An account on the plan pro with an active number."""
+    return gateway.customer()
+
+
+@pytest.fixture(scope="session")
+def other_customer(gateway: Gateway) -> Customer:
+    """Another account, with an active number of its own."""
+    return gateway.customer()
+
+
+@pytest.fixture
+def fresh(gateway: Gateway) -> Customer:
+    """An account that no other test uses, without a number."""
+    return gateway.customer(with_number=False)
+
+
+@pytest.fixture
+def api(customer: Customer, contract: Contract) -> Api:
+    """The API with the customer's key."""
+    return Api(customer.api, customer.key, contract)
+
+
+@pytest.fixture
+def other_api(other_customer: Customer, contract: Contract) -> Api:
+    """The API with the other customer's key."""
+    return Api(other_customer.api, other_customer.key, contract)
+
+
+@pytest.fixture
+def fresh_api(fresh: Customer, contract: Contract) -> Api:
+    """The API with the key of an account that no other test uses."""
+    return Api(fresh.api, fresh.key, contract)
+
+
+@pytest.fixture
+def anyone(gateway: Gateway, contract: Contract) -> Api:
+    """The API without a key."""
+    return Api(gateway.api, None, contract)
+
+
+@pytest.fixture
+def sandbox(gateway: Gateway) -> Sandbox:
+    """The messaging network."""
+    return Sandbox(gateway.sandbox)
+
+
+@pytest.fixture
+def hooks(api: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hooks]:
+    """Makes webhooks of the customer that live as long as the test."""
+    made = Hooks(api, receiver, callbacks)
+    yield made
+    made.clear()
+
+
+@pytest.fixture
+def timelapse(gateway: Gateway) -> Timelapse:
+    """Lets hours pass for single rows."""
+    return Timelapse(gateway.folder / "var" / "gateway.db")
+
+
+@pytest.fixture
+def number(customer: Customer) -> dict[str, str]:
+    """The customer's number."""
+    return dict(customer.number)

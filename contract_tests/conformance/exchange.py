@@ -1,0 +1,206 @@
+"""A client of the API whose every exchange is held against the contract.
+
+openapi-core, a second reader of openapi.yaml that shares no code with the service, checks the request
+where it is meant to be valid, and the response always, its headers included. What the specification
+says of every response (error shape, rate limit headers, dates, phone numbers) is checked here too.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+import yaml
+from openapi_core import OpenAPI
+from openapi_core.contrib.requests import RequestsOpenAPIRequest, RequestsOpenAPIResponse
+from openapi_core.exceptions import OpenAPIError
+
+from contract_tests.harness import ROOT, WAIT_SECONDS
+
+CODES = {
+    400: "VALIDATION_ERROR",
+    401: "UNAUTHORIZED",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    409: "CONFLICT",
+    413: "PAYLOAD_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    429: "RATE_LIMITED",
+    431: "HEADERS_TOO_LARGE",
+    500: "INTERNAL_ERROR",
+}
+# Answers to requests that the contract itself does not allow.
+MISFITS = {400, 401, 405, 413, 415, 431}
+DATES = {
+    "activatedAt",
+    "at",
+    "completedAt",
+    "createdAt",
+    "expiresAt",
+    "nextAttemptAt",
+    "startedAt",
+    "timestamp",
+}
+PHONES = {"fromNumber", "phoneNumber", "toNumber"}
+DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+PHONE = re.compile(r"[1-9]\d{6,14}", re.ASCII)
+NUMERAL = re.compile(r"\d+", re.ASCII)
+RATE_LIMIT = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+WINDOW_SECONDS = 60
+
+
+def load_contract() -> dict[str, Any]:
+    """openapi.yaml as an object."""
+    document: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+    return document
+
+
+class _Request(RequestsOpenAPIRequest):
+    """A request as it was sent. ``method`` stands for another one that the path does have."""
+
+    def __init__(self, request: requests.PreparedRequest, method: str | None = None) -> None:
+        super().__init__(request)
+        self._method = method
+
+    @property
+    def method(self) -> str:
+        return self._method or super().method
+
+    @property
+    def body(self) -> bytes | None:
+        # One that was sent piece by piece is gone.
+        return super().body if isinstance(self.request.body, str | bytes) else None
+
+
+class Contract:
+    """openapi.yaml, as openapi-core reads it."""
+
+    def __init__(self) -> None:
+        self.document = load_contract()
+        self._openapi = OpenAPI.from_dict(self.document)
+
+    def check_request(self, request: requests.PreparedRequest) -> None:
+        """Raise unless the contract allows the request."""
+        self._openapi.validate_request(_Request(request))
+
+    def refuses(self, request: requests.PreparedRequest) -> bool:
+        """Whether the contract does not allow the request."""
+        try:
+            self.check_request(request)
+        except OpenAPIError:
+            return True
+        return False
+
+    def check_response(self, response: requests.Response) -> None:
+        """Raise unless the contract describes the response: status, headers and body."""
+        request = _Request(response.request)
+        if response.status_code == requests.codes.method_not_allowed:
+            # 405 is described under the methods that the path has.
+            request = _Request(response.request, self._a_method_of(request.path))
+        self._openapi.validate_response(request, RequestsOpenAPIResponse(response))
+
+    def _a_method_of(self, path: str) -> str:
+        for template, item in self.document["paths"].items():
+            if re.fullmatch("/api" + re.sub(r"\{[^}]+\}", "[^/]+", template), path):
+                return next(str(key) for key in item if key != "parameters")
+        raise AssertionError(f"{path} is not in the contract")
+
+
+class Api:
+    """The API as one caller sees it. ``key`` is None for a caller without a key."""
+
+    def __init__(self, base: str, key: str | None, contract: Contract) -> None:
+        self.base = base
+        self.key = key
+        self.contract = contract
+
+    def call(
+        self, method: str, path: str, expect: int, *, fits: bool | None = None, **request: Any
+    ) -> requests.Response:
+        """Make a request and check the exchange; the answer must have the status ``expect``.
+
+        ``fits`` says whether the contract allows the request; by default the status tells.
+        """
+        authorization = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+        headers = authorization | request.pop("headers", {})
+        response = requests.request(
+            method,
+            f"{self.base}{path}",
+            headers=headers,
+            timeout=WAIT_SECONDS,
+            allow_redirects=False,
+            **request,
+        )
+        told = f"{method} {path}: {response.status_code} {response.text[:500]}"
+        assert response.status_code == expect, told
+        if fits if fits is not None else expect not in MISFITS:
+            self.contract.check_request(response.request)
+        self.contract.check_response(response)
+        check_conventions(response)
+        return response
+
+    def get(self, path: str, expect: int = 200, **request: Any) -> Any:
+        """GET, and the JSON of the answer."""
+        return self.call("GET", path, expect, **request).json()
+
+    def post(self, path: str, expect: int = 200, **request: Any) -> Any:
+        """POST, and the JSON of the answer."""
+        return self.call("POST", path, expect, **request).json()
+
+
+def check_conventions(response: requests.Response) -> None:
+    """What the specification says of every response, whatever its path."""
+    check_rate_limit(response)
+    if response.status_code == requests.codes.no_content:
+        assert response.content == b""
+        return
+    assert response.headers["Content-Type"] == "application/json"
+    body = response.json()
+    check_values(body)
+    if response.status_code >= requests.codes.bad_request:
+        check_error(response, response.status_code)
+
+
+def check_rate_limit(response: requests.Response) -> None:
+    """Specification, Limits: three integers on every response, the last one a Unix time."""
+    limit, remaining, reset = (response.headers[name] for name in RATE_LIMIT)
+    assert all(NUMERAL.fullmatch(value) for value in (limit, remaining, reset))
+    assert 0 <= int(remaining) <= int(limit)
+    asked_at = time.time() - response.elapsed.total_seconds()
+    assert asked_at - 1 <= int(reset) <= time.time() + WINDOW_SECONDS + 1
+
+
+def check_error(response: requests.Response, status: int) -> str:
+    """Specification, Errors: the one body shape. Returns the message."""
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "application/json"
+    body = response.json()
+    assert set(body) == {"error"}
+    assert set(body["error"]) == {"code", "message", "status"}
+    assert body["error"]["code"] == CODES[status]
+    assert body["error"]["status"] == status
+    message = body["error"]["message"]
+    assert isinstance(message, str)
+    assert message.strip()
+    return message
+
+
+def check_values(body: Any) -> None:
+    """Specification, General conventions: how dates and phone numbers are written."""
+    for name, value in _fields(body):
+        if name in DATES and value is not None:
+            assert DATE.fullmatch(value), f"{name} is {value!r}"
+        if name in PHONES:
+            assert PHONE.fullmatch(value), f"{name} is {value!r}"
+
+
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        yield from value.items()
+        for child in value.values():
+            yield from _fields(child)
+    if isinstance(value, list):
+        for child in value:
+            yield from _fields(child)

@@ -1,0 +1,50 @@
+"""All operations of the contract, so that what holds for each of them is tested for each of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from contract_tests.conformance.exchange import load_contract
+
+VERBS = ("delete", "get", "patch", "post", "put")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation, with the path parameters that it takes."""
+
+    id: str
+    method: str
+    path: str
+    is_public: bool
+    has_body: bool
+
+    def filled(self, **values: str) -> str:
+        """The path with its parameters filled in; unknown ones get ``nothing``."""
+        names = ("number_id", "message_id", "webhook_id", "delivery_id", "slug")
+        return self.path.format(**dict.fromkeys(names, "nothing") | values)
+
+
+def _read(contract: dict[str, Any]) -> list[Operation]:
+    return [
+        Operation(
+            id=operation["operationId"],
+            method=verb.upper(),
+            path=path,
+            is_public=operation.get("security") == [],
+            has_body="requestBody" in operation,
+        )
+        for path, item in contract["paths"].items()
+        for verb, operation in item.items()
+        if verb in VERBS
+    ]
+
+
+OPERATIONS = _read(load_contract())
+PROTECTED = [o for o in OPERATIONS if not o.is_public]
+PUBLIC = [o for o in OPERATIONS if o.is_public]
+WITH_BODY = [o for o in OPERATIONS if o.has_body]
+
+
+def name_of(operation: Operation) -> str:
+    """How a parametrized test calls the operation."""
+    return operation.id

@@ -1,0 +1,132 @@
+"""The checks of this suite, checked: they fail on answers and events that break the contract."""
+
+import json
+from typing import Any
+
+import pytest
+import requests
+from openapi_core.exceptions import OpenAPIError
+from requests.structures import CaseInsensitiveDict
+
+from contract_tests.conformance.events import Callbacks, digest
+from contract_tests.conformance.exchange import CODES, Contract, check_values
+from contract_tests.harness import Received
+
+HEADERS = {
+    "Content-Type": "application/json",
+    "X-RateLimit-Limit": "100",
+    "X-RateLimit-Remaining": "99",
+    "X-RateLimit-Reset": "1795167060",
+}
+NUMBER = {
+    "id": "num_1",
+    "phoneNumber": "15551234567",
+    "displayName": None,
+    "status": "ACTIVE",
+    "createdAt": "2026-11-20T09:00:00.000Z",
+    "activatedAt": None,
+}
+SECRET = "whsec_made-up"
+
+
+def answer(
+    status: int, body: Any, headers: dict[str, str] | None = None, method: str = "GET"
+) -> requests.Response:
+    """An answer to a request for a number."""
+    response = requests.Response()
+    response.status_code = status
+    response.headers = CaseInsensitiveDict(HEADERS | (headers or {}))
+    response._content = json.dumps(body).encode()
+    request = requests.Request(method, "http://localhost/api/numbers/num_1")
+    response.request = request.prepare()
+    return response
+
+
+def error(status: int, **changes: Any) -> dict[str, Any]:
+    """An error's body."""
+    return {"error": {"code": CODES[status], "message": "Gone.", "status": status} | changes}
+
+
+def delivery(
+    kind: str, data: dict[str, Any], headers: dict[str, str] | None = None, secret: str = SECRET
+) -> Received:
+    """A delivery as a receiver sees it."""
+    event = {"event": kind, "timestamp": "2026-11-20T09:00:00.000Z", "data": data}
+    body = json.dumps(event).encode()
+    signed = {"content-type": "application/json", "x-service-signature": digest(secret, body)}
+    return Received("/hook", signed | (headers or {}), body, at=0)
+
+
+def test_what_fits_the_contract_passes(contract: Contract, callbacks: Callbacks) -> None:
+    contract.check_response(answer(200, NUMBER))
+    contract.check_response(answer(404, error(404)))
+    contract.check_response(answer(405, error(405), {"Allow": "GET, HEAD"}, method="PUT"))
+    contract.check_response(answer(429, error(429), {"Retry-After": "42"}))
+    callbacks.check(delivery("number.activated", NUMBER), SECRET)
+
+
+@pytest.mark.parametrize("name", [name for name in HEADERS if name.startswith("X-")])
+@pytest.mark.parametrize("value", [None, "", "soon", "-1", "1.5"])
+def test_a_rate_limit_header_that_is_no_integer_is_noticed(
+    contract: Contract, name: str, value: str | None
+) -> None:
+    response = answer(200, NUMBER, {name: value or ""})
+    if value is None:
+        del response.headers[name]
+    with pytest.raises(OpenAPIError):
+        contract.check_response(response)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        answer(200, NUMBER | {"status": "GONE"}),
+        answer(200, NUMBER | {"createdAt": "yesterday"}),
+        answer(200, NUMBER | {"phoneNumber": "+15551234567"}),
+        answer(200, {"id": "num_1"}),
+        answer(200, [NUMBER]),
+        answer(200, NUMBER, {"Content-Type": "text/html"}),
+        answer(404, error(404, code="GONE")),
+        answer(404, {"title": "Not Found"}),
+        answer(418, error(404)),
+        answer(405, error(405), method="PUT"),
+        answer(429, error(429)),
+        answer(429, error(429), {"Retry-After": "0"}),
+    ],
+    ids=range(12),
+)
+def test_an_answer_that_breaks_the_contract_is_noticed(
+    contract: Contract, response: requests.Response
+) -> None:
+    with pytest.raises(OpenAPIError):
+        contract.check_response(response)
+
+
+@pytest.mark.parametrize(
+    "received",
+    [
+        delivery("number.activated", NUMBER | {"status": "GONE"}),
+        delivery("number.gone", NUMBER),
+        delivery("message.sent", NUMBER),
+        delivery("number.activated", NUMBER, {"content-type": "text/plain"}),
+    ],
+    ids=["data", "kind", "another kind's data", "content type"],
+)
+def test_an_event_that_breaks_the_contract_is_noticed(
+    callbacks: Callbacks, received: Received
+) -> None:
+    with pytest.raises(OpenAPIError):
+        callbacks.check(received, SECRET)
+
+
+def test_a_wrong_signature_is_noticed(callbacks: Callbacks) -> None:
+    with pytest.raises(AssertionError):
+        callbacks.check(delivery("number.activated", NUMBER, secret="whsec_other"), SECRET)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["2026-11-20T09:00:00Z", "2026-11-20T09:00:00.000+00:00", "2026-11-20 09:00:00.000Z"]
+)
+def test_a_date_in_another_form_is_noticed(wrong: str) -> None:
+    with pytest.raises(AssertionError):
+        check_values({"data": [NUMBER | {"createdAt": wrong}]})

@@ -1,0 +1,193 @@
+"""Specification, Delivery rule 4: ten consecutive failures deactivate a webhook; and the way back."""
+
+from collections.abc import Callable
+
+import pytest
+
+from contract_tests.conformance.world import Hook, Hooks, Sandbox, always, new_recipient
+from contract_tests.harness import Received, Reply, wait_for
+
+TEN = 10
+Write = Callable[[int], None]
+
+
+class Switch:
+    """A receiver whose answer can be switched."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+    def __call__(self, _: Received) -> Reply:
+        return Reply(self.status)
+
+
+@pytest.fixture
+def write(sandbox: Sandbox, number: dict[str, str]) -> Write:
+    """Has people write so many messages to the number."""
+
+    def write_many(count: int) -> None:
+        for _ in range(count):
+            sandbox.write(number["phoneNumber"], new_recipient())
+
+    return write_many
+
+
+def wait_inactive(hook: Hook) -> None:
+    """Wait until the webhook was deactivated."""
+    wait_for(lambda: hook.read()["active"] is False, "an inactive webhook")
+
+
+def activate(hook: Hook, *, active: bool = True) -> None:
+    """Switch the webhook on or off."""
+    hook.api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"active": active})
+
+
+def redeliver(hook: Hook, **which: object) -> int:
+    """Have deliveries of the webhook delivered again. Returns how many."""
+    count: int = hook.api.post(f"/webhooks/{hook.id}/redeliver", json=which)["count"]
+    return count
+
+
+def test_ten_discarded_events_in_a_row_deactivate_the_webhook(hooks: Hooks, write: Write) -> None:
+    """'After 10 consecutive failures the webhook is deactivated automatically', each after retries."""
+    hook = hooks("message.received", reply=always(500))
+    write(TEN - 1)
+    hook.wait_states("failed", TEN - 1)
+    assert hook.read()["active"] is True
+    write(1)
+    wait_inactive(hook)
+    assert len(hook.deliveries(state="failed")) == TEN
+    # Each failure is a delivery with all its retries.
+    assert len(hook.requests) == TEN * 4
+
+
+def test_a_2xx_answer_in_between_starts_the_count_anew(hooks: Hooks, write: Write) -> None:
+    """'10 consecutive': nine, a success, nine more, and only then the tenth in a row."""
+    switch = Switch(500)
+    hook = hooks("message.received", reply=switch)
+    write(TEN - 1)
+    hook.wait_states("failed", TEN - 1)
+    switch.status = 204
+    write(1)
+    hook.wait_states("delivered", 1)
+    switch.status = 500
+    write(TEN - 1)
+    hook.wait_states("failed", 2 * (TEN - 1))
+    assert hook.read()["active"] is True
+    write(1)
+    wait_inactive(hook)
+
+
+def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
+    hooks: Hooks, write: Write
+) -> None:
+    """'No further deliveries to it'; what it misses is kept, and comes when it is asked for."""
+    switch = Switch(500)
+    hook, control = hooks("message.received", reply=switch), hooks("message.received")
+    write(TEN)
+    wait_inactive(hook)
+    asked = len(hook.requests)
+    switch.status = 200
+    write(3)
+    control.wait(TEN + 3)
+    skipped = hook.deliveries(state="skipped")
+    assert len(skipped) == 3
+    assert {d["attemptCount"] for d in skipped} == {0}
+    hook.api.call("POST", f"/webhooks/{hook.id}/redeliver", 409, json={})
+    hook.api.call("POST", f"/deliveries/{skipped[0]['id']}/redeliver", 409)
+    activate(hook)
+    assert hook.read()["active"] is True
+    # Being active brings back nothing by itself; new events flow again.
+    write(1)
+    hook.wait_states("delivered", 1)
+    assert len(hook.requests) == asked + 1
+    assert len(hook.deliveries(state="skipped")) == 3
+    # By default what failed and what was skipped.
+    assert redeliver(hook) == TEN + 3
+    hook.wait_states("delivered", TEN + 4)
+    control.wait(TEN + 4)
+    got = {r.event["data"]["id"] for r in hook.requests[asked:]}
+    assert got == {r.event["data"]["id"] for r in control.requests}
+
+
+def test_activation_clears_the_count(hooks: Hooks, write: Write) -> None:
+    """Beyond the specification: ten new failures in a row are needed."""
+    hook = hooks("message.received", reply=always(500))
+    write(TEN)
+    wait_inactive(hook)
+    activate(hook)
+    write(TEN - 1)
+    hook.wait_states("failed", 2 * TEN - 1)
+    assert hook.read()["active"] is True
+
+
+def test_another_webhook_of_the_account_goes_on(hooks: Hooks, write: Write) -> None:
+    """'The webhook is deactivated', and no other."""
+    failing, healthy = hooks("message.received", reply=always(500)), hooks("message.received")
+    write(TEN)
+    wait_inactive(failing)
+    assert healthy.read()["active"] is True
+    write(1)
+    healthy.wait(TEN + 1)
+
+
+def test_deactivation_stops_the_deliveries_that_wait(hooks: Hooks, write: Write) -> None:
+    """'No further deliveries to it': those that wait for a retry are skipped."""
+    hook = hooks("message.received", reply=always(500))
+    write(2 * TEN)
+    wait_inactive(hook)
+    wait_for(lambda: hook.deliveries(state="pending") == [], "an end of what waited")
+    states = {d["state"] for d in hook.deliveries()}
+    assert states <= {"failed", "skipped"}
+    asked = len(hook.requests)
+    control = hooks("message.received")
+    write(1)
+    control.wait()
+    assert len(hook.requests) == asked
+
+
+def test_switching_a_webhook_off_stops_it_too(hooks: Hooks, write: Write) -> None:
+    """'active: Whether the webhook receives deliveries', as its owner wishes."""
+    hook, control = hooks("message.received"), hooks("message.received")
+    activate(hook, active=False)
+    write(2)
+    control.wait(2)
+    assert [d["state"] for d in hook.deliveries()] == ["skipped", "skipped"]
+    assert hook.requests == []
+    activate(hook)
+    assert redeliver(hook, states=["failed"]) == 0
+    assert redeliver(hook, states=["skipped"]) == 2
+    hook.wait(2)
+
+
+def test_a_single_delivery_can_be_delivered_again(hooks: Hooks, write: Write) -> None:
+    """Beyond the specification: with the same body and the retry schedule anew."""
+    switch = Switch(500)
+    hook = hooks("message.received", reply=switch)
+    write(1)
+    [failed] = hook.wait_states("failed", 1)
+    switch.status = 200
+    waiting = hook.api.post(f"/deliveries/{failed['id']}/redeliver")
+    assert waiting["id"] == failed["id"]
+    assert waiting["completedAt"] is None
+    [delivered] = hook.wait_states("delivered", 1)
+    assert delivered["attemptCount"] == 5
+    assert len({r.body for r in hook.requests}) == 1
+
+
+def test_only_deliveries_of_the_given_time_are_delivered_again(hooks: Hooks, write: Write) -> None:
+    """Beyond the specification: since and until of the bulk redelivery, and of the list."""
+    hook = hooks("message.received")
+    write(1)
+    hook.wait_states("delivered", 1)
+    write(1)
+    newer, older = hook.wait_states("delivered", 2)
+    border = newer["createdAt"]
+    assert [d["id"] for d in hook.deliveries(since=border)] == [newer["id"]]
+    assert [d["id"] for d in hook.deliveries(until=border)] == [older["id"]]
+    assert hook.deliveries(event="message.read") == []
+    assert redeliver(hook, states=["delivered"], since=border, until=border) == 0
+    assert redeliver(hook, states=["delivered"], until=border) == 1
+    hook.wait(3)
+    assert hook.requests[2].event == hook.requests[0].event
+    hook.api.post(f"/webhooks/{hook.id}/redeliver", 400, json={"since": "yesterday"})

@@ -1,0 +1,250 @@
+"""Specification, POST /messages/send, Idempotency: a repeated request never sends twice."""
+
+import secrets
+import threading
+
+import pytest
+import requests
+
+from contract_tests.conformance.exchange import Api, Contract
+from contract_tests.conformance.timelapse import DAY, Timelapse
+from contract_tests.conformance.wire import Wire, head
+from contract_tests.conformance.world import Sandbox, new_recipient, send, text_to, wait_status
+from contract_tests.harness import Customer, Gateway, wait_for
+
+REPLAYED = "Idempotency-Replayed"
+REFUSED, THROTTLED, SERVER_ERROR = "15550100001", "15550100003", "15550100004"
+NO_STATUS = "15550100006"
+
+
+def new_key() -> str:
+    """A key that nobody used."""
+    return secrets.token_urlsafe(24)
+
+
+def check_replay(original: requests.Response, again: requests.Response) -> None:
+    """The original response, marked as a replay."""
+    assert REPLAYED not in original.headers
+    assert again.headers[REPLAYED] == "true"
+    assert again.status_code == original.status_code
+    assert again.content == original.content
+    assert again.headers.get("Retry-After") == original.headers.get("Retry-After")
+
+
+def test_a_repeated_request_returns_the_original_response_and_sends_nothing(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """Returns the original response without being processed again."""
+    to, key = new_recipient(), new_key()
+    first = send(api, number["id"], to, key=key)
+    check_replay(first, send(api, number["id"], to, key=key))
+    # Whatever became of the message meanwhile: the original response, word for word.
+    wait_status(api, first.json()["id"], "read")
+    check_replay(first, send(api, number["id"], to, key=key))
+    assert len(sandbox.accepted(to)) == 1
+
+
+def test_without_a_key_every_request_sends(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """Optional Idempotency-Key."""
+    to = new_recipient()
+    assert REPLAYED not in send(api, number["id"], to).headers
+    assert REPLAYED not in send(api, number["id"], to).headers
+    assert len(sandbox.accepted(to)) == 2
+
+
+def test_another_key_sends_again(api: Api, sandbox: Sandbox, number: dict[str, str]) -> None:
+    """A repeated request carrying the same Idempotency-Key."""
+    to = new_recipient()
+    first = send(api, number["id"], to, key=new_key())
+    second = send(api, number["id"], to, key=new_key())
+    assert first.json()["id"] != second.json()["id"]
+    assert len(sandbox.accepted(to)) == 2
+
+
+def test_the_same_key_with_another_body_is_a_conflict(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """'409 CONFLICT': the key stands for another request, and its response is kept."""
+    to, other, key = new_recipient(), new_recipient(), new_key()
+    first = send(api, number["id"], to, key=key)
+    send(api, number["id"], to, 409, text="Something else", key=key)
+    send(api, number["id"], other, 409, key=key)
+    assert sandbox.accepted(other) == []
+    check_replay(first, send(api, number["id"], to, key=key))
+
+
+def test_the_order_of_properties_makes_no_other_body(api: Api, number: dict[str, str]) -> None:
+    """'A repeated request': JSON objects have no order."""
+    to, key = new_recipient(), new_key()
+    first = send(api, number["id"], to, key=key)
+    body = dict(reversed(text_to(number["id"], to).items()))
+    again = api.call("POST", "/messages/send", 200, json=body, headers={"Idempotency-Key": key})
+    check_replay(first, again)
+
+
+@pytest.mark.parametrize("key", ["!", "~" * 255, "order-4711", '"quoted"', "a,b;c=d", "0"])
+def test_a_key_is_1_to_255_visible_characters(api: Api, number: dict[str, str], key: str) -> None:
+    """Idempotency-Key: <unique string>."""
+    to, unique = new_recipient(), f"{key}{secrets.token_hex(8)}"[-255:] if len(key) > 1 else key
+    first = send(api, number["id"], to, key=unique)
+    check_replay(first, send(api, number["id"], to, key=unique))
+
+
+@pytest.mark.parametrize(
+    "key", ["", "x" * 256, "two words", "tab\there", "caf\u00e9", "del\x7f", "  "], ids=repr
+)
+def test_a_key_in_another_form_is_refused(
+    api: Api, gateway: Gateway, sandbox: Sandbox, number: dict[str, str], key: str
+) -> None:
+    """The same; nothing is sent."""
+    to = new_recipient()
+    body = requests.Request("POST", api.base, json=text_to(number["id"], to)).prepare().body
+    assert isinstance(body, bytes)
+    request = head(
+        "POST",
+        "/api/messages/send",
+        api.key,
+        Content_Type="application/json",
+        Content_Length=len(body),
+        Idempotency_Key=key,
+    )
+    Wire.to(gateway).refused(request + body, 400)
+    assert sandbox.accepted(to) == []
+
+
+def test_a_key_belongs_to_its_account(api: Api, other_api: Api, number: dict[str, str]) -> None:
+    """Scope of the key: another account's request with it is another request."""
+    to, key = new_recipient(), new_key()
+    first = send(api, number["id"], to, key=key).json()
+    theirs = other_api.get("/numbers")["data"][0]["id"]
+    second = send(other_api, theirs, to, key=key)
+    assert REPLAYED not in second.headers
+    assert second.json()["id"] != first["id"]
+
+
+def test_all_keys_of_an_account_share_its_idempotency_keys(
+    api: Api, number: dict[str, str], second_key: str, contract: Contract
+) -> None:
+    """The same: a client whose API key was replaced repeats its request."""
+    to, key = new_recipient(), new_key()
+    first = send(api, number["id"], to, key=key)
+    check_replay(first, send(Api(api.base, second_key, contract), number["id"], to, key=key))
+
+
+@pytest.fixture
+def second_key(gateway: Gateway, customer: Customer) -> str:
+    """Another API key of the customer's account."""
+    return str(gateway.cli("keys", "create", customer.account_id)["key"])
+
+
+@pytest.mark.parametrize(("to", "status"), [(REFUSED, 400), (THROTTLED, 429), (SERVER_ERROR, 500)])
+def test_an_outcome_of_the_network_is_replayed_whatever_it_was(
+    api: Api, sandbox: Sandbox, number: dict[str, str], to: str, status: int
+) -> None:
+    """'The original response': refusals, throttling and unclear answers too."""
+    key, before = new_key(), len(sandbox.accepted(to))
+    first = send(api, number["id"], to, status, key=key)
+    check_replay(first, send(api, number["id"], to, status, key=key))
+    assert len(sandbox.accepted(to)) == before + (to == SERVER_ERROR)
+
+
+def test_a_request_that_failed_validation_leaves_its_key_unused(
+    api: Api, number: dict[str, str]
+) -> None:
+    """Nothing was processed, so there is nothing to repeat."""
+    to, key = new_recipient(), new_key()
+    headers = {"Idempotency-Key": key}
+    wrong = text_to(number["id"], to) | {"type": "fax"}
+    for _ in range(2):
+        refused = api.call("POST", "/messages/send", 400, json=wrong, headers=headers)
+        assert REPLAYED not in refused.headers
+    missing = text_to("num_nothing", to)
+    api.call("POST", "/messages/send", 404, json=missing, headers=headers)
+    assert REPLAYED not in send(api, number["id"], to, key=key).headers
+
+
+def test_a_key_is_released_when_the_network_was_not_reached(
+    api: Api, cut_off: str, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """'500 INTERNAL_ERROR': certainly nothing was sent, so the same request may simply come again."""
+    to, key = new_recipient(), new_key()
+    stranded = Api(cut_off, api.key, api.contract)
+    for _ in range(2):
+        answer = send(stranded, number["id"], to, 500, key=key)
+        assert REPLAYED not in answer.headers
+    assert REPLAYED not in send(api, number["id"], to, key=key).headers
+    assert len(sandbox.accepted(to)) == 1
+
+
+def test_a_request_that_is_still_running_is_a_conflict_with_retry_after(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """'409 CONFLICT' until the first request has its response; then that response."""
+    # A status of the network would settle the key before the first request has its answer.
+    to, key, before = NO_STATUS, new_key(), len(sandbox.accepted(NO_STATUS))
+    answers: list[requests.Response] = []
+    first = threading.Thread(
+        target=lambda: answers.append(send(api, number["id"], to, key=key)), daemon=True
+    )
+    with sandbox.behaving(latency_ms=1500):
+        first.start()
+        wait_for(lambda: len(sandbox.accepted(to)) > before, "the first request at the network")
+        again = send(api, number["id"], to, 409, key=key)
+        assert int(again.headers["Retry-After"]) >= 1
+        assert REPLAYED not in again.headers
+        first.join()
+    check_replay(answers[0], send(api, number["id"], to, key=key))
+    assert len(sandbox.accepted(to)) == before + 1
+
+
+def test_many_requests_with_one_key_at_once_send_once(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """'Without being processed again', however close together."""
+    to, key = new_recipient(), new_key()
+    codes: list[int] = []
+    body = text_to(number["id"], to)
+    headers = {"Authorization": f"Bearer {api.key}", "Idempotency-Key": key}
+
+    def ask() -> None:
+        url = f"{api.base}/messages/send"
+        answer = requests.post(url, json=body, headers=headers, timeout=10)
+        codes.append(answer.status_code)
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(codes) <= {200, 409}
+    assert 200 in codes
+    assert len(sandbox.accepted(to)) == 1
+
+
+def test_a_key_is_forgotten_after_24_hours(
+    api: Api, sandbox: Sandbox, timelapse: Timelapse, number: dict[str, str]
+) -> None:
+    """'Within 24 hours'; 'Idempotency window: 24 hours'."""
+    to, key = new_recipient(), new_key()
+    first = send(api, number["id"], to, key=key)
+    timelapse.age_idempotency_key(key, DAY - 60)
+    check_replay(first, send(api, number["id"], to, key=key))
+    timelapse.age_idempotency_key(key, 61)
+    second = send(api, number["id"], to, key=key)
+    assert REPLAYED not in second.headers
+    assert second.json()["id"] != first.json()["id"]
+    check_replay(second, send(api, number["id"], to, key=key))
+    assert len(sandbox.accepted(to)) == 2
+
+
+def test_only_sending_takes_the_key(api: Api) -> None:
+    """'Only this endpoint accepts the header': elsewhere it means nothing."""
+    headers = {"Idempotency-Key": new_key()}
+    body = {"url": "https://example.com/hook", "events": ["number.banned"]}
+    made = [api.call("POST", "/webhooks", 201, json=body, headers=headers) for _ in range(2)]
+    assert len({answer.json()["id"] for answer in made}) == 2
+    assert all(REPLAYED not in answer.headers for answer in made)
+    for answer in made:
+        api.call("DELETE", f"/webhooks/{answer.json()['id']}", 204, headers=headers)

@@ -1,0 +1,167 @@
+"""Specification, States and transitions of a Number: connected, disconnected, banned, and back."""
+
+import contextlib
+import os
+import secrets
+import signal
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.conformance.exchange import Api
+from contract_tests.conformance.world import Hook, Hooks, Sandbox, new_recipient, send
+from contract_tests.harness import Customer, Gateway, wait_for
+
+NUMBER_KINDS = ("number.activated", "number.disconnected", "number.banned")
+
+
+@pytest.fixture
+def mortal(gateway: Gateway, customer: Customer) -> dict[str, str]:
+    """A number of the customer's that may come to an end."""
+    return dict(gateway.cli("sandbox-connect", customer.account_id))
+
+
+def status_of(api: Api, number: dict[str, str]) -> str:
+    """The status of a number as the API shows it."""
+    return str(api.get(f"/numbers/{number['id']}")["status"])
+
+
+def wait_transition(hook: Hook, number: dict[str, str], kind: str, count: int = 1) -> Any:
+    """Wait for the event of a transition, whose data is the Number as the API shows it."""
+    event = hook.wait_kind(kind, count)[-1]
+    assert event["data"] == hook.api.get(f"/numbers/{number['id']}")
+    return event["data"]
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "status"),
+    [
+        ("DISCONNECTED", "number.disconnected", "DISCONNECTED"),
+        ("BANNED", "number.banned", "BANNED"),
+    ],
+)
+def test_a_number_that_is_lost_is_told_of_and_cannot_send_until_it_is_back(
+    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], told: str, kind: str, status: str
+) -> None:
+    """'number.disconnected', 'number.banned', and 'number.activated' when it is ready again."""
+    api, hook = hooks.api, hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
+    sandbox.set_status(mortal["phoneNumber"], told)
+    data = wait_transition(hook, mortal, kind)
+    assert data["status"] == status_of(api, mortal) == status
+    to = new_recipient()
+    refused = send(api, mortal["id"], to, 409)
+    assert status in refused.json()["error"]["message"]
+    assert sandbox.accepted(to) == []
+    sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
+    data = wait_transition(hook, mortal, "number.activated")
+    assert data["status"] == "ACTIVE"
+    assert data["activatedAt"] > mortal["activatedAt"]
+    send(api, mortal["id"], to)
+
+
+def test_a_number_can_be_lost_more_than_once(
+    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
+) -> None:
+    """Each transition emits its event, and is emitted once."""
+    hook = hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
+    for count in (1, 2):
+        sandbox.set_status(mortal["phoneNumber"], "BANNED")
+        wait_transition(hook, mortal, "number.banned", count)
+        sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
+        wait_transition(hook, mortal, "number.activated", count)
+    assert len(hook.deliveries()) == 4
+
+
+def test_a_repeated_request_is_replayed_even_when_its_number_was_lost_meanwhile(
+    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
+) -> None:
+    """'Returns the original response without being processed again', whatever happened since."""
+    hook = hooks("number.banned", number_ids=[mortal["id"]])
+    to, key = new_recipient(), secrets.token_hex(8)
+    first = send(hooks.api, mortal["id"], to, key=key)
+    sandbox.set_status(mortal["phoneNumber"], "BANNED")
+    wait_transition(hook, mortal, "number.banned")
+    again = send(hooks.api, mortal["id"], to, key=key)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.content == first.content
+    assert len(sandbox.accepted(to)) == 1
+
+
+def test_the_other_numbers_of_the_account_go_on(
+    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], number: dict[str, str]
+) -> None:
+    """The transition is the one number's."""
+    hook = hooks(*NUMBER_KINDS)
+    sandbox.set_status(mortal["phoneNumber"], "BANNED")
+    wait_transition(hook, mortal, "number.banned")
+    send(hooks.api, number["id"], new_recipient())
+    assert {e["data"]["id"] for e in hook.wait()} == {mortal["id"]}
+
+
+def test_number_ids_limit_the_events_of_numbers_too(
+    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], number: dict[str, str]
+) -> None:
+    """If numberIds is non-empty, only for those numbers."""
+    its, others = (hooks("number.disconnected", number_ids=[n["id"]]) for n in (mortal, number))
+    sandbox.set_status(mortal["phoneNumber"], "DISCONNECTED")
+    wait_transition(its, mortal, "number.disconnected")
+    assert others.deliveries() == []
+
+
+def is_free(database: Path) -> bool:
+    """Whether nobody is writing to the database."""
+    with contextlib.closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as found:
+        try:
+            found.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        found.execute("ROLLBACK")
+        return True
+
+
+@pytest.fixture
+def stopped_worker(gateway: Gateway) -> Iterator[int]:
+    """The worker's process, standing still: callbacks come in, but nobody reads them."""
+    worker = gateway.part("worker")
+    databases = [gateway.folder / "var" / name for name in ("gateway.db", "queue.db")]
+
+    def stop() -> bool:
+        os.kill(worker, signal.SIGSTOP)
+        if all(is_free(database) for database in databases):
+            return True
+        # It stands in the middle of a transaction and would hold up everybody else.
+        os.kill(worker, signal.SIGCONT)
+        return False
+
+    wait_for(stop, "a worker that stands between two transactions")
+    yield worker
+    os.kill(worker, signal.SIGCONT)
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"), [("DISCONNECTED", "number.disconnected"), ("BANNED", "number.banned")]
+)
+def test_a_send_that_finds_the_number_lost_is_its_transition(
+    sandbox: Sandbox,
+    hooks: Hooks,
+    mortal: dict[str, str],
+    stopped_worker: int,
+    told: str,
+    kind: str,
+) -> None:
+    """409 when the network says so before its callback was read; the event comes once all the same."""
+    api, hook = hooks.api, hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
+    sandbox.set_status(mortal["phoneNumber"], told)
+    assert status_of(api, mortal) == "ACTIVE"
+    send(api, mortal["id"], new_recipient(), 409)
+    assert status_of(api, mortal) == told
+    wait_for(sandbox.has_told_all, "the callback in the service's hands")
+    os.kill(stopped_worker, signal.SIGCONT)
+    wait_transition(hook, mortal, kind)
+    # The callback was read when this later one has been.
+    sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
+    wait_transition(hook, mortal, "number.activated")
+    assert sorted(d["event"] for d in hook.deliveries()) == sorted([kind, "number.activated"])

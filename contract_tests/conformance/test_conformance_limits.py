@@ -1,0 +1,192 @@
+"""Specification, Limits, with every limit and delay as it ships.
+
+That the hundred-and-first request is refused is tested elsewhere; here is what the headers say before.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+import requests
+
+from contract_tests.conformance.events import Callbacks
+from contract_tests.conformance.exchange import RATE_LIMIT, WINDOW_SECONDS, Api, Contract
+from contract_tests.conformance.timelapse import Timelapse
+from contract_tests.conformance.world import Hook, Hooks, Sandbox, always, new_recipient
+from contract_tests.harness import Customer, Gateway, Received, Receiver, Reply, wait_for
+
+RETRY_PAUSES = (30, 5 * 60, 30 * 60)
+JITTER = 0.1
+
+
+def standing(response: requests.Response) -> tuple[int, int, int]:
+    """Limit, remaining and reset of a response."""
+    limit, remaining, reset = (int(response.headers[name]) for name in RATE_LIMIT)
+    return limit, remaining, reset
+
+
+@pytest.fixture
+def starter(shipped: Gateway, contract: Contract) -> Api:
+    """The API with the key of a new account on the plan Starter."""
+    customer = shipped.customer("starter", with_number=False)
+    return Api(customer.api, customer.key, contract)
+
+
+@pytest.fixture(scope="module")
+def pro_customer(shipped: Gateway) -> Customer:
+    """An account on the plan Pro with a number."""
+    return shipped.customer("pro")
+
+
+@pytest.fixture
+def pro(pro_customer: Customer, contract: Contract) -> Api:
+    """The API with its key."""
+    return Api(pro_customer.api, pro_customer.key, contract)
+
+
+def test_the_plan_starter_has_100_requests_a_minute(starter: Api) -> None:
+    """Requests per minute, plan Starter: 100."""
+    limit, remaining, _ = standing(starter.call("GET", "/numbers", 200))
+    assert (limit, remaining) == (100, 99)
+
+
+def test_the_plan_pro_has_500_requests_a_minute(pro: Api) -> None:
+    """Requests per minute, plan Pro: 500."""
+    assert standing(pro.call("GET", "/numbers", 200))[0] == 500
+
+
+def test_every_request_counts_whatever_becomes_of_it(starter: Api) -> None:
+    """'X-RateLimit-Remaining: Requests left in the current window'; 'on every response'."""
+    answers = [
+        starter.call("GET", "/numbers", 200),
+        starter.call("GET", "/numbers/num_nothing", 404),
+        starter.call("GET", "/numbers?limit=0", 400),
+        starter.call("PUT", "/numbers", 405),
+        starter.call("POST", "/messages/send", 415, data=b"x"),
+        starter.call("POST", "/messages/send", 413, data=b" " * (1024 * 1024 + 1)),
+        starter.call("GET", "/signup/nothing", 404),
+        starter.call("GET", "/webhooks", 200),
+    ]
+    assert [standing(a)[1] for a in answers] == [99 - i for i in range(len(answers))]
+
+
+def test_reset_is_the_unix_time_when_the_window_ends(starter: Api) -> None:
+    """'Integer that reads as a Unix time in seconds when the window resets': it stays put."""
+    first, second = (standing(starter.call("GET", "/numbers", 200))[2] for _ in range(2))
+    assert first == second
+    assert 0 < first - time.time() <= WINDOW_SECONDS + 1
+
+
+def test_all_keys_of_an_account_share_its_window(shipped: Gateway, contract: Contract) -> None:
+    """'Requests allowed per minute' of an account; another account has a window of its own."""
+    mine, other = (shipped.customer("starter", with_number=False) for _ in range(2))
+    second_key = shipped.cli("keys", "create", mine.account_id)["key"]
+    left = [
+        standing(Api(shipped.api, key, contract).call("GET", "/numbers", 200))[1]
+        for key in (mine.key, second_key, other.key, mine.key)
+    ]
+    assert left == [99, 98, 99, 97]
+
+
+def test_requests_without_a_valid_key_count_against_their_address(
+    shipped: Gateway, contract: Contract, starter: Api
+) -> None:
+    """Beyond the specification: 100 a minute, public routes included, apart from every account."""
+    anyone = Api(shipped.api, None, contract)
+    invalid = Api(shipped.api, "mk_live_" + "x" * 43, contract)
+    start = standing(anyone.call("GET", "/signup/nothing", 404))
+    assert start[0] == 100
+    assert standing(invalid.call("GET", "/numbers", 401))[1] == start[1] - 1
+    assert standing(starter.call("GET", "/numbers", 200))[1] == 99
+    assert standing(anyone.call("GET", "/numbers", 401))[1] == start[1] - 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/api/openapi.yaml",
+        "/api/openapi.json",
+        "/api/ui/",
+        "/healthz",
+        "/readyz",
+        "/network/callback",
+        "/nothing",
+    ],
+)
+def test_the_headers_are_on_responses_beside_the_contract_too(gateway: Gateway, path: str) -> None:
+    """Rate limit headers appear on every response."""
+    answer = requests.get(gateway.url + path, timeout=5)
+    assert all(answer.headers[name].isdecimal() for name in RATE_LIMIT)
+
+
+@pytest.fixture
+def shipped_hook(pro: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hook]:
+    """A webhook of the shipped service whose receiver always fails."""
+    hooks = Hooks(pro, receiver, callbacks)
+    yield hooks("message.received", reply=always(500))
+    hooks.clear()
+
+
+def test_retries_come_after_30_seconds_5_minutes_and_30_minutes(
+    shipped: Gateway, pro_customer: Customer, shipped_hook: Hook
+) -> None:
+    """First retry after about 30 seconds, second after about 5 minutes, third after about 30."""
+    timelapse = Timelapse(shipped.folder / "var" / "gateway.db")
+    Sandbox(shipped.sandbox).write(pro_customer.number["phoneNumber"], new_recipient())
+    shipped_hook.wait()
+    delivery_id = shipped_hook.deliveries()[0]["id"]
+
+    def wait_recorded(count: int) -> None:
+        def probe() -> bool:
+            return bool(shipped_hook.delivery(delivery_id)["attemptCount"] == count)
+
+        wait_for(probe, f"attempt {count} in the books")
+
+    for attempt, pause in enumerate(RETRY_PAUSES, start=1):
+        shipped_hook.wait(attempt)
+        wait_recorded(attempt)
+        delivery = shipped_hook.delivery(delivery_id)
+        assert delivery["state"] == "pending"
+        due = datetime.fromisoformat(delivery["nextAttemptAt"]).timestamp()
+        assert pause * (1 - JITTER) - 3 <= due - time.time() <= pause * (1 + JITTER)
+        timelapse.end_pause(delivery_id)
+    shipped_hook.wait(4)
+    wait_recorded(4)
+    assert shipped_hook.delivery(delivery_id)["state"] == "failed"
+
+
+def test_an_answer_is_waited_for_10_seconds(
+    sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
+) -> None:
+    """The service waits up to 10 seconds for the answer [...] a timeout counts as a failure."""
+    over = threading.Event()
+
+    def within_time(_: Received) -> Reply:
+        over.wait(8)
+        return Reply(200)
+
+    first = threading.Event()
+
+    def never_at_first(_: Received) -> Reply:
+        if not first.is_set():
+            first.set()
+            over.wait(20)
+        return Reply(200)
+
+    slow = hooks("message.received", reply=within_time)
+    hanging = hooks("message.received", reply=never_at_first)
+    sandbox.write(number["phoneNumber"], new_recipient())
+    try:
+        [patient] = slow.wait_states("delivered", 1)
+        assert patient["attemptCount"] == 1
+        [retried] = hanging.wait_states("delivered", 1)
+    finally:
+        over.set()
+    timed_out, succeeded = hanging.delivery(retried["id"])["attempts"]
+    assert (timed_out["success"], timed_out["statusCode"]) == (False, None)
+    assert "timed out after 10 s" in timed_out["error"]
+    assert 10_000 <= timed_out["durationMs"] < 11_500
+    assert succeeded["success"] is True

@@ -1,0 +1,179 @@
+"""Specification, POST /messages/send and Message; beyond it, reading messages back."""
+
+from typing import Any
+
+import pytest
+
+from contract_tests.conformance.events import check_message
+from contract_tests.conformance.exchange import Api
+from contract_tests.conformance.world import (
+    Hooks,
+    Sandbox,
+    new_recipient,
+    send,
+    steps,
+    text_to,
+    wait_status,
+)
+
+LONGEST = 4096
+
+
+def test_the_response_has_both_identifiers_and_the_status_sent(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """'Response: object with id, wa_message_id, status'; 'sent is the value shown'."""
+    to = new_recipient()
+    sent = send(api, number["id"], to).json()
+    assert set(sent) == {"id", "wa_message_id", "status"}
+    assert sent["status"] == "sent"
+    # "Identifier assigned by the messaging network."
+    assert [m["id"] for m in sandbox.accepted(to)] == [sent["wa_message_id"]]
+    # "Identifier assigned by the service."
+    assert api.get(f"/messages/{sent['id']}")["waMessageId"] == sent["wa_message_id"]
+
+
+def test_the_message_reaches_the_recipient_as_it_was_given(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """Lets an account send messages from a connected phone number to a recipient."""
+    to, text = new_recipient(), "Gr\u00fc\u00dfe \U0001f44b\n\u202e"
+    send(api, number["id"], to, text=text)
+    [accepted] = sandbox.accepted(to)
+    assert accepted["type"] == "text"
+    assert accepted["text"]["body"] == text
+
+
+def test_identifiers_are_unique(api: Api, number: dict[str, str]) -> None:
+    """Message identifier (also the deduplication key)."""
+    to = new_recipient()
+    sent = [send(api, number["id"], to).json() for _ in range(5)]
+    assert len({s["id"] for s in sent}) == len({s["wa_message_id"] for s in sent}) == 5
+
+
+@pytest.mark.parametrize("name", ["number_id", "to", "type", "text"])
+def test_every_field_of_a_text_is_required(api: Api, number: dict[str, str], name: str) -> None:
+    """number_id, to, type: required: yes. text: for type text."""
+    body = text_to(number["id"], new_recipient())
+    del body[name]
+    refused = api.call("POST", "/messages/send", 400, json=body)
+    assert name in refused.json()["error"]["message"]
+    assert api.contract.refuses(refused.request)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number_id": 7},
+        {"number_id": None},
+        {"number_id": ""},
+        {"type": "fax"},
+        {"type": 1},
+        {"type": None},
+        {"text": "Hello"},
+        {"text": None},
+        {"text": {}},
+        {"text": {"body": ""}},
+        {"text": {"body": 5}},
+        {"text": {"body": None}},
+        {"text": {"body": "a\0b"}},
+        {"text": {"body": "x" * (LONGEST + 1)}},
+    ],
+    ids=str,
+)
+def test_a_field_of_the_wrong_kind_is_refused(
+    api: Api, sandbox: Sandbox, number: dict[str, str], change: dict[str, Any]
+) -> None:
+    """The table of the body again: a string, a string, a string, an object with a string."""
+    to = new_recipient()
+    refused = api.call("POST", "/messages/send", 400, json=text_to(number["id"], to) | change)
+    assert api.contract.refuses(refused.request)
+    assert sandbox.accepted(to) == []
+
+
+@pytest.mark.parametrize("letter", ["x", "\u00fc", "\U0001f44b"])
+def test_a_text_may_have_4096_characters(api: Api, number: dict[str, str], letter: str) -> None:
+    """Beyond the specification: the network's own limit."""
+    send(api, number["id"], new_recipient(), text=letter * LONGEST)
+
+
+def test_a_message_is_kept_with_the_fields_of_the_message_object(
+    api: Api, number: dict[str, str]
+) -> None:
+    """The table of the Message object, for an outbound message."""
+    to = new_recipient()
+    sent = send(api, number["id"], to, text="Keep me").json()
+    message = api.get(f"/messages/{sent['id']}")
+    check_message(message)
+    assert message["id"] == sent["id"]
+    assert message["numberId"] == number["id"]
+    assert message["direction"] == "OUTBOUND"
+    assert message["fromNumber"] == number["phoneNumber"]
+    assert message["toNumber"] == to
+    assert message["type"] == "text"
+    assert message["body"] == {"body": "Keep me"}
+    assert message["error"] is None
+
+
+def test_a_message_keeps_every_status_that_it_went_through(
+    api: Api, number: dict[str, str]
+) -> None:
+    """Beyond the specification: GET /messages/{id}."""
+    sent = send(api, number["id"], new_recipient()).json()
+    message = wait_status(api, sent["id"], "read")
+    assert steps(message) == {"pending", "sent", "delivered", "read"}
+
+
+def test_messages_are_listed_newest_first(api: Api, number: dict[str, str]) -> None:
+    """Beyond the specification: GET /messages."""
+    to = new_recipient()
+    sent = [send(api, number["id"], to).json()["id"] for _ in range(3)]
+    listed = [m["id"] for m in api.get("/messages", params={"limit": "3"})["data"]]
+    assert listed == sent[::-1]
+
+
+def test_messages_can_be_filtered(
+    api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
+) -> None:
+    """Beyond the specification: by number, direction and status."""
+    hook = hooks("message.received")
+    person = new_recipient()
+    sandbox.write(number["phoneNumber"], person)
+    hook.wait()
+    read = send(api, number["id"], person).json()["id"]
+    wait_status(api, read, "read")
+
+    def found(**filters: str) -> list[dict[str, Any]]:
+        page = api.get("/messages", params={"limit": "100", **filters})
+        messages: list[dict[str, Any]] = page["data"]
+        return messages
+
+    inbound = found(direction="INBOUND")
+    assert {m["direction"] for m in inbound} == {"INBOUND"}
+    assert person in {m["fromNumber"] for m in inbound}
+    assert {m["direction"] for m in found(direction="OUTBOUND")} == {"OUTBOUND"}
+    assert {m["status"] for m in found(status="read")} == {"read"}
+    assert read in {m["id"] for m in found(status="read", numberId=number["id"])}
+    assert {m["status"] for m in found(status="received")} == {"received"}
+    assert found(direction="INBOUND", status="read") == []
+
+
+@pytest.mark.parametrize("query", ["direction=inbound", "status=gone", "numberId=a.b"])
+def test_a_filter_without_sense_is_refused(api: Api, query: str) -> None:
+    """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
+    refused = api.call("GET", f"/messages?{query}", 400)
+    assert api.contract.refuses(refused.request)
+
+
+def test_an_empty_filter_is_no_filter_but_a_mistake(api: Api) -> None:
+    """The same; openapi-core overlooks a parameter without a value."""
+    api.get("/messages?numberId=", 400)
+
+
+def test_the_list_holds_the_accounts_own_messages_only(
+    api: Api, other_api: Api, number: dict[str, str]
+) -> None:
+    """'A resource that belongs to a different account' is not even listed."""
+    sent = send(api, number["id"], new_recipient()).json()["id"]
+    assert sent in {m["id"] for m in api.get("/messages")["data"]}
+    assert sent not in {m["id"] for m in other_api.get("/messages?limit=100")["data"]}

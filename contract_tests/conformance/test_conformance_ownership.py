@@ -1,0 +1,156 @@
+"""Specification, Authentication 4 and Errors: 403 for another account's resource, 404 for none."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from contract_tests.conformance.exchange import Api
+from contract_tests.conformance.operations import PROTECTED
+from contract_tests.conformance.world import Hook, Hooks, new_recipient, text_to
+
+NEW_HOOK = {"url": "https://example.com/hook", "events": ["message.read"]}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A request that names a resource by its identifier, in whatever place.
+
+    ``kind`` is that of the resource; ``{id}`` stands for the identifier.
+    """
+
+    operation: str
+    method: str
+    path: str
+    kind: str
+    body: Any = None
+
+
+REFERENCES = [
+    Reference("getNumber", "GET", "/numbers/{id}", "number"),
+    Reference("sendMessage", "POST", "/messages/send", "number", text_to("{id}", "15551234567")),
+    Reference("listMessages", "GET", "/messages?numberId={id}", "number"),
+    Reference("getMessage", "GET", "/messages/{id}", "message"),
+    Reference("createWebhook", "POST", "/webhooks", "number", NEW_HOOK | {"numberIds": ["{id}"]}),
+    Reference("getWebhook", "GET", "/webhooks/{id}", "webhook"),
+    Reference("updateWebhook", "PATCH", "/webhooks/{id}", "webhook", {"active": False}),
+    Reference("deleteWebhook", "DELETE", "/webhooks/{id}", "webhook"),
+    Reference("rotateWebhookSecret", "POST", "/webhooks/{id}/rotate-secret", "webhook"),
+    Reference("testWebhook", "POST", "/webhooks/{id}/test", "webhook"),
+    Reference("listWebhookDeliveries", "GET", "/webhooks/{id}/deliveries", "webhook"),
+    Reference("redeliverWebhookDeliveries", "POST", "/webhooks/{id}/redeliver", "webhook", {}),
+    Reference("getDelivery", "GET", "/deliveries/{id}", "delivery"),
+    Reference("redeliverDelivery", "POST", "/deliveries/{id}/redeliver", "delivery"),
+]
+PREFIXES = {"number": "num_", "message": "msg_", "webhook": "wh_", "delivery": "dlv_"}
+
+
+def name_of(reference: Reference) -> str:
+    """How a parametrized test calls the reference."""
+    return reference.operation
+
+
+def ask(api: Api, reference: Reference, resource_id: str, expect: int) -> None:
+    """Make the request about this resource."""
+    body = _filled(reference.body, resource_id)
+    api.call(reference.method, reference.path.format(id=resource_id), expect, json=body)
+
+
+def _filled(value: Any, resource_id: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(child, resource_id) for name, child in value.items()}
+    if isinstance(value, list):
+        return [_filled(child, resource_id) for child in value]
+    return resource_id if value == "{id}" else value
+
+
+@pytest.fixture
+def own_hook(hooks: Hooks) -> Hook:
+    """A webhook of the customer."""
+    return hooks("message.sent")
+
+
+@pytest.fixture
+def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
+    """A resource of the customer of each kind."""
+    sent = api.post("/messages/send", json=text_to(number["id"], new_recipient()))
+    own_hook.wait_about(sent["id"])
+    return {
+        "number": number["id"],
+        "message": sent["id"],
+        "webhook": own_hook.id,
+        "delivery": own_hook.deliveries()[0]["id"],
+    }
+
+
+def test_every_operation_that_takes_an_identifier_is_in_this_list() -> None:
+    """So that a new operation is tested here too."""
+    listings = {"listNumbers", "listWebhooks"}
+    assert {r.operation for r in REFERENCES} == {o.id for o in PROTECTED} - listings
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
+def test_what_belongs_to_a_different_account_is_forbidden(
+    other_api: Api, own_ids: dict[str, str], reference: Reference
+) -> None:
+    """A resource that belongs to a different account yields 403 FORBIDDEN."""
+    ask(other_api, reference, own_ids[reference.kind], 403)
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
+def test_what_does_not_exist_is_not_found(api: Api, reference: Reference) -> None:
+    """404 NOT_FOUND: Resource does not exist."""
+    ask(api, reference, PREFIXES[reference.kind] + "01JD5Z8K4T9QW3X7VB2N6M1R0P", 404)
+
+
+def test_a_forbidden_change_changes_nothing(
+    other_api: Api, number: dict[str, str], own_hook: Hook
+) -> None:
+    """The same: the owner's webhook is as it was."""
+    before = own_hook.read()
+    for body in (
+        {"active": False},
+        {"url": "https://example.com/x"},
+        {"events": ["number.banned"]},
+    ):
+        other_api.call("PATCH", f"/webhooks/{own_hook.id}", 403, json=body)
+    other_api.call("DELETE", f"/webhooks/{own_hook.id}", 403)
+    other_api.post(f"/webhooks/{own_hook.id}/rotate-secret", 403)
+    assert own_hook.read() == before
+    # And its secret is the one that it had.
+    sent = own_hook.api.post("/messages/send", json=text_to(number["id"], new_recipient()))
+    own_hook.wait_about(sent["id"])
+
+
+def test_a_webhook_cannot_be_turned_to_foreign_or_unknown_numbers(
+    own_hook: Hook, other_customer_number: str
+) -> None:
+    """The same for PATCH, whose body names numbers."""
+    path = f"/webhooks/{own_hook.id}"
+    own_hook.api.call("PATCH", path, 403, json={"numberIds": [other_customer_number]})
+    own_hook.api.call("PATCH", path, 404, json={"numberIds": ["num_nothing"]})
+    assert own_hook.read()["numberIds"] == []
+
+
+@pytest.fixture
+def other_customer_number(other_api: Api) -> str:
+    """The other customer's number."""
+    return str(other_api.get("/numbers")["data"][0]["id"])
+
+
+def test_one_foreign_number_among_ones_own_is_forbidden(
+    api: Api, number: dict[str, str], other_customer_number: str
+) -> None:
+    """The same for a list of numbers."""
+    before = api.get("/webhooks")["pagination"]["total"]
+    for foreign, expect in ((other_customer_number, 403), ("num_nothing", 404)):
+        body = NEW_HOOK | {"numberIds": [number["id"], foreign]}
+        api.post("/webhooks", expect, json=body)
+    assert api.get("/webhooks")["pagination"]["total"] == before
+
+
+@pytest.mark.parametrize("identifier", ["no%20id", "%C3%A9", "a" * 65, "%00", "a.b"])
+def test_what_cannot_be_an_identifier_is_refused(api: Api, identifier: str) -> None:
+    """'400 VALIDATION_ERROR': no identifier looks like this."""
+    for collection in ("numbers", "messages", "webhooks", "deliveries"):
+        api.get(f"/{collection}/{identifier}", 400)

@@ -1,0 +1,79 @@
+"""Specification, Versioning: the contract carries its version, and the service hands the contract out."""
+
+import re
+
+import pytest
+import requests
+import yaml
+
+from contract_tests.conformance.exchange import Contract, check_rate_limit
+from contract_tests.harness import ROOT, Gateway
+
+SEMANTIC = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
+
+
+def fetch(gateway: Gateway, name: str) -> requests.Response:
+    """The contract, as anyone may read it."""
+    answer = requests.get(f"{gateway.api}/{name}", timeout=5)
+    assert answer.status_code == 200
+    check_rate_limit(answer)
+    return answer
+
+
+def test_the_contract_is_served_as_it_is_written(gateway: Gateway) -> None:
+    """Byte by byte, comments and order included."""
+    answer = fetch(gateway, "openapi.yaml")
+    assert answer.headers["Content-Type"] == "application/yaml"
+    assert answer.content == (ROOT / "openapi.yaml").read_bytes()
+
+
+def test_the_contract_is_served_as_json_too(gateway: Gateway) -> None:
+    """The same document."""
+    answer = fetch(gateway, "openapi.json")
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.json() == yaml.safe_load(fetch(gateway, "openapi.yaml").content)
+
+
+def test_the_contract_has_a_semantic_version(contract: Contract) -> None:
+    """'Versioning scheme': info.version."""
+    assert SEMANTIC.fullmatch(contract.document["info"]["version"])
+
+
+def test_the_contract_names_the_base_address(contract: Contract) -> None:
+    """Its path ends in /api."""
+    assert [server["url"] for server in contract.document["servers"]] == ["/api"]
+
+
+def test_the_contract_can_be_tried_out_in_a_browser(gateway: Gateway) -> None:
+    """Swagger UI, which reads the served contract."""
+    answer = requests.get(f"{gateway.api}/ui/", timeout=5)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert "openapi.json" in answer.text
+
+
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+def test_every_operation_describes_the_errors_that_any_request_may_get(
+    contract: Contract, status: int
+) -> None:
+    """The table of errors: what a client has to reckon with is in the contract."""
+    for path, item in contract.document["paths"].items():
+        for verb, operation in item.items():
+            is_public = operation.get("security") == []
+            if not (status == 401 and is_public):
+                assert str(status) in operation["responses"], f"{verb} {path}"
+
+
+def test_every_described_response_has_the_three_headers(contract: Contract) -> None:
+    """'Rate limit headers appear on every response': in the contract too."""
+    shared = contract.document["components"]["responses"]
+    for item in contract.document["paths"].values():
+        for operation in item.values():
+            for response in operation["responses"].values():
+                name = response.get("$ref", "").rpartition("/")[2]
+                described = shared[name] if name else response
+                assert {h for h in described["headers"] if h.startswith("X-RateLimit-")} == {
+                    "X-RateLimit-Limit",
+                    "X-RateLimit-Remaining",
+                    "X-RateLimit-Reset",
+                }

@@ -1,0 +1,218 @@
+"""What a conformance test plays with: the messaging network's other side, and subscriptions."""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+
+from contract_tests.conformance.events import Callbacks
+from contract_tests.conformance.exchange import Api
+from contract_tests.harness import WAIT_SECONDS, Received, Receiver, Reply, wait_for
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """The control paths of the sandbox network."""
+
+    url: str
+
+    def _call(self, method: str, path: str, **request: Any) -> Any:
+        answer = requests.request(
+            method, f"{self.url}/_sandbox/{path}", timeout=WAIT_SECONDS, **request
+        )
+        assert answer.ok, answer.text
+        return answer.json()
+
+    def write(self, to: str, sender: str, **content: Any) -> str:
+        """A person writes to a number. Returns the network's identifier of the message."""
+        body = {"to": to, "from": sender, "type": "text", "text": "Hello"} | content
+        return str(self._call("POST", "inbound", json=body)["id"])
+
+    def set_status(self, phone_number: str, status: str) -> None:
+        """The platform bans, disconnects or reinstates a number."""
+        numbers = self._call("GET", "state")["numbers"]
+        known = {n["display_phone_number"]: n["id"] for n in numbers}
+        self._call("POST", f"numbers/{known[phone_number]}/status", json={"status": status})
+
+    def sign_up(self, **wish: Any) -> dict[str, str]:
+        """The owner of a number goes through the platform's signup. Returns what to post."""
+        signup = self._call("POST", "signup", json=wish)
+        return {name: signup[name] for name in ("code", "phone_number_id", "waba_id")}
+
+    def accepted(self, to: str) -> list[dict[str, Any]]:
+        """The messages to a recipient that the network ever accepted."""
+        return [m for m in self._call("GET", "messages")["data"] if m["to"] == to]
+
+    def has_told_all(self) -> bool:
+        """Whether every status and message was handed to the service."""
+        return bool(self._call("GET", "state")["owed"]["total"] == 0)
+
+    @contextmanager
+    def behaving(self, **knobs: float) -> Iterator[None]:
+        """Turn the network's knobs for a while."""
+        before = self._call("GET", "behaviour")
+        self._call("PUT", "behaviour", json=knobs)
+        try:
+            yield
+        finally:
+            self._call("PUT", "behaviour", json={name: before[name] for name in knobs})
+
+
+@dataclass
+class Hook:
+    """A webhook and the receiver behind it; every event that it takes is checked."""
+
+    api: Api
+    receiver: Receiver
+    callbacks: Callbacks
+    path: str
+    resource: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The webhook's identifier."""
+        return str(self.resource["id"])
+
+    @property
+    def secret(self) -> str:
+        """The signing secret as the API told it last."""
+        return str(self.resource["secret"])
+
+    @property
+    def requests(self) -> list[Received]:
+        """All that came so far."""
+        return self.receiver.at(self.path)
+
+    def wait(
+        self, count: int = 1, matching: Callable[[dict[str, Any]], bool] = lambda _: True
+    ) -> list[dict[str, Any]]:
+        """Wait for events, check all that match, and return them."""
+        found = self.receiver.wait(self.path, count, lambda r: matching(r.event))
+        return [self.callbacks.check(received, self.secret) for received in found]
+
+    def wait_kind(self, kind: str, count: int = 1) -> list[dict[str, Any]]:
+        """Wait for events of a kind."""
+        return self.wait(count, lambda event: bool(event["event"] == kind))
+
+    def wait_about(self, subject_id: str, count: int = 1) -> list[dict[str, Any]]:
+        """Wait for events about a message or number."""
+        return self.wait(count, lambda event: bool(event["data"]["id"] == subject_id))
+
+    def read(self) -> Any:
+        """The webhook as the API shows it now."""
+        return self.api.get(f"/webhooks/{self.id}")
+
+    def deliveries(self, **filters: str) -> list[dict[str, Any]]:
+        """The webhook's deliveries, newest first."""
+        page = self.api.get(f"/webhooks/{self.id}/deliveries", params={"limit": "100"} | filters)
+        found: list[dict[str, Any]] = page["data"]
+        return found
+
+    def wait_states(self, state: str, count: int) -> list[dict[str, Any]]:
+        """Wait until ``count`` deliveries are in a state."""
+
+        def probe() -> list[dict[str, Any]]:
+            found = self.deliveries(state=state)
+            return found if len(found) >= count else []
+
+        return wait_for(probe, f"{count} deliveries {state}")
+
+    def delivery(self, delivery_id: str) -> Any:
+        """One delivery with its attempts."""
+        return self.api.get(f"/deliveries/{delivery_id}")
+
+
+@dataclass
+class Hooks:
+    """Makes webhooks, each with a path of its own at the receiver, and takes them away again."""
+
+    api: Api
+    receiver: Receiver
+    callbacks: Callbacks
+    replies: dict[str, Callable[[Received], Reply]] = field(default_factory=dict)
+    made: list[Hook] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.receiver.reply = self._reply
+
+    def _reply(self, received: Received) -> Reply:
+        reply = self.replies.get(received.path)
+        return Reply(200) if reply is None else reply(received)
+
+    def __call__(
+        self,
+        *events: str,
+        api: Api | None = None,
+        reply: Callable[[Received], Reply] | None = None,
+        number_ids: Iterable[str] | None = None,
+    ) -> Hook:
+        """Subscribe to event kinds. ``reply`` is what the receiver does with each delivery."""
+        api = api or self.api
+        path = f"/{secrets.token_hex(8)}"
+        if reply is not None:
+            self.replies[path] = reply
+        body: dict[str, Any] = {"url": self.receiver.url(path), "events": list(events)}
+        if number_ids is not None:
+            body["numberIds"] = list(number_ids)
+        resource = api.post("/webhooks", 201, json=body)
+        self.made.append(Hook(api, self.receiver, self.callbacks, path, resource))
+        return self.made[-1]
+
+    def clear(self) -> None:
+        """Delete them all, so that no later event of the account looks for a closed receiver."""
+        for hook in self.made:
+            hook.api.call("DELETE", f"/webhooks/{hook.id}", 204)
+
+
+def statuses(*codes: int, then: int = 200) -> Callable[[Received], Reply]:
+    """A receiver that answers with these statuses in turn, and with ``then`` ever after."""
+    waiting = list(codes)
+    return lambda _: Reply(waiting.pop(0) if waiting else then)
+
+
+def always(status: int, headers: Mapping[str, str] | None = None) -> Callable[[Received], Reply]:
+    """A receiver that answers the same to everything."""
+    return lambda _: Reply(status, headers or {})
+
+
+def text_to(number_id: str, to: str, text: str = "Hello") -> dict[str, Any]:
+    """The body of POST /messages/send for a text."""
+    return {"number_id": number_id, "to": to, "type": "text", "text": {"body": text}}
+
+
+def send(
+    api: Api,
+    number_id: str,
+    to: str,
+    expect: int = 200,
+    *,
+    text: str = "Hello",
+    key: str | None = None,
+) -> requests.Response:
+    """Send a text by a request that the contract allows, whatever becomes of it."""
+    headers = {} if key is None else {"Idempotency-Key": key}
+    body = text_to(number_id, to, text)
+    return api.call("POST", "/messages/send", expect, json=body, headers=headers, fits=True)
+
+
+def wait_status(api: Api, message_id: str, status: str) -> dict[str, Any]:
+    """Wait until a message is in a status, and return it."""
+
+    def probe() -> dict[str, Any] | None:
+        message: dict[str, Any] = api.get(f"/messages/{message_id}")
+        return message if message["status"] == status else None
+
+    return wait_for(probe, f"message {message_id} {status}")
+
+
+def steps(message: dict[str, Any]) -> set[str]:
+    """The statuses that a message went through."""
+    return {step["status"] for step in message["statusHistory"]}
+
+
+def new_recipient() -> str:
+    """A recipient that nobody else writes to, without a fixed fate."""
+    return f"1556{secrets.randbelow(10**7):07d}"
