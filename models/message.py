@@ -164,9 +164,15 @@ class Message(BaseModel):
             return cls.get_or_none(cls.id == message_id)
 
     @classmethod
-    def find_sent(cls, number: Number, wa_message_id: str, message_id: str | None) -> Self | None:
-        """The outbound message a status is about, by the network's identifier, else by ours."""
-        ours = (cls.number == number.id, cls.direction == Direction.OUTBOUND)
+    def find_sent(
+        cls, phone_number_id: str, wa_message_id: str, message_id: str | None
+    ) -> Self | None:
+        """The outbound message a status is about, by the network's identifier, else by ours.
+
+        The number may have been another account's when the message was sent.
+        """
+        numbers = Number.select(Number.id).where(Number.phone_number_id == phone_number_id)
+        ours = (cls.number.in_(numbers), cls.direction == Direction.OUTBOUND)
         with reading():
             known = cls.get_or_none(cls.wa_message_id == wa_message_id, *ours)
             if known is None and message_id is not None:

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Self
 
-from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegrityError, TextField
 
 from models import clock, secret
 from models.account import Account
@@ -170,13 +170,18 @@ class Number(BaseModel):
             ).execute()
 
     def move_to(self, status: NumberStatus) -> bool:
-        """Change the status inside the caller's transaction. False when it was that already."""
+        """Change the status inside the caller's transaction. False when it was that already.
+
+        Raises NumberTakenError when another account connected the number in the meantime.
+        """
         changes: dict[str, str | int] = {"status": status}
         if status == NumberStatus.ACTIVE:
             changes["activated_at"] = clock.now()
-        changed = (
-            Number.update(changes).where(Number.id == self.id, Number.status != status).execute()
-        )
+        update = Number.update(changes).where(Number.id == self.id, Number.status != status)
+        try:
+            changed = update.execute()
+        except IntegrityError:
+            raise NumberTakenError(self.phone_number_id) from None
         if changed:
             self.__data__.update(Number.get_by_id(self.id).__data__)
         return bool(changed)

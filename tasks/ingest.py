@@ -110,13 +110,9 @@ def _receive(item: InboundMessage) -> None:
 
 def _update_status(item: StatusUpdate) -> None:
     status = STATUS_OF.get(item.status)
-    number = Number.find_connected(item.phone_number_id)
-    if status is None or number is None:
+    message = Message.find_sent(item.phone_number_id, item.wa_message_id, item.reference)
+    if status is None or message is None:
         logger.warning("status %r of number %s is not ours", item.status, item.phone_number_id)
-        return
-    message = Message.find_sent(number, item.wa_message_id, item.reference)
-    if message is None:
-        logger.warning("status %r for a message that is not ours", item.status)
         return
     outcome.record_status(message, status, item.wa_message_id, item.error, item.at or clock.now())
 
