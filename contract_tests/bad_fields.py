@@ -1,0 +1,241 @@
+"""Bad input in the properties of a JSON body, found by the schema of the contract."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from contract_tests.bad_addresses import BAD_TIMES
+from contract_tests.bad_kinds import Kind, Target, has_body
+from contract_tests.operations import Schema
+from contract_tests.raw_http import Request
+
+PLACEHOLDER = "@@@"
+NUMBER_FIELDS = {"number_id", "numberIds"}
+UNKNOWN_NUMBER = "num_01JD5Z8K4T9QW3X7VB2N6M1R0P"
+
+# JSON text by name and type; None is no JSON or no number, and so wrong everywhere.
+LITERALS: dict[str, tuple[str, str | None]] = {
+    "null": ("null", "null"),
+    "true": ("true", "boolean"),
+    "zero": ("0", "number"),
+    "negative zero": ("-0", "number"),
+    "a fraction": ("1.5", "number"),
+    "a large number": ("9007199254740993", "number"),
+    "1e400": ("1e400", None),
+    "10^400": ("1" + "0" * 400, None),
+    "NaN": ("NaN", None),
+    "Infinity": ("Infinity", None),
+    "a string": ('"x"', "string"),
+    "an empty array": ("[]", "array"),
+    "an array of null": ("[null]", None),
+    "an array of arrays": ("[[]]", None),
+    "an array of objects": ("[{}]", None),
+    "an array of numbers": ("[1]", None),
+    "an empty object": ("{}", None),
+    "arrays, 1,000 deep": ("[" * 1000 + "]" * 1000, None),
+    "an unpaired surrogate": ('"\\ud800"', None),
+    "surrogates the wrong way round": ('"\\udc00\\ud800"', None),
+    "an unpaired surrogate in an array": ('["\\udfff"]', None),
+    "a NUL in a string": ('"a\\u0000b"', None),
+    "a NUL in an array": ('["a\\u0000b"]', None),
+}
+
+# Never allowed, whatever network the gateway runs against.
+BAD_URLS = [
+    *("", "x", "/hook", "//example.com", "https://", "https:///hook", "example.com/hook"),
+    *("ftp://example.com/", "file:///etc/passwd", "javascript:alert(1)", "data:text/plain,x"),
+    *("https://user@example.com/", "https://user:password@example.com/", "https://example.com/#x"),
+    *("https://example.com:0/", "https://example.com:65536/", "https://example.com:port/"),
+    *("https://[::1]/", "https://exa mple.com/", "https://example.com/a b", "https://-x.example/"),
+    *("https://example.com\\@localhost/", "https://example.com/\n", "https://exämple.com/"),
+    *(
+        "https://example..com/",
+        "https://.example.com/",
+        "HTTPS//example.com",
+        " https://example.com",
+    ),
+    *("https://example.com/%zz", "https://example.com/<b>", "https://example.com/" + "a" * 2048),
+]
+# Allowed only with the sandbox's network: no https, or no public address. None needs a name server.
+LOCAL_URLS = [
+    *("http://192.88.99.1/", "https://localhost/", "https://127.0.0.1/", "https://127.1/"),
+    *("https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://0/"),
+    *("https://0.0.0.0/", "https://10.0.0.1/", "https://172.16.0.1/", "https://192.168.0.1/"),
+    *("https://169.254.169.254/latest/meta-data/", "https://100.64.0.1/", "https://224.0.0.1/"),
+    *(
+        "https://255.255.255.255/",
+        "https://192.0.2.1/",
+        "https://198.18.0.1/",
+        "https://240.0.0.1/",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A property of the body: its path and its schema."""
+
+    path: tuple[str, ...]
+    schema: Schema
+
+    @property
+    def name(self) -> str:
+        """Its own name."""
+        return self.path[-1]
+
+    def set(self, body: Any, literal: str) -> bytes:
+        """The body with this JSON text in place of the property."""
+        changed = json.loads(json.dumps(body))
+        inner = changed
+        for part in self.path[:-1]:
+            inner = inner.setdefault(part, {})
+        inner[self.name] = PLACEHOLDER
+        return json.dumps(changed).replace(json.dumps(PLACEHOLDER), literal).encode()
+
+
+Values = Callable[[Field, Target], list[str]]
+
+
+def _fields(name: str, values: Values, *statuses: int) -> Kind:
+    """One request for each JSON text that ``values`` gives for each property."""
+
+    def make(target: Target) -> Iterator[Request]:
+        good = json.loads(target.good.body)
+        for path, schema in target.operation.fields():
+            field = Field(path, schema)
+            for literal in values(field, target):
+                yield target.good.with_body(field.set(good, literal))
+
+    return Kind(f"a property: {name}", frozenset(statuses or {400}), make, has_body)
+
+
+def _literal(text: str, json_type: str | None) -> Values:
+    return lambda field, _: [] if field.schema.get("type") == json_type else [text]
+
+
+def _strings(field: Field, texts: list[str]) -> list[str]:
+    return [json.dumps(text) for text in texts] if field.schema.get("type") == "string" else []
+
+
+def _too_long(field: Field, _: Target) -> list[str]:
+    bounded = {"maxLength", "pattern", "enum", "format"} & field.schema.keys()
+    just = [field.schema["maxLength"] + 1] if "maxLength" in field.schema else []
+    return _strings(field, ["1" * n for n in (*just, 100_000)]) if bounded else []
+
+
+def _too_short(field: Field, _: Target) -> list[str]:
+    bounded = {"minLength", "pattern", "enum", "format"} & field.schema.keys()
+    return _strings(field, [""]) if bounded else []
+
+
+def _other_case(field: Field, _: Target) -> list[str]:
+    return _strings(field, [text.swapcase() for text in field.schema.get("enum", [])])
+
+
+def _fits(schema: Schema, text: str) -> bool:
+    if "enum" in schema:
+        return text in schema["enum"]
+    if "pattern" in schema:
+        return re.match(schema["pattern"].removesuffix("$") + r"\Z", text) is not None
+    return "format" not in schema
+
+
+def _odd_end(field: Field, target: Target) -> list[str]:
+    """The good value, but for a line feed or blank at its end, which a lax pattern would miss."""
+    good: Any = json.loads(target.good.body)
+    for part in field.path:
+        good = good.get(part) if isinstance(good, dict) else None
+    texts = [f"{good}\n", f"{good} "] if isinstance(good, str) else []
+    return _strings(field, [text for text in texts if not _fits(field.schema, text)])
+
+
+def _times(field: Field, _: Target) -> list[str]:
+    return _strings(field, BAD_TIMES) if field.schema.get("format") == "date-time" else []
+
+
+def _recipients(field: Field, _: Target) -> list[str]:
+    bad = ["+15551234567", "015551234567", "123456", "1" * 16, "1555 123 4567", "1555123456x"]
+    return _strings(field, [*bad, "١٥٥٥١٢٣٤٥٦٧"]) if field.name == "to" else []
+
+
+def _urls(field: Field, _: Target) -> list[str]:
+    return _strings(field, BAD_URLS) if field.name == "url" else []
+
+
+def _local_urls(field: Field, _: Target) -> list[str]:
+    return _strings(field, LOCAL_URLS) if field.name == "url" else []
+
+
+def _number(number_id: str, field: Field) -> list[str]:
+    if field.name not in NUMBER_FIELDS:
+        return []
+    return [json.dumps([number_id] if field.schema["type"] == "array" else number_id)]
+
+
+def _too_many(field: Field, _: Target) -> list[str]:
+    most = field.schema.get("maxItems")
+    return [] if most is None else [json.dumps([f"x{i}" for i in range(most + 1)])]
+
+
+def _items(field: Field) -> list[str]:
+    return field.schema.get("items", {}).get("enum", []) if "items" in field.schema else []
+
+
+def _repeated_items(field: Field, _: Target) -> list[str]:
+    words = _items(field)[:1] or ([UNKNOWN_NUMBER] if field.schema.get("uniqueItems") else [])
+    return [json.dumps(words * 2)] if words else []
+
+
+def _too_few(field: Field, _: Target) -> list[str]:
+    return ["[]"] if field.schema.get("minItems") else []
+
+
+def _unknown_items(field: Field, _: Target) -> list[str]:
+    words = _items(field)
+    return [json.dumps([*words[:1], bad]) for bad in ("no.such", words[0].upper())] if words else []
+
+
+def _missing(target: Target) -> Iterator[Request]:
+    good = json.loads(target.good.body)
+    for name in (target.operation.body_schema or {}).get("required", []):
+        yield target.good.with_body(
+            json.dumps({k: v for k, v in good.items() if k != name}).encode()
+        )
+
+
+def _doubled(target: Target) -> Iterator[Request]:
+    """A name that comes twice, the second time with a value that is wrong."""
+    for name in json.loads(target.good.body):
+        again = f',"{name}":{{"not":"this"}}}}'.encode()
+        yield target.good.with_body(target.good.body[:-1] + again)
+
+
+def _unknown_inside(field: Field, target: Target) -> list[str]:
+    good: Any = json.loads(target.good.body)
+    inner = good.get(field.name) if len(field.path) == 1 else None
+    return [json.dumps(inner | {"no_such_property": 1})] if isinstance(inner, dict) else []
+
+
+KINDS = [
+    *(_fields(name, _literal(*literal)) for name, literal in LITERALS.items()),
+    _fields("too long", _too_long),
+    _fields("too short", _too_short),
+    _fields("a word of the list in the other case", _other_case),
+    _fields("a line feed or blank at its end", _odd_end),
+    _fields("a time that is none", _times),
+    _fields("a recipient that is none", _recipients),
+    _fields("an address that is none", _urls),
+    _fields("too many items", _too_many),
+    _fields("too few items", _too_few),
+    _fields("an item twice", _repeated_items),
+    _fields("an unknown item", _unknown_items),
+    _fields("an unknown property inside", _unknown_inside),
+    _fields("a number that does not exist", lambda f, _: _number(UNKNOWN_NUMBER, f), 404),
+    _fields("another account's number", lambda f, t: _number(t.foreign["number_id"], f), 403),
+    Kind("a property that is missing", frozenset({400}), _missing, has_body),
+    Kind("a property that comes twice", frozenset({400}), _doubled, has_body),
+]
+# For a gateway that is not told to allow local addresses.
+NOT_PUBLIC = _fields("an address that is not public", _local_urls)

@@ -1,0 +1,108 @@
+"""What a kind of bad input is, and which operations it can be sent to."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from contract_tests.operations import Operation
+from contract_tests.raw_http import Request
+
+# Whatever else is wrong with a request, this makes it one that must change nothing.
+UNKNOWN_QUERY = b"no-such-parameter=1"
+
+
+@dataclass(frozen=True)
+class Target:
+    """An operation with a good request to it, which would succeed and which the kinds spoil.
+
+    ``foreign`` holds the path parameters of another account's resources; ``key`` is the caller's.
+    """
+
+    operation: Operation
+    good: Request
+    path_values: Mapping[str, str]
+    foreign: Mapping[str, str]
+    key: bytes
+
+    def with_path_value(self, name: str, value: bytes) -> Request:
+        """The good request with another value for one path parameter, not encoded any further."""
+        path = self.operation.path.encode()
+        for known, good in self.path_values.items():
+            path = path.replace(b"{%s}" % known.encode(), value if known == name else good.encode())
+        return Request(self.good.method, path, self.good.headers, self.good.body)
+
+
+def sample_target(operation: Operation) -> Target:
+    """A target as the contract's examples have it, without a service."""
+    values = {p["name"]: str(p["example"]) for p in operation.parameters if p["in"] == "path"}
+    body = b"" if operation.body_schema is None else json.dumps(operation.body_example).encode()
+    path = operation.path.format(**values).encode()
+    headers = ((b"Host", b"127.0.0.1"), (b"Authorization", b"Bearer x"))
+    good = Request(operation.method.encode(), path, headers, body)
+    return Target(operation, good, values, values | {"number_id": "num_x"}, b"x")
+
+
+Applies = Callable[[Operation], bool]
+Make = Callable[[Target], Iterable[Request | bytes]]
+
+
+def anywhere(_: Operation) -> bool:
+    """Any operation."""
+    return True
+
+
+def needs_key(operation: Operation) -> bool:
+    """Operations that want an API key; public ones do not look at it."""
+    return not operation.is_public
+
+
+def has_body(operation: Operation) -> bool:
+    """Operations with a JSON body."""
+    return operation.body_schema is not None
+
+
+def has_no_body(operation: Operation) -> bool:
+    """Operations that ignore what comes as a body."""
+    return operation.body_schema is None
+
+
+def has_path_value(operation: Operation) -> bool:
+    """Operations on one resource."""
+    return bool(operation.names_in("path"))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of bad input.
+
+    ``statuses`` are the right answers, none of them when the connection must end without an answer.
+    ``make`` yields one or more requests of the kind, none where the operation has nothing to spoil.
+    ``alone`` sends each on a connection of its own, ``eof`` then ends it after the last byte.
+    ``elsewhere`` says that the address is not the operation's any more.
+    """
+
+    name: str
+    statuses: frozenset[int]
+    make: Make
+    applies: Applies = anywhere
+    alone: bool = False
+    eof: bool = False
+    elsewhere: bool = False
+
+    def requests(self, target: Target) -> list[Request | bytes]:
+        """The requests of this kind to the operation."""
+        return list(self.make(target)) if self.applies(target.operation) else []
+
+
+def kind(
+    name: str,
+    status: int | tuple[int, ...],
+    make: Callable[[Request], Request | bytes],
+    applies: Applies = anywhere,
+    *,
+    alone: bool = False,
+    eof: bool = False,
+) -> Kind:
+    """A kind of one request for each operation, made from the good one."""
+    statuses = (status,) if isinstance(status, int) else status
+    return Kind(name, frozenset(statuses), lambda t: [make(t.good)], applies, alone, eof)

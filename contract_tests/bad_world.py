@@ -1,0 +1,136 @@
+"""What a service holds before bad input comes: resources for good requests, and its database, watched."""
+
+import hashlib
+import json
+import secrets
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from contract_tests.bad_kinds import Target
+from contract_tests.harness import Customer, Gateway, Receiver, wait_for
+from contract_tests.operations import Operation
+from contract_tests.raw_http import Headers, Request
+
+RECIPIENT = "15551234567"
+# When a key was last used is noted about once an hour, whatever it was used for.
+UNWATCHED = {("api_key", "last_used_at")}
+
+
+class Database:
+    """The service's database, read only."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+    def digest(self) -> str:
+        """A digest of all that all tables hold."""
+        schema = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        tables = [name for (name,) in self._connection.execute(schema)]
+        digest = hashlib.sha256()
+        for table in tables:
+            columns = ", ".join(f'"{column}"' for column in self._columns(table))
+            rows = self._connection.execute(f'SELECT {columns} FROM "{table}" ORDER BY rowid')  # noqa: S608 - names of its own schema
+            digest.update(repr((table, rows.fetchall())).encode())
+        return digest.hexdigest()
+
+    def _columns(self, table: str) -> list[str]:
+        described = self._connection.execute(f'PRAGMA table_info("{table}")').fetchall()
+        return [row[1] for row in described if (table, row[1]) not in UNWATCHED]
+
+    def is_quiet(self) -> bool:
+        """Whether nothing waits: no callback to ingest, no delivery to make."""
+        waiting = (
+            "SELECT (SELECT count(*) FROM callback WHERE ingested_at IS NULL)"
+            " + (SELECT count(*) FROM delivery WHERE state = 'pending')"
+        )
+        (count,) = self._connection.execute(waiting).fetchone()
+        return int(count) == 0
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._connection.close()
+
+
+class World:
+    """A customer and a stranger, and resources of theirs for each operation."""
+
+    def __init__(self, gateway: Gateway, receiver: Receiver) -> None:
+        self._gateway, self._receiver = gateway, receiver
+        self._customer, stranger = gateway.customer(), gateway.customer()
+        self._message_id = self._customer.send(RECIPIENT).json()["id"]
+        self._foreign = {
+            "number_id": str(stranger.number["id"]),
+            "message_id": str(stranger.send(RECIPIENT).json()["id"]),
+            **self._subscribe(stranger, "/stranger", with_delivery=True),
+        }
+        self.database = Database(Path(gateway.environment["GATEWAY_DATA_DIR"]) / "gateway.db")
+
+    def target(self, operation: Operation) -> Target:
+        """A good request to the operation, on resources of its own, in a service that is quiet."""
+        values = self._path_values(operation)
+        body = b"" if operation.body_schema is None else self._body(operation)
+        headers: Headers = ((b"Host", b"127.0.0.1"),)
+        if not operation.is_public:
+            headers += ((b"Authorization", b"Bearer " + self._customer.key.encode()),)
+        if body:
+            headers += ((b"Content-Type", b"application/json"),)
+        path = operation.path.format(**values).encode()
+        good = Request(operation.method.encode(), path, headers, body)
+        wait_for(self._is_quiet, "a quiet service")
+        return Target(operation, good, values, self._foreign, self._customer.key.encode())
+
+    def _is_quiet(self) -> bool:
+        state = requests.get(f"{self._gateway.sandbox}/_sandbox/state", timeout=5).json()
+        return state["owed"]["total"] == 0 and self.database.is_quiet()
+
+    def _path_values(self, operation: Operation) -> dict[str, str]:
+        wanted = operation.names_in("path")
+        values = {p["name"]: str(p["example"]) for p in operation.parameters if p["in"] == "path"}
+        ours = {"number_id": str(self._customer.number["id"]), "message_id": self._message_id}
+        if "webhook_id" in wanted or "delivery_id" in wanted:
+            ours |= self._subscribe(
+                self._customer, f"/{operation.id}", with_delivery="delivery_id" in wanted
+            )
+        if "slug" in wanted:
+            ours["slug"] = f"slug-{secrets.token_hex(4)}"
+            account = self._customer.account_id
+            self._gateway.cli("signup-links", "create", account, "--slug", ours["slug"])
+        return values | {name: value for name, value in ours.items() if name in wanted}
+
+    def _subscribe(self, customer: Customer, path: str, *, with_delivery: bool) -> dict[str, str]:
+        """A new webhook of the customer and, if wanted, an event delivered to it."""
+        body = {"url": self._receiver.url(path), "events": ["message.received"]}
+        webhook = customer.request("POST", "/webhooks", json=body).json()["id"]
+        if not with_delivery:
+            return {"webhook_id": webhook}
+        inbound = {"to": customer.number["phoneNumber"], "from": RECIPIENT, "text": "Hello"}
+        url = f"{self._gateway.sandbox}/_sandbox/inbound"
+        requests.post(url, json=inbound, timeout=5).raise_for_status()
+
+        def delivered() -> str | None:
+            page = customer.request("GET", f"/webhooks/{webhook}/deliveries?state=delivered").json()
+            return page["data"][0]["id"] if page["data"] else None
+
+        return {"webhook_id": webhook, "delivery_id": wait_for(delivered, "a delivery")}
+
+    def _body(self, operation: Operation) -> bytes:
+        """The contract's example, with what exists here in the place of what it makes up."""
+        example = operation.body_example
+        assert example is not None, f"the body of {operation.id} has no example in the contract"
+        real: dict[str, Any] = {"url": self._receiver.url(f"/{operation.id}")}
+        if "phone_number_id" in example:
+            url = f"{self._gateway.sandbox}/_sandbox/signup"
+            real |= requests.post(url, json={}, timeout=5).json()
+        return json.dumps(self._replaced(example, real), separators=(",", ":")).encode()
+
+    def _replaced(self, value: Any, real: Mapping[str, Any]) -> Any:
+        if isinstance(value, dict):
+            return {k: real.get(k, self._replaced(v, real)) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self._replaced(item, real) for item in value]
+        is_number = isinstance(value, str) and value.startswith("num_")
+        return self._customer.number["id"] if is_number else value

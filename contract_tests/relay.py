@@ -1,0 +1,107 @@
+"""The line between the gateway and its network, which a test can cut, and a look at the other end."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from contract_tests.harness import WAIT_SECONDS, Gateway
+
+HOST = "127.0.0.1"
+
+
+class Relay:
+    """Passes TCP connections on to the sandbox, until it is told not to."""
+
+    def __init__(self, target_port: int) -> None:
+        self._target_port = target_port
+        self._ends: list[socket.socket] = []
+        self._swallows = False
+        self.swallowed = threading.Event()
+        self._listener = socket.create_server((HOST, 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._listen()
+
+    def cut(self) -> None:
+        """End all connections and refuse new ones."""
+        for end in (self._listener, *self._ends):
+            _close(end)
+        self._ends.clear()
+
+    def swallow(self) -> None:
+        """Take what the gateway says and pass nothing on: the network is never asked."""
+        self.swallowed.clear()
+        self._swallows = True
+
+    def restore(self) -> None:
+        """Drop what was swallowed, and serve anew at the same port."""
+        self.cut()
+        self._swallows = False
+        self._listener = socket.create_server((HOST, self.port))
+        self._listen()
+
+    def _listen(self) -> None:
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                gateway, _ = listener.accept()
+                network = socket.create_connection((HOST, self._target_port))
+                self._ends += [gateway, network]
+                for ends in ((gateway, network), (network, gateway)):
+                    threading.Thread(target=self._pump, args=ends, daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                if self._swallows:
+                    self.swallowed.set()
+                else:
+                    sink.sendall(data)
+        _close(source)
+        _close(sink)
+
+
+def _close(end: socket.socket) -> None:
+    """Close a socket, and wake the thread that waits for it."""
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()
+
+
+@contextmanager
+def relayed(folder: Path) -> Iterator[tuple[Gateway, Relay]]:
+    """A running gateway whose line to the sandbox can be cut."""
+    gateway = Gateway(folder)
+    relay = Relay(gateway.sandbox_port)
+    gateway.environment["GATEWAY_NETWORK_URL"] = f"http://{HOST}:{relay.port}"
+    gateway.start()
+    try:
+        yield gateway, relay
+    finally:
+        gateway.stop()
+        relay.cut()
+
+
+def accepted(gateway: Gateway, recipient: str) -> list[dict[str, Any]]:
+    """The messages to a recipient that the sandbox accepted, in order."""
+    answer = requests.get(f"{gateway.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS)
+    return [message for message in answer.json()["data"] if message["to"] == recipient]
+
+
+@contextmanager
+def behaving(gateway: Gateway, **knobs: float) -> Iterator[None]:
+    """The sandbox with some knobs turned, which are turned back afterwards."""
+    url = f"{gateway.sandbox}/_sandbox/behaviour"
+    before = requests.get(url, timeout=WAIT_SECONDS).json()
+    requests.put(url, json=knobs, timeout=WAIT_SECONDS).raise_for_status()
+    try:
+        yield
+    finally:
+        requests.put(url, json=before, timeout=WAIT_SECONDS).raise_for_status()

@@ -1,0 +1,191 @@
+"""No input gives a 5xx: every kind of bad input to every operation of the contract (bad_inputs.py).
+
+Each gets the right 4xx in the one error shape, with the rate limit headers, and changes nothing.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+
+import pytest
+
+from contract_tests.bad_inputs import KINDS, NOT_PUBLIC
+from contract_tests.bad_kinds import Kind, Target, sample_target
+from contract_tests.bad_world import Database, World
+from contract_tests.harness import Gateway, Receiver, free_port, wait_for
+from contract_tests.operations import Operation, all_operations
+from contract_tests.raw_http import Answer, Request, Wire
+
+LEAST_KINDS = 60
+CODES = {
+    400: "VALIDATION_ERROR",
+    401: "UNAUTHORIZED",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    413: "PAYLOAD_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    431: "HEADERS_TOO_LARGE",
+}
+INTERNALS = (b"Traceback", b'File "', b"peewee", b"sqlite", b"connexion", b"werkzeug", b".py")
+OPERATIONS = [pytest.param(operation, id=operation.id) for operation in all_operations()]
+
+
+@pytest.fixture(scope="module")
+def world(gateway: Gateway) -> Iterator[World]:
+    """Resources to spoil requests for."""
+    receiver = Receiver()
+    world = World(gateway, receiver)
+    yield world
+    world.database.close()
+    receiver.close()
+
+
+@pytest.fixture
+def wire(gateway: Gateway) -> Iterator[Wire]:
+    """A kept connection."""
+    with closing(Wire(gateway.port)) as wire:
+        yield wire
+
+
+@pytest.fixture(scope="module")
+def strict_port(gateway: Gateway) -> Iterator[int]:
+    """A second web process on the same data that, as in production, allows no local webhooks."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway", "web", "--port", str(port)],
+        env=gateway.environment | {"GATEWAY_ALLOW_LOCAL_WEBHOOKS": "false"},
+        cwd=gateway.folder,
+    )
+
+    def is_up() -> bool:
+        try:
+            return Wire(port).exchange(b"GET /healthz HTTP/1.0\r\n\r\n") is not None
+        except ConnectionError:
+            return False
+
+    wait_for(is_up, "a second web process")
+    yield port
+    process.terminate()
+    process.wait(10)
+
+
+def _send(wire: Wire, each: Kind, request: Request | bytes) -> Answer | None:
+    raw = request if isinstance(request, bytes) else request.encode()
+    method = request.method if isinstance(request, Request) else b"GET"
+    if each.alone:
+        return wire.exchange_alone(raw, method, eof=each.eof)
+    return wire.exchange(raw, method)
+
+
+def _faults(answer: Answer | None, each: Kind, operation: Operation, method: bytes) -> list[str]:
+    """What is wrong with the answer to bad input."""
+    if answer is None or not each.statuses:
+        return [] if answer is None and not each.statuses else [f"answered {answer}"]
+    found = []
+    if answer.status not in each.statuses:
+        found.append(f"{answer.status}, not {sorted(each.statuses)}")
+    if answer.headers.get("content-type") != "application/json":
+        found.append(f"content type {answer.headers.get('content-type')}")
+    if not each.elsewhere:
+        found += _contract_faults(answer, operation)
+    return found + _limit_faults(answer) + ([] if method == b"HEAD" else _shape_faults(answer))
+
+
+def _contract_faults(answer: Answer, operation: Operation) -> list[str]:
+    found = []
+    if answer.status not in operation.statuses:
+        found.append(f"{answer.status} is not in the contract")
+    allowed = set(answer.headers.get("allow", "").split(", "))
+    if answer.status == 405 and allowed != operation.allowed_methods:
+        found.append(f"Allow is {allowed}")
+    return found
+
+
+def _limit_faults(answer: Answer) -> list[str]:
+    names = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+    texts = [answer.headers.get(name, "") for name in names]
+    if not all(text.isdecimal() for text in texts):
+        return [f"rate limit headers {texts}"]
+    limit, remaining, reset = map(int, texts)
+    fits = 0 <= remaining <= limit and time.time() - 1 <= reset <= time.time() + 61
+    return [] if fits else [f"rate limit headers {texts}"]
+
+
+def _shape_faults(answer: Answer) -> list[str]:
+    try:
+        error = answer.json["error"]
+        message = error["message"]
+    except (ValueError, KeyError, TypeError):
+        return [f"body {answer.body[:200]!r}"]
+    shape = {
+        "error": {"code": CODES.get(answer.status), "message": message, "status": answer.status}
+    }
+    found = (
+        [] if answer.json == shape and isinstance(message, str) and message else [f"shape {error}"]
+    )
+    return found + [f"tells {word!r}" for word in INTERNALS if word in answer.body]
+
+
+def _check(wire: Wire, database: Database, target: Target, kinds: Iterable[Kind]) -> None:
+    """Send all kinds to an operation and complain of all faults at once."""
+    faults: list[str] = []
+    before = database.digest()
+    for each in kinds:
+        for request in each.requests(target):
+            method = request.method if isinstance(request, Request) else b""
+            found = _faults(_send(wire, each, request), each, target.operation, method)
+            after = database.digest()
+            found += [] if after == before else ["the database changed"]
+            before = after
+            raw = request if isinstance(request, bytes) else request.encode()
+            faults += [f"{each.name}: {fault} for {raw[:600]!r}" for fault in found]
+    assert not faults, f"{len(faults)} faults:\n" + "\n".join(faults)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_bad_input_crashes_an_operation_or_changes_anything(
+    gateway: Gateway, world: World, wire: Wire, operation: Operation
+) -> None:
+    web = gateway.part("web")
+    target = world.target(operation)
+    _check(wire, world.database, target, KINDS)
+    good = wire.exchange(target.good.encode())
+    assert good is not None
+    assert 200 <= good.status < 300, f"what was spoilt was no good request: {good}"
+    assert gateway.part("web") == web
+    assert "Traceback" not in gateway.log()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [p for p in OPERATIONS if any(path[-1] == "url" for path, _ in p.values[0].fields())],  # type: ignore[union-attr]
+)
+def test_a_webhook_has_a_public_address_of_https(
+    world: World, strict_port: int, operation: Operation
+) -> None:
+    with closing(Wire(strict_port)) as wire:
+        _check(wire, world.database, world.target(operation), [NOT_PUBLIC])
+
+
+def test_an_answer_is_not_overtaken_by_that_to_garbage_behind_its_request(
+    world: World, wire: Wire
+) -> None:
+    good = world.target(all_operations()[0]).good.encode()
+    answer = wire.exchange_alone(good + b"garbage\r\n\r\n", eof=False)
+    assert answer is not None
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_at_least_60_kinds_of_bad_input_fit_each_operation(operation: Operation) -> None:
+    sent = {each.name for each in KINDS if each.requests(sample_target(operation))}
+    assert len(sent) >= LEAST_KINDS
+
+
+def test_every_kind_of_bad_input_has_its_name_and_fits_some_operation() -> None:
+    targets = [sample_target(operation) for operation in all_operations()]
+    assert [k.name for k in KINDS if not any(k.requests(t) for t in targets)] == []
+    assert len({k.name for k in KINDS}) == len(KINDS)

@@ -1,0 +1,151 @@
+"""What a crash leaves behind: a killed process never sends twice, and tells nothing when it fails."""
+
+import contextlib
+import os
+import signal
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+
+from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.relay import Relay, accepted, behaving, relayed
+
+Line = tuple[Gateway, Relay]
+LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
+    """A running service whose line to the network can be cut."""
+    with relayed(tmp_path_factory.mktemp("gateway")) as line:
+        yield line
+
+
+@pytest.fixture(scope="module")
+def gateway(line: Line) -> Gateway:
+    """The service."""
+    return line[0]
+
+
+@pytest.fixture(scope="module")
+def relay(line: Line) -> Relay:
+    """The line."""
+    return line[1]
+
+
+@contextmanager
+def _frozen(gateway: Gateway, part: str) -> Iterator[None]:
+    """A part that neither answers nor calls, until it is thawed."""
+    pid = gateway.part(part)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _kill_web(gateway: Gateway, waiting: "Future[requests.Response]") -> None:
+    """Kill the web process in the middle of a request, and wait for the next one."""
+    gateway.kill("web")
+    with pytest.raises(requests.ConnectionError):
+        waiting.result()
+
+    def is_ready() -> bool:
+        try:
+            return requests.get(f"{gateway.url}/readyz", timeout=2).ok
+        except requests.RequestException:
+            return False
+
+    wait_for(is_ready, "a web process that was started again")
+
+
+def _check_unsettled(answer: requests.Response) -> str:
+    """409 with Retry-After: it is not known yet what became of the message. Returns the error."""
+    assert answer.status_code == 409, answer.text
+    assert int(answer.headers["Retry-After"]) >= 1
+    return str(answer.json()["error"]["message"])
+
+
+def _message_to(customer: Customer, recipient: str) -> dict[str, object]:
+    page = customer.request("GET", "/messages").json()["data"]
+    (found,) = (m for m in page if m["toNumber"] == recipient)
+    message: dict[str, object] = customer.request("GET", f"/messages/{found['id']}").json()
+    return message
+
+
+def test_a_message_accepted_before_a_kill_is_sent_once_and_settled_by_its_status(
+    gateway: Gateway, customer: Customer
+) -> None:
+    recipient = "15551240001"
+    with behaving(gateway, latency_ms=60_000, status_delay_ms=1_500), ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(customer.send, recipient, key="killed")
+        (taken,) = wait_for(lambda: accepted(gateway, recipient), "an accepted message")
+        with _frozen(gateway, "sandbox"):
+            _kill_web(gateway, waiting)
+            conflicts = [_check_unsettled(customer.send(recipient, key="killed")) for _ in range(3)]
+            message = _message_to(customer, recipient)
+        assert message["status"] == "pending"
+        assert all(str(message["id"]) in conflict for conflict in conflicts)
+
+        def settled() -> requests.Response | None:
+            answer = customer.send(recipient, key="killed")
+            if answer.status_code != 200:
+                _check_unsettled(answer)
+            return answer if answer.status_code == 200 else None
+
+        answer = wait_for(settled, "a settled send")
+        assert answer.headers["Idempotency-Replayed"] == "true"
+        assert answer.json()["id"] == message["id"]
+        assert answer.json()["wa_message_id"] == taken["id"]
+        wait_for(
+            lambda: _message_to(customer, recipient)["status"] == "read", "the message's statuses"
+        )
+    assert customer.send(recipient, key="killed").text == answer.text
+    assert accepted(gateway, recipient) == [taken]
+
+
+def test_a_kill_before_the_network_was_asked_never_sends_by_the_same_key(
+    gateway: Gateway, relay: Relay, customer: Customer
+) -> None:
+    recipient = "15551240002"
+    relay.swallow()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(customer.send, recipient, key="unasked")
+            assert relay.swallowed.wait(10)
+            _kill_web(gateway, waiting)
+    finally:
+        relay.restore()
+    for _ in range(3):
+        _check_unsettled(customer.send(recipient, key="unasked"))
+    assert _message_to(customer, recipient)["status"] == "pending"
+    assert accepted(gateway, recipient) == []
+    assert customer.send(recipient, key="another").status_code == 200
+    assert len(accepted(gateway, recipient)) == 1
+
+
+@pytest.mark.parametrize("table", ["number", "api_key"])
+def test_a_crash_is_told_in_the_error_shape_without_its_reason_and_passes(
+    gateway: Gateway, customer: Customer, table: str
+) -> None:
+    path = Path(gateway.environment["GATEWAY_DATA_DIR"]) / "gateway.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute(f"ALTER TABLE {table} RENAME TO mislaid")
+        try:
+            crashed = customer.request("GET", "/numbers")
+        finally:
+            database.execute(f"ALTER TABLE mislaid RENAME TO {table}")
+    assert crashed.status_code == 500
+    assert crashed.headers["Content-Type"] == "application/json"
+    error = crashed.json()["error"]
+    assert (error["code"], error["status"]) == ("INTERNAL_ERROR", 500)
+    assert table not in error["message"]
+    assert "Error" not in error["message"]
+    assert all(crashed.headers[name].isdecimal() for name in LIMIT_HEADERS)
+    assert customer.request("GET", "/numbers").status_code == 200
+    assert "no such table" in gateway.log()

@@ -1,0 +1,171 @@
+"""One Idempotency-Key never sends twice, whatever the network answers (design, decisions 14 and 15)."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import requests
+
+from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.raw_http import Request, all_at_once
+from contract_tests.relay import Relay, accepted, behaving, relayed
+
+CONCURRENT = 50
+REPEATS = 20
+REPLAYED = "Idempotency-Replayed"
+Line = tuple[Gateway, Relay]
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
+    """A running service whose line to the network can be cut."""
+    with relayed(tmp_path_factory.mktemp("gateway")) as line:
+        yield line
+
+
+@pytest.fixture(scope="module")
+def gateway(line: Line) -> Gateway:
+    """The service."""
+    return line[0]
+
+
+@pytest.fixture(scope="module")
+def relay(line: Line) -> Relay:
+    """The line."""
+    return line[1]
+
+
+def _is_replayed(answer: requests.Response) -> bool:
+    return answer.headers.get(REPLAYED) == "true"
+
+
+def _check_conflict(answer: requests.Response) -> None:
+    """409: the first request with the key is still running."""
+    assert answer.status_code == 409, answer.text
+    assert answer.json()["error"]["code"] == "CONFLICT"
+    assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_50_concurrent_requests_with_one_key_send_one_message(
+    gateway: Gateway, customer: Customer
+) -> None:
+    recipient = "15551230001"
+    body = {
+        "number_id": customer.number["id"],
+        "to": recipient,
+        "type": "text",
+        "text": {"body": "Hello"},
+    }
+    request = Request(
+        b"POST",
+        b"/api/messages/send",
+        (
+            (b"Host", b"127.0.0.1"),
+            (b"Authorization", b"Bearer " + customer.key.encode()),
+            (b"Content-Type", b"application/json"),
+            (b"Idempotency-Key", b"concurrent"),
+        ),
+        json.dumps(body).encode(),
+    )
+    with behaving(gateway, latency_ms=300):
+        answers = all_at_once(gateway.port, request, CONCURRENT)
+    (message,) = accepted(gateway, recipient)
+    sent = [a for a in answers if a.status == 200]
+    assert {a.json["wa_message_id"] for a in sent} == {message["id"]}
+    assert len({a.body for a in sent}) == 1
+    assert [REPLAYED.lower() in a.headers for a in sent].count(False) == 1
+    for answer in answers:
+        if answer not in sent:
+            assert (answer.status, answer.json["error"]["code"]) == (409, "CONFLICT")
+            assert int(answer.headers["retry-after"]) >= 1
+    later = customer.send(recipient, key="concurrent")
+    assert (later.status_code, later.content, _is_replayed(later)) == (200, sent[0].body, True)
+    assert len(accepted(gateway, recipient)) == 1
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        pytest.param("15550100004", id="accepted and answered with 500"),
+        pytest.param("15550100005", id="accepted and hung up"),
+    ],
+)
+def test_a_send_whose_answer_is_ambiguous_is_repeated_20_times_and_sent_once(
+    gateway: Gateway, customer: Customer, recipient: str
+) -> None:
+    first, *others = [customer.send(recipient, key=recipient) for _ in range(REPEATS)]
+    assert first.status_code == 500
+    assert not _is_replayed(first)
+    for repeated in others:
+        assert (repeated.status_code, repeated.text) == (500, first.text)
+        assert _is_replayed(repeated)
+    (message,) = accepted(gateway, recipient)
+
+    def settled() -> dict[str, object] | None:
+        (found,) = (
+            m
+            for m in customer.request("GET", "/messages").json()["data"]
+            if m["toNumber"] == recipient
+        )
+        return found if found["status"] == "read" else None
+
+    known = wait_for(settled, "a status")
+    assert known["waMessageId"] == message["id"]
+    assert str(known["id"]) in first.json()["error"]["message"]
+    assert customer.send(recipient, key=recipient).text == first.text
+    assert len(accepted(gateway, recipient)) == 1
+
+
+def test_a_key_whose_request_never_reached_the_network_is_released_and_sends_later(
+    gateway: Gateway, relay: Relay, customer: Customer
+) -> None:
+    recipient = "15551230002"
+    relay.cut()
+    try:
+        refused = [customer.send(recipient, key="released") for _ in range(3)]
+    finally:
+        relay.restore()
+    for answer in refused:
+        assert answer.status_code == 500
+        assert "Nothing was sent" in answer.json()["error"]["message"]
+        assert not _is_replayed(answer)
+    assert accepted(gateway, recipient) == []
+    sent = customer.send(recipient, key="released")
+    assert (sent.status_code, _is_replayed(sent)) == (200, False)
+    again = customer.send(recipient, key="released")
+    assert (again.status_code, again.text, _is_replayed(again)) == (200, sent.text, True)
+    (message,) = accepted(gateway, recipient)
+    assert sent.json()["wa_message_id"] == message["id"]
+
+
+def test_a_key_whose_request_was_lost_on_its_way_never_sends_again(
+    gateway: Gateway, relay: Relay, customer: Customer
+) -> None:
+    """The gateway cannot know that the network was not asked, so it must not ask again."""
+    recipient = "15551230003"
+    relay.swallow()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(customer.send, recipient, key="lost")
+        assert relay.swallowed.wait(10)
+        _check_conflict(customer.send(recipient, key="lost"))
+        relay.restore()
+        lost = waiting.result()
+    assert lost.status_code == 500
+    assert "may have been sent" in lost.json()["error"]["message"]
+    repeated = customer.send(recipient, key="lost")
+    assert (repeated.status_code, repeated.text) == (500, lost.text)
+    assert _is_replayed(repeated)
+    assert accepted(gateway, recipient) == []
+
+
+def test_a_key_stands_for_one_body_of_one_account(
+    gateway: Gateway, customer: Customer, other_customer: Customer
+) -> None:
+    recipient = "15551230004"
+    sent = [each.send(recipient, key="shared") for each in (customer, other_customer)]
+    assert [answer.status_code for answer in sent] == [200, 200]
+    other = customer.send(recipient, text="Something else", key="shared")
+    assert other.status_code == 409
+    assert "Retry-After" not in other.headers
+    assert len(accepted(gateway, recipient)) == 2

@@ -1,0 +1,114 @@
+"""A crash inside any handler is a 500 in the one error shape that tells nothing (specification, Errors)."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from connexion.resolver import Resolution
+from starlette.types import ASGIApp
+
+from contract_tests.operations import Operation, all_operations
+from gateway.app import build_app
+from gateway.errors import CRASH_MESSAGE, ErrorAnswer
+from gateway.resolver import TagResolver
+from models.account import Account
+from models.api_key import ApiKey
+from tests.asgi import Answered, ask, http_scope
+from tests.conftest import Configure
+
+SECRET = "the password is swordfish"
+LIMIT_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+Handler = Callable[..., object]
+
+
+def _raise(**_: object) -> object:
+    raise RuntimeError(SECRET)
+
+
+def _fail_lookup(**_: object) -> object:
+    raise KeyError(SECRET)
+
+
+def _answer_with_what_is_no_json(**_: object) -> object:
+    return {"secret": object()}
+
+
+def _answer_with_a_header_that_is_none(**_: object) -> object:
+    return {}, 200, {"X-Secret": f"{SECRET}\r\nX-Other: 1"}
+
+
+def _app(configure: Configure, monkeypatch: pytest.MonkeyPatch, handler: Handler) -> ASGIApp:
+    """The whole application, with one handler for all operations."""
+
+    def resolve(_: TagResolver, operation: object) -> Resolution:
+        return Resolution(handler, operation.operation_id)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(TagResolver, "resolve", resolve)
+    return build_app(configure())
+
+
+@pytest.fixture
+def key(account: Account) -> str:
+    """A key of the account."""
+    return ApiKey.issue(account, "test")[1]
+
+
+def _ask(app: ASGIApp, operation: Operation, key: str) -> Answered:
+    values = {p["name"]: p["example"] for p in operation.parameters if p["in"] == "path"}
+    headers = {"Host": "127.0.0.1", "Authorization": f"Bearer {key}"}
+    body = b""
+    if operation.body_schema is not None:
+        headers["Content-Type"] = "application/json"
+        body = json.dumps(operation.body_example).encode()
+    path = operation.path.format(**values)
+    answered = ask(app, http_scope(operation.method, path, headers=headers), [body])
+    assert answered is not None
+    return answered
+
+
+def _check_crash(answered: Answered) -> None:
+    assert answered.status == 500
+    assert answered.body == ErrorAnswer(500, CRASH_MESSAGE).body
+    assert answered.error == {"code": "INTERNAL_ERROR", "message": CRASH_MESSAGE, "status": 500}
+    assert answered.header("content-type") == "application/json"
+    assert all(answered.header(name).isdecimal() for name in LIMIT_HEADERS)
+    assert SECRET not in str(answered.headers)
+
+
+def _check_logged(caplog: pytest.LogCaptureFixture, count: int) -> None:
+    """The operator reads of each crash, with its reason."""
+    crashes = [record for record in caplog.records if "crash" in record.getMessage()]
+    assert len(crashes) == count
+    assert all(record.exc_info is not None for record in crashes)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [_raise, _fail_lookup, _answer_with_what_is_no_json, _answer_with_a_header_that_is_none],
+)
+def test_a_crash_of_any_operation_is_told_without_its_reason(
+    configure: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    key: str,
+    handler: Handler,
+) -> None:
+    app = _app(configure, monkeypatch, handler)
+    for operation in all_operations():
+        _check_crash(_ask(app, operation, key))
+    _check_logged(caplog, len(all_operations()))
+
+
+def test_a_crash_before_any_handler_is_no_other(
+    configure: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    key: str,
+) -> None:
+    def crash(_: str) -> Account:
+        raise RuntimeError(SECRET)
+
+    app = _app(configure, monkeypatch, _raise)
+    monkeypatch.setattr(ApiKey, "authenticate", crash)
+    _check_crash(_ask(app, all_operations()[0], key))
+    _check_logged(caplog, 1)
