@@ -76,6 +76,12 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    # A burst of deliveries opens more connections at once than the default of 5 lets wait.
+    request_queue_size = 128
+    daemon_threads = True
+
+
 class Receiver:
     """A customer's HTTP server on loopback. ``status`` and ``reply`` may be changed while it runs."""
 
@@ -115,8 +121,7 @@ class Receiver:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         # close() waits for the server to look up from its poll.
         serve = self._server.serve_forever
         threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()

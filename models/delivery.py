@@ -104,9 +104,12 @@ class Delivery(BaseModel):
     @classmethod
     def skip_waiting(cls, webhook_id: str) -> int:
         """Stop what waits for a webhook, inside the caller's transaction. Attempts under way go on."""
+        now = clock.now()
+        # A lease that ran out is no attempt under way: its worker died.
+        waits = cls.lease_token.is_null() | (cls.next_attempt_at <= now)
         query = cls.update(
-            state=DeliveryState.SKIPPED, next_attempt_at=None, completed_at=clock.now()
-        ).where(cls.webhook == webhook_id, cls.state == IS_PENDING, cls.lease_token.is_null())
+            state=DeliveryState.SKIPPED, next_attempt_at=None, lease_token=None, completed_at=now
+        ).where(cls.webhook == webhook_id, cls.state == IS_PENDING, waits)
         return int(query.execute())
 
     def redeliver(self) -> None:

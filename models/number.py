@@ -31,7 +31,7 @@ class Number(BaseModel):
     account_id: str
     id = CharField(primary_key=True)
     account = ForeignKeyField(Account, lazy_load=False)
-    phone_number_id = CharField()
+    phone_number_id = CharField(index=True)
     waba_id = CharField(index=True)
     phone_number = CharField()
     display_name = TextField(null=True)

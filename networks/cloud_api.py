@@ -82,7 +82,7 @@ class CloudApi:
             "oauth/access_token",
             params={"client_id": self._app_id, "client_secret": self._app_secret, "code": code},
         )
-        return str(answer["access_token"])
+        return str(_required(answer, "access_token"))
 
     def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """GET /{waba_id}/phone_numbers, all its pages."""
@@ -92,7 +92,7 @@ class CloudApi:
             answer = self._call(
                 "GET", f"{waba_id}/phone_numbers", token=access_token, params=params
             )
-            profiles += [_profile(item) for item in answer.get("data", [])]
+            profiles += [_profile(item) for item in _required(answer, "data")]
             paging = answer.get("paging", {})
             if "next" not in paging:
                 return profiles
@@ -141,9 +141,15 @@ class CloudApi:
         raise _from_answer(response)
 
 
-def _profile(item: dict[str, Any]) -> NumberProfile:
+def _required(answer: Any, name: str) -> Any:
+    if not isinstance(answer, dict) or name not in answer:
+        raise AmbiguousError("answer", f"The network's answer has no {name}.")
+    return answer[name]
+
+
+def _profile(item: Any) -> NumberProfile:
     return NumberProfile(
-        phone_number_id=str(item["id"]),
+        phone_number_id=str(_required(item, "id")),
         phone_number=digits(str(item.get("display_phone_number", ""))),
         display_name=item.get("verified_name"),
         status=str(item.get("status", "UNKNOWN")),

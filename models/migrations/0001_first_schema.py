@@ -44,7 +44,7 @@ def up(_migrator: object, db: Database) -> None:
     class Number(Model):
         id = CharField(primary_key=True)
         account = ForeignKeyField(Account)
-        phone_number_id = CharField()
+        phone_number_id = CharField(index=True)
         waba_id = CharField(index=True)
         phone_number = CharField()
         display_name = TextField(null=True)

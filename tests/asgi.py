@@ -1,0 +1,81 @@
+"""Asking an ASGI application in process, message by message."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Scope
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A response, and how many messages of the request were read for it. Names are in lower case."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+    read: int
+
+    def header(self, name: str) -> str:
+        """The value of a header that is there exactly once."""
+        [value] = [value for key, value in self.headers if key == name]
+        return value
+
+    @property
+    def error(self) -> Any:
+        """The one error shape, unwrapped."""
+        return json.loads(self.body)["error"]
+
+
+def http_scope(
+    method: str = "GET",
+    path: str = "/",
+    *,
+    query: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+    client: tuple[str, int] | None = ("192.0.2.1", 40000),
+) -> Scope:
+    """The scope of an HTTP request."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": query,
+        "headers": [(k.lower().encode(), v.encode("latin-1")) for k, v in (headers or {}).items()],
+        "client": client,
+        "server": ("127.0.0.1", 8080),
+    }
+
+
+def ask(app: ASGIApp, scope: Scope, chunks: Sequence[bytes | None] = (b"",)) -> Answered | None:
+    """Send a request in chunks (None hangs up). None when the application does not answer."""
+    unread = [
+        {"type": "http.disconnect"}
+        if chunk is None
+        else {"type": "http.request", "body": chunk, "more_body": i < len(chunks) - 1}
+        for i, chunk in enumerate(chunks)
+    ]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return unread.pop(0) if unread else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def run() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(run())
+    if not sent:
+        return None
+    headers = [(k.decode(), v.decode("latin-1")) for k, v in sent[0]["headers"]]
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return Answered(sent[0]["status"], headers, body, len(chunks) - len(unread))

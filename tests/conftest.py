@@ -1,0 +1,95 @@
+"""Fixtures: a really migrated database of one's own, a clock that stands still, settings and a receiver."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from huey.storage import MemoryStorage
+
+from gateway.settings import PREFIX, Settings, get_settings
+from models import database, secret
+from models.account import Account
+from models.number import Number
+from networks.current import get_network
+from tasks import queue
+from tests import factories
+from tests.receiver import Receiver
+
+Configure = Callable[..., Settings]
+
+
+class Clock:
+    """Stands still until a test moves it. Milliseconds since the epoch, like models.clock."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def __call__(self) -> int:
+        return self.at
+
+    def advance(self, **duration: float) -> int:
+        """Move on by a duration in the words of ``timedelta``; returns the new time."""
+        self.at += round(timedelta(**duration) / timedelta(milliseconds=1))
+        return self.at
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """What the service takes for now: 2026-11-20T09:30:00.000Z, until it is moved."""
+    still = Clock(1_795_167_000_000)
+    monkeypatch.setattr("models.clock.now", still)
+    return still
+
+
+@pytest.fixture
+def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Configure]:
+    """Set settings by their name without the prefix; what is not given has its default."""
+    monkeypatch.chdir(tmp_path)  # A developer's .env is not read.
+    for name in Settings.model_fields:
+        monkeypatch.delenv(PREFIX + name.upper(), raising=False)
+
+    def set_settings(**values: str) -> Settings:
+        for name, value in values.items():
+            monkeypatch.setenv(PREFIX + name, value)
+        get_settings.cache_clear()
+        get_network.cache_clear()
+        return get_settings()
+
+    set_settings(DATA_DIR=str(tmp_path / "var"), SECRET_KEY="test-key")
+    yield set_settings
+    get_settings.cache_clear()
+    get_network.cache_clear()
+
+
+@pytest.fixture
+def database_path(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A migrated database, an empty queue and a key for secrets, all of this test alone."""
+    settings = configure()
+    connected = database.connect(settings.database_url)
+    database.migrate()
+    secret.use_key(settings.encryption_key())
+    monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
+    yield settings.data_dir / "gateway.db"
+    connected.close()
+
+
+@pytest.fixture
+def account(database_path: Path) -> Account:
+    """An account on the plan pro."""
+    assert database_path.exists()
+    return Account.open("Acme", "pro")
+
+
+@pytest.fixture
+def number(account: Account) -> Number:
+    """An active number of the account."""
+    return factories.active_number(account)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A customer's HTTP server on loopback."""
+    server = Receiver()
+    yield server
+    server.close()

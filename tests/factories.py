@@ -1,0 +1,152 @@
+"""Rows for tests, written through the models' own doors."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from models import clock
+from models.account import Account
+from models.attempt import Outcome
+from models.claim import ClaimedDelivery
+from models.database import database, writing
+from models.delivery import Delivery
+from models.event import Event
+from models.message import Message
+from models.number import Number, NumberStatus
+from models.webhook import Webhook
+from webhooks.kinds import EventKind
+
+T = TypeVar("T")
+
+ALL_KINDS = [kind.value for kind in EventKind]
+
+
+def provision(
+    account: Account, phone_number_id: str = "1001", waba_id: str = "2001", **values: str
+) -> Number:
+    """A number as the embedded signup leaves it, before it is active."""
+    given = {"phone_number": "15550001111", "display_name": "Acme", "access_token": "token-1"}
+    return Number.provision(
+        account.id,
+        phone_number_id=phone_number_id,
+        waba_id=waba_id,
+        **{"pin": "123456"} | given | values,
+    )
+
+
+def active_number(
+    account: Account, phone_number_id: str = "1001", waba_id: str = "2001", **values: str
+) -> Number:
+    """A number that is ready to send."""
+    number = provision(account, phone_number_id, waba_id, **values)
+    with writing():
+        number.move_to(NumberStatus.ACTIVE)
+    return number
+
+
+def outbound(number: Number, to: str = "15551234567", text: str = "Hello") -> Message:
+    """A pending text."""
+    with writing():
+        return Message.write_outbound(number, to, "text", {"body": text})
+
+
+def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
+    """A received text, or None when it is known."""
+    with writing():
+        return Message.write_inbound(
+            number,
+            wa_message_id=wa_message_id,
+            sender="15551234567",
+            type_="text",
+            body={"body": "Hi"},
+            at=clock.now(),
+        )
+
+
+def webhook(
+    account: Account,
+    url: str = "http://127.0.0.1:9/hook",
+    *,
+    events: list[str] | None = None,
+    number_ids: list[str] | None = None,
+    active: bool = True,
+) -> Webhook:
+    """A webhook, of all event kinds and numbers unless said otherwise."""
+    row = Webhook.register(account.id, url, events or ALL_KINDS, number_ids or [])
+    if not active:
+        with writing():
+            row.deactivate()
+    return row
+
+
+def event(
+    account: Account,
+    kind: str = EventKind.NUMBER_BANNED,
+    number_id: str = "num_1",
+    payload: str = "{}",
+) -> Event:
+    """An event of a number, for nobody yet."""
+    with writing():
+        row = Event.append(
+            account.id, kind, number_id=number_id, subject_id=number_id, payload=payload, once=False
+        )
+    assert row is not None
+    return row
+
+
+def deliveries(account: Account, *webhooks: Webhook, count: int = 1) -> list[Delivery]:
+    """``count`` events, each scheduled for all the webhooks. The deliveries, oldest first."""
+    made = []
+    with writing():
+        for _ in range(count):
+            row = event(account)
+            Delivery.schedule(row, list(webhooks))
+            made += list(Delivery.select().where(Delivery.event == row.id).order_by(Delivery.id))
+    return made
+
+
+def failure(claimed: ClaimedDelivery) -> Outcome:
+    """The receiver of a claimed delivery answered 500."""
+    return _outcome(claimed, 500)
+
+
+def success(claimed: ClaimedDelivery) -> Outcome:
+    """The receiver of a claimed delivery answered 200."""
+    return _outcome(claimed, 200)
+
+
+def _outcome(claimed: ClaimedDelivery, status: int) -> Outcome:
+    return Outcome(
+        delivery_id=claimed.delivery_id,
+        lease_token=claimed.lease_token,
+        started_at=clock.now(),
+        duration_ms=5,
+        success=status == 200,
+        status_code=status,
+        error=None if status == 200 else f"The receiver answered {status}.",
+        response_body="",
+    )
+
+
+def at_once(*actions: Callable[[], T]) -> list[T]:
+    """Run the actions in threads that start together; their results, in the actions' order.
+
+    Every thread has a database connection of its own, closed at its end.
+    """
+    barrier = threading.Barrier(len(actions))
+    results: dict[int, T] = {}
+
+    def run(position: int) -> None:
+        barrier.wait()
+        try:
+            results[position] = actions[position]()
+        finally:
+            if database.obj is not None:
+                database.close()
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(actions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [results[i] for i in range(len(actions))]

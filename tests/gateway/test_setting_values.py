@@ -1,0 +1,117 @@
+"""What the settings mean: the defaults of the specification, and what follows from one another."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from gateway.settings import SettingsError, load_settings
+from models import database
+from tests import factories
+from tests.conftest import Configure
+
+
+def test_the_defaults_are_the_specifications(configure: Configure) -> None:
+    settings = configure()
+    assert settings.plan_limits == {"starter": 100, "pro": 500, "anonymous": 100}
+    assert settings.delivery_timeout == 10
+    assert settings.deactivate_after == 10
+    assert settings.retry_schedule == (30, 300, 1800)
+
+
+def test_everything_lies_in_the_data_folder_unless_said_otherwise(
+    configure: Configure, tmp_path: Path
+) -> None:
+    settings = configure(DATA_DIR="data")
+    assert settings.data_dir == tmp_path / "data"
+    assert settings.database_url == f"sqlite://{tmp_path}/data/gateway.db"
+    assert settings.queue_url == f"sqlite://{tmp_path}/data/queue.db"
+    assert configure(DATABASE_URL="sqlite:///elsewhere.db").database_url == "sqlite:///elsewhere.db"
+
+
+@pytest.mark.parametrize("folder", ["data", "my data", "100%25", "a?b", "ü"])
+def test_the_database_lies_in_the_data_folder_whatever_its_name(
+    configure: Configure, tmp_path: Path, folder: str
+) -> None:
+    settings = configure(DATA_DIR=folder)
+    connected = database.connect(settings.database_url)
+    database.migrate()
+    connected.close()
+    assert (tmp_path / folder / "gateway.db").exists()
+
+
+def test_a_plan_that_is_not_named_keeps_its_limit(configure: Configure) -> None:
+    settings = configure(PLAN_LIMITS=" pro = 1000 ,")
+    assert settings.plan_limits == {"starter": 100, "pro": 1000, "anonymous": 100}
+
+
+@pytest.mark.parametrize(
+    ("text", "schedule"), [("1", (1,)), ("0.2, 0.3", (0.2, 0.3)), ("30,300,1800", (30, 300, 1800))]
+)
+def test_a_retry_schedule_is_a_list_of_seconds(
+    configure: Configure, text: str, schedule: tuple[float, ...]
+) -> None:
+    assert configure(RETRY_SCHEDULE=text).retry_schedule == schedule
+
+
+def test_addresses_lose_the_slash_at_their_end(configure: Configure) -> None:
+    settings = configure(PUBLIC_URL="https://gateway.example/", NETWORK_URL="http://localhost:1/")
+    assert (settings.public_url, settings.network_url) == (
+        "https://gateway.example",
+        "http://localhost:1",
+    )
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"])
+def test_with_the_sandbox_its_secrets_and_local_webhooks_will_do(
+    configure: Configure, url: str
+) -> None:
+    settings = configure(NETWORK_URL=url)
+    assert settings.uses_sandbox
+    assert settings.allow_local_webhooks is True
+    assert settings.network_app_secret.get_secret_value() == "sandbox-app-secret"
+
+
+def test_the_network_is_the_sandbox_at_its_port(configure: Configure) -> None:
+    assert configure(SANDBOX_PORT="9123").network_url == "http://127.0.0.1:9123"
+
+
+def test_with_the_sandbox_local_webhooks_can_be_forbidden_all_the_same(
+    configure: Configure,
+) -> None:
+    assert configure(ALLOW_LOCAL_WEBHOOKS="false").allow_local_webhooks is False
+
+
+def test_no_secret_is_printed_with_the_settings(configure: Configure) -> None:
+    settings = configure(SECRET_KEY="plain-key", NETWORK_APP_SECRET="plain-app-secret")
+    assert "plain" not in repr(settings)
+
+
+def test_a_given_key_is_used_and_written_nowhere(configure: Configure) -> None:
+    settings = configure(SECRET_KEY="plain-key")
+    assert settings.encryption_key() == "plain-key"
+    assert not settings.data_dir.exists()
+
+
+def test_a_key_is_made_once_and_kept_for_its_owner_only(configure: Configure) -> None:
+    settings = configure(SECRET_KEY="")
+    key = settings.encryption_key()
+    kept = settings.data_dir / "secret.key"
+    assert len(key) >= 43
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert load_settings().encryption_key() == key == kept.read_text()
+
+
+def test_processes_that_start_together_agree_on_the_key(configure: Configure) -> None:
+    """The web and the worker of a real deployment start at the same moment."""
+    for attempt in range(20):
+        settings = configure(SECRET_KEY="", DATA_DIR=f"data-{attempt}")
+        keys = factories.at_once(*[settings.encryption_key] * 8)
+        assert len(set(keys)) == 1
+        assert len(keys[0]) >= 43
+        assert [path.name for path in settings.data_dir.iterdir()] == ["secret.key"]
+
+
+def test_several_workers_need_a_shared_rate_limit(configure: Configure) -> None:
+    with pytest.raises(SettingsError, match=r"GATEWAY_WORKERS above 1 .* GATEWAY_RATE_LIMIT_URL"):
+        configure(WORKERS="2")

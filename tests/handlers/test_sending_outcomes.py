@@ -1,0 +1,198 @@
+"""From the network's answer to ours (decisions 14 to 16 of the design)."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Response
+
+from handlers import sending
+from handlers.errors import ConflictError, ForbiddenError, NotFoundError
+from models.account import Account
+from models.database import database, writing
+from models.event import Event
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from models.number import Number, NumberStatus
+from networks import errors
+from networks.interface import OutboundMessage, Sender
+from tests import factories
+
+ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
+Network = Callable[[Callable[[OutboundMessage], str]], list[OutboundMessage]]
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Network:
+    """Put a network in place that answers a send as told. Returns what it was asked to send."""
+
+    def install(answer: Callable[[OutboundMessage], str]) -> list[OutboundMessage]:
+        asked: list[OutboundMessage] = []
+
+        class Fake:
+            def send(self, sender: Sender, message: OutboundMessage) -> str:
+                assert sender == Sender("1001", "token-1")
+                asked.append(message)
+                return answer(message)
+
+        monkeypatch.setattr(sending, "get_network", Fake)
+        return asked
+
+    return install
+
+
+def _refuse(error: errors.NetworkError) -> Callable[[OutboundMessage], str]:
+    def answer(_: OutboundMessage) -> str:
+        raise error
+
+    return answer
+
+
+def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Response:
+    body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": text}}
+    return sending.send(number.account_id, body, key)
+
+
+def _kinds() -> list[str]:
+    return [event.kind for event in Event.select().order_by(Event.id)]
+
+
+def _json(response: Response) -> Any:
+    return json.loads(response.get_data())
+
+
+def test_an_accepted_message_is_sent(number: Number, network: Network) -> None:
+    asked = network(lambda _: "wamid.1")
+    response = _send(number)
+    [message] = Message.select()
+    assert response.status_code == 200
+    assert _json(response) == {"id": message.id, "wa_message_id": "wamid.1", "status": "sent"}
+    assert asked == [OutboundMessage("15551234567", "text", {"body": "Hello"}, message.id)]
+    assert (message.status, _kinds()) == (MessageStatus.SENT, ["message.sent"])
+
+
+def test_the_message_and_its_key_are_committed_before_the_network_is_asked(
+    number: Number, network: Network
+) -> None:
+    def look_from_outside(message: OutboundMessage) -> str:
+        assert not database.in_transaction(), "no transaction is held across the call"
+        [found] = factories.at_once(lambda: Message.find(message.reference))
+        assert found is not None
+        assert found.status == MessageStatus.PENDING
+        key = IdempotencyKey.find(number.account_id, "key-1")
+        assert key is not None
+        assert (key.message_id, key.response_status) == (found.id, None)
+        return "wamid.1"
+
+    network(look_from_outside)
+    assert _send(number).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code", "message_status", "number_status", "kept"),
+    [
+        (errors.RefusedError, 400, "VALIDATION_ERROR", "failed", ACTIVE, True),
+        (errors.ThrottledError, 429, "RATE_LIMITED", "failed", ACTIVE, True),
+        (errors.NumberLostError, 409, "CONFLICT", "failed", DISCONNECTED, True),
+        (errors.NumberBannedError, 409, "CONFLICT", "failed", BANNED, True),
+        (errors.NotReachedError, 500, "INTERNAL_ERROR", "failed", ACTIVE, False),
+        (errors.AmbiguousError, 500, "INTERNAL_ERROR", "unknown", ACTIVE, True),
+    ],
+)
+def test_each_outcome_of_the_network_has_its_answer(
+    number: Number,
+    network: Network,
+    error: type[errors.NetworkError],
+    status: int,
+    code: str,
+    message_status: str,
+    number_status: NumberStatus,
+    kept: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    network(_refuse(error("131026", "The reason.")))
+    response = _send(number)
+    assert response.status_code == status
+    told = _json(response)["error"]
+    assert (told["code"], told["status"]) == (code, status)
+    assert ("Retry-After" in response.headers) == (status == 429)
+    assert Message.get().status == message_status
+    assert Number.get_by_id(number.id).status == number_status
+    assert (IdempotencyKey.find(number.account_id, "key-1") is not None) == kept
+    moved = {BANNED: ["number.banned"], DISCONNECTED: ["number.disconnected"]}
+    assert _kinds() == moved.get(number_status, [])
+
+
+def test_an_ambiguous_answer_names_the_message_to_look_at(number: Number, network: Network) -> None:
+    network(_refuse(errors.AmbiguousError("timeout", "No answer.")))
+    told = _json(_send(number))["error"]["message"]
+    assert Message.get().id in told
+
+
+def test_what_was_not_reached_may_be_sent_again_with_the_same_key(
+    number: Number, network: Network
+) -> None:
+    network(_refuse(errors.NotReachedError("unreachable", "No route.")))
+    assert _send(number).status_code == 500
+    network(lambda _: "wamid.1")
+    again = _send(number)
+    assert (again.status_code, again.headers.get(sending.REPLAYED)) == (200, None)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda _: "wamid.1",
+        _refuse(errors.RefusedError("131026", "Undeliverable.")),
+        _refuse(errors.ThrottledError("130429", "Too fast.")),
+        _refuse(errors.AmbiguousError("timeout", "No answer.")),
+    ],
+    ids=["accepted", "refused", "throttled", "ambiguous"],
+)
+def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
+    number: Number, network: Network, answer: Callable[[OutboundMessage], str]
+) -> None:
+    asked = network(answer)
+    first, second = _send(number), _send(number)
+    assert (first.status_code, first.get_data()) == (second.status_code, second.get_data())
+    assert first.headers.get("Retry-After") == second.headers.get("Retry-After")
+    assert (first.headers.get(sending.REPLAYED), second.headers[sending.REPLAYED]) == (None, "true")
+    assert (len(asked), Message.select().count()) == (1, 1)
+
+
+def test_a_crash_in_the_middle_keeps_the_key_and_never_sends_again(
+    number: Number, network: Network
+) -> None:
+    def die(_: OutboundMessage) -> str:
+        raise SystemExit
+
+    asked = network(die)
+    with pytest.raises(SystemExit):
+        _send(number)
+    with pytest.raises(ConflictError, match="no outcome yet") as caught:
+        _send(number)
+    assert caught.value.retry_after is not None
+    assert len(asked) == 1
+
+
+def test_a_number_that_is_not_active_asks_nobody(number: Number, network: Network) -> None:
+    asked = network(lambda _: "wamid.1")
+    with writing():
+        number.move_to(BANNED)
+    with pytest.raises(ConflictError, match="BANNED"):
+        _send(number)
+    assert (asked, Message.select().count()) == ([], 0)
+    assert IdempotencyKey.find(number.account_id, "key-1") is None
+
+
+def test_numbers_that_are_foreign_or_do_not_exist_ask_nobody(
+    number: Number, network: Network
+) -> None:
+    asked = network(lambda _: "wamid.1")
+    rival = Account.open("Rival", "pro")
+    body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
+    with pytest.raises(ForbiddenError):
+        sending.send(rival.id, body, None)
+    with pytest.raises(NotFoundError):
+        sending.send(rival.id, body | {"number_id": "num_nothing"}, None)
+    assert asked == []

@@ -1,0 +1,87 @@
+"""API keys (specification, API key; decision 8 of the design)."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from models.account import Account
+from models.api_key import ApiKey
+from models.database import database
+from tests.conftest import Clock
+
+
+def test_a_key_is_the_prefix_and_43_url_safe_characters(account: Account) -> None:
+    _, key = ApiKey.issue(account, "ci")
+    assert re.fullmatch(r"mk_live_[A-Za-z0-9_-]{43}", key)
+
+
+def test_a_key_opens_its_account(account: Account) -> None:
+    _, key = ApiKey.issue(account, "ci")
+    assert ApiKey.authenticate(key) == account
+
+
+def test_an_unknown_key_opens_nothing(account: Account) -> None:
+    _, key = ApiKey.issue(account, "ci")
+    for wrong in (
+        "",
+        "mk_live_",
+        key[:-1],
+        key + "A",
+        key.lower(),
+        "\ud800",
+        "mk_live_" + "A" * 43,
+    ):
+        assert ApiKey.authenticate(wrong) is None
+
+
+def test_only_a_digest_of_a_key_is_at_rest(account: Account, database_path: Path) -> None:
+    row, key = ApiKey.issue(account, "ci")
+    ApiKey.authenticate(key)
+    database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    stored = database_path.read_bytes()
+    assert row.digest == hashlib.sha256(key.encode()).hexdigest()
+    assert row.digest.encode() in stored
+    assert key.encode() not in stored
+    assert key.removeprefix("mk_live_").encode() not in stored
+
+
+def test_a_revoked_key_is_void_at_once_and_its_sibling_is_not(account: Account) -> None:
+    row, key = ApiKey.issue(account, "old")
+    _, other = ApiKey.issue(account, "new")
+    assert ApiKey.authenticate(key) is not None
+    assert ApiKey.revoke(row.id)
+    assert ApiKey.authenticate(key) is None
+    assert ApiKey.authenticate(other) == account
+
+
+def test_revoking_again_keeps_the_first_time(account: Account, clock: Clock) -> None:
+    row, _ = ApiKey.issue(account, "ci")
+    ApiKey.revoke(row.id)
+    revoked_at = ApiKey.get_by_id(row.id).revoked_at
+    clock.advance(hours=1)
+    assert ApiKey.revoke(row.id)
+    assert ApiKey.get_by_id(row.id).revoked_at == revoked_at
+
+
+@pytest.mark.usefixtures("database_path")
+def test_a_key_that_does_not_exist_cannot_be_revoked() -> None:
+    assert not ApiKey.revoke("key_nothing")
+
+
+def test_the_last_use_is_exact_to_the_hour_only(account: Account, clock: Clock) -> None:
+    row, key = ApiKey.issue(account, "ci")
+
+    def use() -> int | None:
+        ApiKey.authenticate(key)
+        last: int | None = ApiKey.get_by_id(row.id).last_used_at
+        return last
+
+    assert ApiKey.get_by_id(row.id).last_used_at is None
+    first = clock.at
+    assert use() == first
+    clock.advance(minutes=59)
+    assert use() == first
+    assert use() == first
+    assert clock.advance(minutes=1) == use()

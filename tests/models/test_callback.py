@@ -1,0 +1,43 @@
+"""Callbacks of the network as they are kept until they are ingested."""
+
+import pytest
+
+from models.callback import Callback
+from tests.conftest import Clock
+
+pytestmark = pytest.mark.usefixtures("database_path")
+
+
+def test_a_callback_is_kept_byte_by_byte() -> None:
+    raw = b'{"a":"\\u00e1\\/"}\x00\xff'
+    stored = Callback.find_waiting(Callback.store(raw).id)
+    assert stored is not None
+    assert bytes(stored.body) == raw
+
+
+def test_a_finished_callback_waits_no_longer(clock: Clock) -> None:
+    callback = Callback.store(b"{}")
+    callback.finish()
+    assert Callback.find_waiting(callback.id) is None
+    assert Callback.waiting_before(clock.at + 1, max_tries=10) == []
+
+
+def test_those_that_wait_come_oldest_first(clock: Clock) -> None:
+    made = []
+    for _ in range(3):
+        made.append(Callback.store(b"{}").id)
+        clock.advance(seconds=1)
+    assert Callback.waiting_before(clock.at, max_tries=10) == made
+    assert Callback.waiting_before(clock.at, max_tries=10, limit=2) == made[:2]
+    assert Callback.waiting_before(clock.at - 1000, max_tries=10) == made[:2]
+
+
+def test_a_callback_that_fails_for_ever_is_left_alone_in_the_end(clock: Clock) -> None:
+    callback = Callback.store(b"{}")
+    for _ in range(3):
+        assert Callback.waiting_before(clock.at + 1, max_tries=3) == [callback.id]
+        callback.note_failure("OverflowError: too large")
+    assert Callback.waiting_before(clock.at + 1, max_tries=3) == []
+    kept = Callback.find_waiting(callback.id)
+    assert kept is not None
+    assert (kept.tries, kept.error) == (3, "OverflowError: too large")

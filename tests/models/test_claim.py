@@ -1,0 +1,200 @@
+"""Claiming: who gets which due delivery, and how many (design, section 2.3)."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from gateway.settings import get_settings
+from models.account import Account
+from models.claim import ClaimedDelivery, claim_due
+from models.database import database, writing
+from models.delivery import Delivery
+from tests import factories
+from tests.conftest import Clock
+
+LEASE_MS = 30_000
+ROOT = Path(__file__).resolve().parents[2]
+CLAIMER = """
+import sys
+from models import database
+from models.claim import claim_due
+database.connect(sys.argv[1])
+database.pending_migrations()
+print("ready", flush=True)
+sys.stdin.readline()
+while claimed := claim_due(3, 100, 30_000):
+    for one in claimed:
+        print(one.delivery_id)
+"""
+
+
+def _claim(room: int = 100, per_webhook: int = 100) -> list[ClaimedDelivery]:
+    return claim_due(room, per_webhook, LEASE_MS)
+
+
+def _ids(claimed: list[ClaimedDelivery]) -> list[str]:
+    return [one.delivery_id for one in claimed]
+
+
+def _webhooks(claimed: list[ClaimedDelivery]) -> list[str]:
+    return [one.webhook.id for one in claimed]
+
+
+def test_a_claim_carries_all_that_an_attempt_needs(account: Account) -> None:
+    webhook = factories.webhook(account, "https://example.com/hook")
+    event = factories.event(account, "message.read", payload='{"event":"message.read"}')
+    with writing():
+        Delivery.schedule(event, [webhook])
+    [claimed] = _claim()
+    assert claimed.webhook.secret == webhook.secret
+    assert (claimed.webhook.url, claimed.event_kind) == (webhook.url, "message.read")
+    assert (claimed.payload, claimed.attempt_number) == (event.payload, 1)
+
+
+def test_what_is_claimed_is_not_claimed_again(account: Account) -> None:
+    made = factories.deliveries(account, factories.webhook(account), count=5)
+    assert sorted(_ids(_claim(room=3)) + _ids(_claim())) == sorted(row.id for row in made)
+    assert _claim() == []
+
+
+def test_what_is_not_due_yet_is_left_alone(account: Account, clock: Clock) -> None:
+    [delivery] = factories.deliveries(account, factories.webhook(account))
+    with writing():
+        Delivery.update(next_attempt_at=clock.at + 1).execute()
+    assert _claim() == []
+    clock.advance(milliseconds=1)
+    assert _ids(_claim()) == [delivery.id]
+
+
+def test_claimers_at_work_together_never_get_the_same_row(account: Account) -> None:
+    webhooks = [factories.webhook(account) for _ in range(4)]
+    made = factories.deliveries(account, *webhooks, count=25)
+
+    def claim_until_none_is_left() -> list[str]:
+        mine: list[str] = []
+        while claimed := _claim(room=7):
+            mine += _ids(claimed)
+        return mine
+
+    claimed = factories.at_once(*[claim_until_none_is_left] * 4)
+    assert sorted(chain.from_iterable(claimed)) == sorted(row.id for row in made)
+
+
+def test_claimers_of_two_processes_never_get_the_same_row(account: Account) -> None:
+    made = factories.deliveries(account, *[factories.webhook(account) for _ in range(10)], count=20)
+    program = [sys.executable, "-c", CLAIMER, get_settings().database_url]
+    claimers = [
+        subprocess.Popen(
+            program, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for claimer in claimers:
+        assert claimer.stdout is not None
+        assert claimer.stdout.readline() == "ready\n"
+    for claimer in claimers:
+        assert claimer.stdin is not None
+        claimer.stdin.write("go\n")
+        claimer.stdin.flush()
+    claimed = [claimer.communicate()[0].split() for claimer in claimers]
+    assert sorted(chain.from_iterable(claimed)) == sorted(row.id for row in made)
+
+
+def test_a_webhook_never_has_more_in_flight_than_its_cap(account: Account) -> None:
+    webhook, other = factories.webhook(account), factories.webhook(account)
+    factories.deliveries(account, webhook, count=5)
+    factories.deliveries(account, other)
+    first = _claim(per_webhook=2)
+    assert sorted(_webhooks(first)) == sorted([webhook.id, webhook.id, other.id])
+    assert _claim(per_webhook=2) == []
+    assert _webhooks(_claim(per_webhook=3)) == [webhook.id]
+
+
+def test_a_lease_that_ran_out_no_longer_counts_against_the_cap(
+    account: Account, clock: Clock
+) -> None:
+    factories.deliveries(account, factories.webhook(account), count=2)
+    _claim(per_webhook=1)
+    clock.advance(milliseconds=LEASE_MS)
+    assert len(_claim(per_webhook=2)) == 2
+
+
+def test_the_webhook_that_waits_longest_comes_first(account: Account, clock: Clock) -> None:
+    webhooks = [factories.webhook(account) for _ in range(3)]
+    waiting = [webhooks[1], webhooks[2], webhooks[0]]
+    for webhook in waiting:
+        factories.deliveries(account, webhook)
+        clock.advance(seconds=1)
+    claimed = [_webhooks(_claim(room=1)) for _ in waiting]
+    assert claimed == [[webhook.id] for webhook in waiting]
+
+
+def test_of_one_webhook_the_delivery_that_waits_longest_comes_first(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    rows = factories.deliveries(account, webhook, count=3)
+    with writing():
+        for row, due in zip(rows, (-1, -3, -2), strict=True):
+            Delivery.update(next_attempt_at=clock.at + due).where(Delivery.id == row.id).execute()
+    claimed = [_ids(_claim(room=1)) for _ in rows]
+    assert claimed == [[rows[1].id], [rows[2].id], [rows[0].id]]
+
+
+def test_webhooks_at_their_cap_do_not_keep_others_waiting(account: Account, clock: Clock) -> None:
+    """However long they have been waiting, and however little room there is."""
+    hanging = [factories.webhook(account) for _ in range(3)]
+    factories.deliveries(account, *hanging, count=3)
+    assert len(_claim(per_webhook=1)) == 3
+    clock.advance(seconds=1)
+    healthy = factories.webhook(account)
+    factories.deliveries(account, healthy)
+    assert _webhooks(_claim(room=1, per_webhook=1)) == [healthy.id]
+
+
+def test_the_room_bounds_a_claim_over_all_webhooks(account: Account) -> None:
+    factories.deliveries(account, *[factories.webhook(account) for _ in range(3)], count=3)
+    assert [len(_claim(room=4)) for _ in range(4)] == [4, 4, 1, 0]
+
+
+def test_a_claim_whose_worker_died_is_due_again_when_its_lease_runs_out(
+    account: Account, clock: Clock
+) -> None:
+    factories.deliveries(account, factories.webhook(account))
+    [dead] = _claim()
+    clock.advance(milliseconds=LEASE_MS - 1)
+    assert _claim() == []
+    clock.advance(milliseconds=1)
+    [claimed] = _claim()
+    assert claimed.delivery_id == dead.delivery_id
+    assert claimed.lease_token != dead.lease_token
+    assert claimed.attempt_number == 1
+
+
+@pytest.fixture
+def plans(account: Account) -> Callable[[], str]:
+    """Records every statement; the result says how SQLite runs them."""
+    factories.deliveries(account, factories.webhook(account), factories.webhook(account), count=3)
+    statements: list[str] = []
+    database.connection().set_trace_callback(statements.append)
+
+    def explain() -> str:
+        database.connection().set_trace_callback(None)
+        queries = [s for s in statements if s.lstrip().startswith(("SELECT", "UPDATE", "WITH"))]
+        rows = [database.execute_sql(f"EXPLAIN QUERY PLAN {query}").fetchall() for query in queries]
+        return "\n".join(str(step[3]) for plan in rows for step in plan)
+
+    return explain
+
+
+def test_claiming_walks_the_partial_indexes_and_scans_no_table(plans: Callable[[], str]) -> None:
+    assert len(_claim()) == 6
+    plan = plans()
+    assert "INDEX delivery_pending (webhook_id=? AND next_attempt_at<?)" in plan
+    assert "INDEX delivery_leased (webhook_id=?)" in plan
+    scans = [step for step in plan.splitlines() if step.startswith("SCAN")]
+    assert [step for step in scans if "walk" not in step and "delivery_pending" not in step] == []

@@ -1,0 +1,56 @@
+"""Events: at most once for each message and kind, and one for each transition of a number."""
+
+from models.account import Account
+from models.database import writing
+from models.event import Event
+from models.message import MessageStatus
+from models.number import Number
+from tasks.emit import emit_message
+from tests import factories
+from tests.conftest import Clock
+from webhooks.kinds import EventKind
+
+
+def test_a_message_has_each_event_kind_at_most_once(account: Account, number: Number) -> None:
+    factories.webhook(account)
+    message = factories.outbound(number)
+    with writing():
+        assert emit_message(EventKind.MESSAGE_SENT, message)
+        assert not emit_message(EventKind.MESSAGE_SENT, message)
+        assert emit_message(EventKind.MESSAGE_DELIVERED, message)
+    kinds = [event.kind for event in Event.select().order_by(Event.id)]
+    assert kinds == ["message.sent", "message.delivered"]
+
+
+def test_workers_that_emit_the_same_event_at_once_write_one(number: Number) -> None:
+    message = factories.outbound(number)
+
+    def emit() -> None:
+        with writing():
+            emit_message(EventKind.MESSAGE_READ, message)
+
+    factories.at_once(*[emit] * 4)
+    assert Event.select().count() == 1
+
+
+def test_an_event_is_emitted_even_when_nobody_waits_for_it(number: Number) -> None:
+    message = factories.outbound(number)
+    with writing():
+        assert not emit_message(EventKind.MESSAGE_SENT, message)
+    assert Event.select().count() == 1
+
+
+def test_a_number_may_have_the_same_event_again(account: Account) -> None:
+    factories.event(account, EventKind.NUMBER_DISCONNECTED)
+    factories.event(account, EventKind.NUMBER_DISCONNECTED)
+    assert Event.select().count() == 2
+
+
+def test_a_payload_never_changes(number: Number, clock: Clock) -> None:
+    message = factories.outbound(number)
+    with writing():
+        emit_message(EventKind.MESSAGE_SENT, message)
+        payload = Event.get().payload
+        message.advance(MessageStatus.READ, at=clock.advance(minutes=1))
+        emit_message(EventKind.MESSAGE_SENT, message)
+    assert [event.payload for event in Event.select()] == [payload]

@@ -1,0 +1,168 @@
+"""Messages: a status never moves backwards, and an inbound message is written down once."""
+
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from peewee import IntegrityError
+
+from models import clock
+from models.account import Account
+from models.database import writing
+from models.message import (
+    STATUS_RANK,
+    Direction,
+    Message,
+    MessageStatus,
+    StatusChange,
+)
+from models.number import Number, NumberStatus
+from tests import factories
+from tests.conftest import Clock
+
+# What may happen to a message that we sent, in the order of a life without trouble.
+STEPS = [
+    MessageStatus.UNKNOWN,
+    MessageStatus.SENT,
+    MessageStatus.FAILED,
+    MessageStatus.DELIVERED,
+    MessageStatus.READ,
+]
+ERROR = ("131047", "Re-engagement message")
+_later = count(1_795_167_000_001)
+
+
+@settings(
+    deadline=None,
+    max_examples=200,
+    # Each example writes a message of its own, so the shared database carries nothing over.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=st.lists(st.sampled_from(STEPS), max_size=12))
+def test_in_whatever_order_steps_come_a_status_only_moves_forwards(
+    number: Number, steps: list[MessageStatus]
+) -> None:
+    with writing():
+        message = Message.write_outbound(number, "15551234567", "text", {"body": "Hello"})
+        seen = [MessageStatus.PENDING]
+        for step in steps:
+            before = MessageStatus(message.status)
+            error = ERROR if step is MessageStatus.FAILED else None
+            moved = message.advance(step, at=next(_later), error=error)
+            assert moved == (STATUS_RANK[step] > STATUS_RANK[before])
+            assert message.status == (step if moved else before)
+            seen += [] if step in seen else [step]
+    stored = Message.get_by_id(message.id)
+    furthest = max(seen, key=lambda status: STATUS_RANK[status])
+    assert stored.status == message.status == furthest
+    assert [change.status for change in stored.history()] == seen
+    failed_in_the_end = furthest is MessageStatus.FAILED
+    assert (stored.error_code, stored.error_message) == (
+        ERROR if failed_in_the_end else (None, None)
+    )
+
+
+def test_every_status_has_a_rank_of_its_own() -> None:
+    assert set(STATUS_RANK) == set(MessageStatus)
+    assert len(set(STATUS_RANK.values())) == len(MessageStatus)
+
+
+def test_the_history_keeps_the_networks_time_and_our_order(number: Number, clock: Clock) -> None:
+    message = factories.outbound(number)
+    with writing():
+        message.advance(MessageStatus.DELIVERED, at=clock.at + 2000)
+        message.advance(MessageStatus.SENT, at=clock.at + 1000)
+    assert [(change.status, change.at - clock.at) for change in message.history()] == [
+        ("pending", 0),
+        ("delivered", 2000),
+        ("sent", 1000),
+    ]
+
+
+def test_the_networks_identifier_is_kept_from_the_first_step_that_brings_it(
+    number: Number,
+) -> None:
+    message = factories.outbound(number)
+    with writing():
+        message.advance(MessageStatus.UNKNOWN, at=clock.now())
+        message.advance(MessageStatus.SENT, at=clock.now(), wa_message_id="wamid.1")
+        message.advance(MessageStatus.DELIVERED, at=clock.now(), wa_message_id="wamid.2")
+    assert Message.get_by_id(message.id).wa_message_id == "wamid.1"
+
+
+def test_an_inbound_message_is_written_down_once(number: Number) -> None:
+    first = factories.inbound(number)
+    assert first is not None
+    assert factories.inbound(number) is None
+    assert (first.direction, first.status) == (Direction.INBOUND, MessageStatus.RECEIVED)
+    assert (first.from_number, first.to_number) == ("15551234567", number.phone_number)
+    assert [change.status for change in first.history()] == ["received"]
+    assert Message.select().count() == 1
+
+
+def test_two_workers_that_ingest_one_inbound_message_write_it_down_once(number: Number) -> None:
+    written = factories.at_once(*[lambda: factories.inbound(number)] * 4)
+    assert len([message for message in written if message]) == 1
+    assert Message.select().count() == 1
+
+
+def test_two_numbers_may_know_the_same_network_identifier(account: Account) -> None:
+    assert factories.inbound(factories.active_number(account, "1001")) is not None
+    assert factories.inbound(factories.active_number(account, "1002")) is not None
+
+
+def test_the_database_itself_refuses_a_message_that_is_known(number: Number) -> None:
+    first, second = factories.outbound(number), factories.outbound(number)
+    with writing():
+        first.advance(MessageStatus.SENT, at=clock.now(), wa_message_id="wamid.1")
+    with pytest.raises(IntegrityError), writing():
+        second.advance(MessageStatus.SENT, at=clock.now(), wa_message_id="wamid.1")
+    assert Message.get_by_id(second.id).status == MessageStatus.PENDING
+
+
+def test_a_status_finds_its_message_by_either_identifier(number: Number) -> None:
+    message = factories.outbound(number)
+    assert Message.find_sent("1001", "wamid.1", None) is None
+    assert Message.find_sent("1001", "wamid.1", message.id) == message
+    with writing():
+        message.advance(MessageStatus.SENT, at=clock.now(), wa_message_id="wamid.1")
+    assert Message.find_sent("1001", "wamid.1", None) == message
+
+
+def test_a_status_finds_neither_foreign_nor_inbound_messages(account: Account) -> None:
+    number = factories.active_number(account, "1001")
+    other = factories.active_number(account, "1002")
+    theirs = factories.outbound(other)
+    factories.inbound(number, "wamid.IN")
+    assert Message.find_sent("1001", "wamid.1", theirs.id) is None
+    assert Message.find_sent("1001", "wamid.IN", None) is None
+
+
+def test_a_status_finds_its_message_after_the_number_went_to_another_account(
+    number: Number,
+) -> None:
+    message = factories.outbound(number)
+    with writing():
+        number.move_to(NumberStatus.DISCONNECTED)
+    factories.active_number(Account.open("Rival", "pro"))
+    assert Message.find_sent("1001", "wamid.1", message.id) == message
+
+
+def test_a_page_is_filtered_and_newest_first(account: Account) -> None:
+    number = factories.active_number(account, "1001")
+    other = factories.active_number(account, "1002")
+    sent = [factories.outbound(number) for _ in range(3)]
+    received = factories.inbound(number)
+    factories.outbound(other)
+    page = Message.page(account.id, 2, 0, number_id=number.id, direction="OUTBOUND")
+    assert (page.rows, page.total) == ([sent[2], sent[1]], 3)
+    assert Message.page(account.id, 20, 0, status="received").rows == [received]
+    assert Message.page("acc_other", 20, 0).total == 0
+
+
+def test_deleting_a_message_takes_its_history_along(number: Number) -> None:
+    message = factories.outbound(number)
+    with writing():
+        message.delete_instance()
+    assert StatusChange.select().count() == 0

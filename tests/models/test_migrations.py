@@ -1,0 +1,92 @@
+"""Migrations: what they make is what the models expect."""
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from peewee import SqliteDatabase
+from playhouse.schema_diff import diff_models
+
+import models
+from models import database
+from models.account import Account
+from models.database import BaseModel
+
+for module in pkgutil.iter_modules(models.__path__, "models."):
+    importlib.import_module(module.name)
+TABLES = BaseModel.__subclasses__()
+
+pytestmark = pytest.mark.usefixtures("database_path")
+
+
+def _columns(connected: Any, table: str) -> set[tuple[Any, ...]]:
+    """Name, type, nullability, key and reference of each column."""
+    columns = connected.execute_sql(f'PRAGMA table_info("{table}")').fetchall()
+    references = connected.execute_sql(f'PRAGMA foreign_key_list("{table}")').fetchall()
+    return {tuple(c[1:]) for c in columns} | {tuple(r[2:7]) for r in references}
+
+
+def test_the_migrated_schema_equals_the_models() -> None:
+    assert len(TABLES) >= 12
+    assert not diff_models(database.database.obj, TABLES)
+
+
+def test_migrated_columns_have_the_types_and_references_of_the_models(tmp_path: Path) -> None:
+    """Which diff_models does not compare."""
+    fresh = SqliteDatabase(str(tmp_path / "fresh.db"))
+    with fresh.bind_ctx(TABLES):
+        fresh.create_tables(TABLES)
+    tables = [str(table._meta.table_name) for table in TABLES]
+    expected = {table: _columns(fresh, table) for table in tables}
+    fresh.close()
+    assert {table: _columns(database.database.obj, table) for table in tables} == expected
+
+
+def test_migrating_again_does_nothing_and_keeps_what_is_there() -> None:
+    account = Account.open("Acme", "pro")
+    assert database.migrate() == []
+    assert database.pending_migrations() == []
+    assert Account.find(account.id) == account
+
+
+def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path) -> None:
+    migrated = database.database.obj
+    files = sorted(path.stem for path in database.MIGRATIONS.glob("[0-9]*.py"))
+    empty = database.connect(f"sqlite://{tmp_path}/empty/gateway.db")
+    assert database.pending_migrations() == files
+    assert database.migrate() == files
+    assert database.pending_migrations() == []
+    empty.close()
+    migrated.close()
+
+
+def _pragmas() -> dict[str, Any]:
+    names = ("foreign_keys", "journal_mode", "synchronous")
+    cursors = {name: database.database.execute_sql(f"PRAGMA {name}") for name in names}
+    return {name: cursor.fetchone()[0] for name, cursor in cursors.items()}
+
+
+def test_foreign_keys_hold_and_readers_do_not_wait_for_writers() -> None:
+    assert _pragmas() == {"foreign_keys": 1, "journal_mode": "wal", "synchronous": 1}
+
+
+def test_the_operator_may_have_each_commit_reach_the_disk(tmp_path: Path) -> None:
+    durable = database.connect(f"sqlite://{tmp_path}/durable.db?synchronous=full")
+    database.migrate()
+    assert _pragmas()["synchronous"] == 2
+    durable.close()
+    assert (tmp_path / "durable.db").exists()
+
+
+def test_a_nested_write_joins_the_outer_one_and_shares_its_fate() -> None:
+    def write_and_break_down() -> None:
+        with database.writing():
+            with database.writing():
+                Account.open("Acme", "pro")
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        write_and_break_down()
+    assert Account.all() == []

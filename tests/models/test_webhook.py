@@ -1,0 +1,119 @@
+"""Webhooks: subscriptions, secrets and the count of discarded events."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from models import secret
+from models.account import Account
+from models.database import database, writing
+from models.webhook import Webhook
+from tests import factories
+from tests.conftest import Clock
+
+
+def test_a_secret_has_its_prefix_and_32_random_bytes(account: Account) -> None:
+    first, second = factories.webhook(account), factories.webhook(account)
+    assert re.fullmatch(r"whsec_[A-Za-z0-9_-]{43}", first.secret)
+    assert first.secret != second.secret
+
+
+def test_a_masked_secret_shows_its_last_four_characters_only(account: Account) -> None:
+    webhook = factories.webhook(account)
+    assert webhook.masked_secret == f"whsec_****{webhook.secret[-4:]}"
+
+
+def test_a_rotated_secret_replaces_the_old_one_at_once(account: Account) -> None:
+    webhook = factories.webhook(account)
+    loaded_before = Webhook.find(webhook.id)
+    old = webhook.secret
+    webhook.rotate_secret()
+    reloaded = Webhook.find(webhook.id)
+    assert reloaded is not None
+    assert loaded_before is not None
+    assert reloaded.secret == webhook.secret != old
+
+
+def test_the_plain_secret_is_nowhere_in_the_database_file(
+    account: Account, database_path: Path
+) -> None:
+    webhook = factories.webhook(account)
+    plain = [webhook.secret]
+    webhook.rotate_secret()
+    plain.append(webhook.secret)
+    files = [database_path, database_path.with_name(database_path.name + "-wal")]
+    stored = b"".join(path.read_bytes() for path in files)
+    database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    stored += database_path.read_bytes()
+    assert webhook.sealed_secret.encode() in stored
+    for text in plain:
+        assert text.encode() not in stored
+        assert text.removeprefix("whsec_").encode() not in stored
+
+
+def test_a_secret_sealed_with_another_key_is_told_apart(account: Account) -> None:
+    webhook = factories.webhook(account)
+    secret.use_key("another key")
+    with pytest.raises(secret.SecretUnreadableError, match="GATEWAY_SECRET_KEY"):
+        _ = webhook.secret
+
+
+@pytest.mark.usefixtures("database_path")
+def test_the_same_text_is_sealed_differently_each_time() -> None:
+    assert secret.encrypt("text") != secret.encrypt("text")
+
+
+def test_a_webhook_wants_its_kinds_for_its_numbers(account: Account) -> None:
+    everything = factories.webhook(account, events=["message.sent"])
+    filtered = factories.webhook(account, events=["message.sent"], number_ids=["num_1"])
+    assert everything.wants("message.sent", "num_2")
+    assert not everything.wants("message.read", "num_2")
+    assert filtered.wants("message.sent", "num_1")
+    assert not filtered.wants("message.sent", "num_2")
+    assert not filtered.wants("message.read", "num_1")
+
+
+def test_a_change_leaves_what_is_not_given_as_it_was(account: Account) -> None:
+    webhook = factories.webhook(account, events=["message.sent"], number_ids=["num_1"])
+    with writing():
+        webhook.change(number_ids=[])
+    stored = Webhook.get_by_id(webhook.id)
+    assert (stored.url, stored.events, stored.number_ids) == (webhook.url, ["message.sent"], [])
+    assert webhook.number_ids == []
+
+
+def test_deactivating_is_dated_and_activating_starts_the_count_anew(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    with writing():
+        assert [Webhook.note_discarded(webhook.id) for _ in range(3)] == [1, 2, 3]
+        webhook.deactivate()
+    stored = Webhook.get_by_id(webhook.id)
+    assert (stored.active, stored.deactivated_at) == (False, clock.at)
+    with writing():
+        Webhook.note_discarded(webhook.id)
+        stored.activate()
+    stored = Webhook.get_by_id(webhook.id)
+    assert (stored.active, stored.deactivated_at, stored.failure_count) == (True, None, 0)
+
+
+def test_deactivating_again_keeps_the_first_time(account: Account, clock: Clock) -> None:
+    webhook = factories.webhook(account, active=False)
+    first = clock.at
+    clock.advance(hours=1)
+    with writing():
+        webhook.deactivate()
+    assert Webhook.get_by_id(webhook.id).deactivated_at == first
+
+
+def test_a_success_ends_the_row_of_discarded_events(account: Account) -> None:
+    webhook, other = factories.webhook(account), factories.webhook(account)
+    with writing():
+        for row in (webhook, webhook, other):
+            Webhook.note_discarded(row.id)
+        Webhook.note_success(webhook.id)
+        assert Webhook.note_discarded(webhook.id) == 1
+        assert Webhook.note_discarded(other.id) == 2
+        assert Webhook.note_discarded("wh_deleted") == 0

@@ -1,0 +1,273 @@
+"""Reading callbacks of the platform, in the shapes in which they were seen."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from networks.callbacks import (
+    AccountUpdate,
+    CallbackUnreadableError,
+    InboundMessage,
+    StatusUpdate,
+    parse,
+)
+
+TEXT = {
+    "from": "16505551234",
+    "id": "wamid.IN",
+    "timestamp": "1749416383",
+    "type": "text",
+    "text": {"body": "Hi"},
+}
+STATUS = {
+    "id": "wamid.OUT",
+    "status": "delivered",
+    "timestamp": "1750030073",
+    "recipient_id": "16505551234",
+}
+
+
+def _value(phone_number_id: str = "1001", **arrays: Any) -> dict[str, Any]:
+    metadata = {"display_phone_number": "+1 555 078 3881", "phone_number_id": phone_number_id}
+    return {"messaging_product": "whatsapp", "metadata": metadata, **arrays}
+
+
+def _messages(*changes: dict[str, Any], waba_id: str = "2001") -> dict[str, Any]:
+    return {"id": waba_id, "changes": [{"field": "messages", "value": value} for value in changes]}
+
+
+def _parse(*entries: Any) -> list[Any]:
+    body = {"object": "whatsapp_business_account", "entry": list(entries)}
+    return list(parse(json.dumps(body).encode()))
+
+
+def _message(**changes: Any) -> InboundMessage:
+    message = {k: v for k, v in (TEXT | changes).items() if v is not None}
+    [item] = _parse(_messages(_value(messages=[message])))
+    assert isinstance(item, InboundMessage)
+    return item
+
+
+def _status(**changes: Any) -> StatusUpdate:
+    [item] = _parse(_messages(_value(statuses=[STATUS | changes])))
+    assert isinstance(item, StatusUpdate)
+    return item
+
+
+def _account_update(value: dict[str, Any]) -> AccountUpdate:
+    [item] = _parse({"id": "2001", "changes": [{"value": value, "field": "account_update"}]})
+    assert isinstance(item, AccountUpdate)
+    return item
+
+
+def test_a_text_says_who_wrote_what_to_whom() -> None:
+    assert _message() == InboundMessage(
+        phone_number_id="1001",
+        wa_message_id="wamid.IN",
+        sender="16505551234",
+        type="text",
+        content={"body": "Hi"},
+        at=1_749_416_383_000,
+    )
+
+
+def test_a_sender_who_hides_the_number_is_known_by_the_user_id() -> None:
+    assert _message(**{"from": None, "from_user_id": "US.1349"}).sender == "US.1349"
+    assert _message(from_user_id="US.1349").sender == "16505551234"
+    assert _message(**{"from": None}).sender == ""
+
+
+@pytest.mark.parametrize(
+    ("type_", "content", "expected"),
+    [
+        ("image", {"id": "M1", "mime_type": "image/jpeg"}, {"id": "M1", "mime_type": "image/jpeg"}),
+        ("contacts", [{"name": {}}], {"contacts": [{"name": {}}]}),
+        ("reaction", {"message_id": "wamid.X"}, {"message_id": "wamid.X"}),
+        ("interactive", None, {}),
+        ("request_welcome", None, {}),
+        ("hologram", {"beam": 1}, {"beam": 1}),
+    ],
+)
+def test_a_message_of_any_type_is_kept_with_its_content(
+    type_: str, content: Any, expected: dict[str, Any]
+) -> None:
+    message = _message(type=type_, text=None, **{type_: content})
+    assert (message.type, message.content) == (type_, expected)
+
+
+def test_a_message_without_a_type_is_kept() -> None:
+    assert _message(type=None).type == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "at"),
+    [
+        ("1749416383", 1_749_416_383_000),
+        (1749416383, 1_749_416_383_000),
+        ("1749416383123", 1_749_416_383_123),
+        ("253402300799999", 253_402_300_799_999),
+        ("253402300800000", 0),
+        ("9" * 30, 0),
+        ("-5", 0),
+        ("soon", 0),
+        (None, 0),
+        ({}, 0),
+    ],
+)
+def test_a_time_is_read_in_seconds_or_milliseconds(timestamp: Any, at: int) -> None:
+    assert _message(timestamp=timestamp).at == at
+
+
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999"])
+def test_a_time_that_is_no_number_hides_no_message(number: str) -> None:
+    body = json.dumps({"entry": [_messages(_value(messages=[TEXT, TEXT | {"timestamp": 7777}]))]})
+    first, second = parse(body.replace("7777", number).encode())
+    assert isinstance(first, InboundMessage)
+    assert isinstance(second, InboundMessage)
+    assert second.at == 0
+
+
+def test_half_a_character_is_replaced_so_that_the_text_can_be_stored_and_sent_on() -> None:
+    """A sender's app may cut a text in the middle of an emoji; the platform passes that on."""
+    message = _message(text={"body": "cut \ud83d", "\udc00": 1}, id="wamid.\ud83d")
+    assert message.content["body"].startswith("cut ")
+    assert message.wa_message_id.startswith("wamid.")
+    json.dumps([message.content, message.wa_message_id], ensure_ascii=False).encode()
+
+
+def test_a_whole_emoji_stays_whole() -> None:
+    assert _message(text={"body": "ok 😀 \ud83d"}).content["body"].startswith("ok 😀 ")
+    assert _message(text={"body": r"a literal \ud83d"}).content["body"] == r"a literal \ud83d"
+
+
+def test_a_status_says_what_became_of_which_message() -> None:
+    assert _status(biz_opaque_callback_data="msg_1") == StatusUpdate(
+        phone_number_id="1001",
+        wa_message_id="wamid.OUT",
+        status="delivered",
+        reference="msg_1",
+        error=None,
+        at=1_750_030_073_000,
+    )
+    assert _status().reference is None
+
+
+def test_a_failure_carries_its_code_and_details() -> None:
+    error = {
+        "code": 131047,
+        "title": "Re-engagement message",
+        "error_data": {"details": "More than 24 hours have passed."},
+    }
+    assert _status(status="failed", errors=[error]).error == (
+        "131047",
+        "More than 24 hours have passed.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([{"code": 131026, "title": "Undeliverable"}], ("131026", "Undeliverable")),
+        ([{"code": 131026, "error_data": None}], ("131026", "")),
+        ([{"title": "Undeliverable"}], ("unknown", "Undeliverable")),
+        ([], None),
+        ("broken", None),
+        (None, None),
+    ],
+)
+def test_a_failure_with_half_an_error_is_a_failure(errors: Any, expected: Any) -> None:
+    update = _status(status="failed", errors=errors)
+    assert (update.status, update.error) == ("failed", expected)
+
+
+def test_every_item_of_every_change_of_every_entry_is_read() -> None:
+    items = _parse(
+        _messages(
+            _value("1001", messages=[TEXT, TEXT | {"id": "wamid.IN2"}]),
+            _value("1002", statuses=[STATUS], messages=[TEXT | {"id": "wamid.IN3"}]),
+        ),
+        _messages(_value("1003", statuses=[STATUS | {"id": "wamid.OUT2"}]), waba_id="2002"),
+    )
+    assert [(item.phone_number_id, item.wa_message_id) for item in items] == [
+        ("1001", "wamid.IN"),
+        ("1001", "wamid.IN2"),
+        ("1002", "wamid.IN3"),
+        ("1002", "wamid.OUT"),
+        ("1003", "wamid.OUT2"),
+    ]
+
+
+def test_neither_absent_contacts_nor_absent_arrays_matter() -> None:
+    assert _parse(_messages(_value())) == []
+    assert _parse(_messages(_value(contacts=[{"wa_id": "1650"}], errors=[{"code": 131000}]))) == []
+    assert len(_parse(_messages(_value(contacts=[{}], statuses=[STATUS])))) == 1
+
+
+@pytest.mark.parametrize("broken", [None, 7, "text", [], {"no": "id"}, {"id": "x", "changes": 7}])
+def test_a_broken_part_leaves_the_others_alone(broken: Any) -> None:
+    good = {"field": "messages", "value": _value(messages=[broken, TEXT], statuses=[broken])}
+    entry = {"id": "2001", "changes": [broken, {"field": "messages", "value": broken}, good]}
+    items = _parse(broken, entry)
+    assert "wamid.IN" in [getattr(item, "wa_message_id", None) for item in items]
+
+
+def test_fields_of_no_interest_are_passed_over() -> None:
+    for field in ("history", "smb_message_echoes", "security", "flows"):
+        assert _parse({"id": "1", "changes": [{"field": field, "value": _value()}]}) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (
+            {"event": "PARTNER_REMOVED", "waba_info": {"waba_id": "980", "owner_business_id": "2"}},
+            ("980", "PARTNER_REMOVED", None),
+        ),
+        (
+            {"event": "DISABLED_UPDATE", "ban_info": {"waba_ban_state": "DISABLE"}},
+            ("2001", "DISABLED_UPDATE", "DISABLE"),
+        ),
+        ({"event": "ACCOUNT_DELETED"}, ("2001", "ACCOUNT_DELETED", None)),
+        ({"event": "ACCOUNT_DELETED", "waba_info": {}}, ("2001", "ACCOUNT_DELETED", None)),
+        ({}, ("2001", "", None)),
+    ],
+)
+def test_an_account_update_names_the_customers_account(
+    value: dict[str, Any], expected: tuple[str, str, str | None]
+) -> None:
+    assert _account_update(value) == AccountUpdate(*expected)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"not json", b"\xff\xfe", b"[1]", b'"text"', b"7", b"[" * 100_000]
+)
+def test_a_body_that_is_no_callback_is_refused(body: bytes) -> None:
+    with pytest.raises(CallbackUnreadableError):
+        parse(body)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda children: (
+        st.lists(children, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "entry", "changes", "field", "value", "messages", "statuses"])
+            | st.sampled_from(["errors", "type", "timestamp", "metadata", "ban_info", "waba_info"]),
+            children,
+        )
+    ),
+    max_leaves=30,
+)
+
+
+# How fast a busy machine is says nothing about the parser.
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(entries=st.lists(_json), value=_json, field=st.sampled_from(["messages", "account_update"]))
+def test_no_callback_whatever_its_shape_is_a_crash(
+    entries: list[Any], value: Any, field: str
+) -> None:
+    _parse(*entries, {"id": "1", "changes": [{"field": field, "value": value}]})
+    _parse(_messages(_value(messages=entries, statuses=entries, errors=value)))

@@ -1,0 +1,104 @@
+"""Every error code of the platform's reference, and the class of ours that it belongs to."""
+
+import pytest
+
+from networks.classify import classify
+from networks.errors import (
+    AmbiguousError,
+    NetworkError,
+    NumberBannedError,
+    NumberLostError,
+    RefusedError,
+    ThrottledError,
+)
+
+# The HTTP statuses are those that were seen: for throttling they differ between copies of the reference.
+TABLE: dict[type[NetworkError], list[tuple[int, tuple[int, ...]]]] = {
+    NumberLostError: [
+        (0, (401,)),
+        (190, (401,)),
+        (3, (500,)),
+        (10, (403,)),
+        *((code, (401, 403)) for code in (200, 218, 250, 299)),
+        (33, (400,)),
+        (131005, (403,)),
+        (133010, (400,)),
+    ],
+    ThrottledError: [
+        (4, (400, 429)),
+        (613, (429,)),
+        (80007, (400, 429)),
+        (130429, (400, 429)),
+        (131048, (400,)),
+        (131056, (400, 403, 429)),
+        (131064, (400,)),
+        (132069, (400,)),
+        (133016, (400,)),
+    ],
+    NumberBannedError: [(368, (403,)), (131031, (403,))],
+    AmbiguousError: [
+        (1, (400, 500)),
+        (2, (500, 503)),
+        (131000, (400, 500)),
+        (131016, (500,)),
+        (131045, (500,)),
+        (131057, (500,)),
+        (133000, (500,)),
+        (133004, (503,)),
+    ],
+    RefusedError: [
+        (130497, (400, 403)),
+        (132001, (400, 404)),
+        (803, (404,)),
+        (2200, (400,)),
+        *(
+            (code, (400,))
+            for code in (
+                *(100, 130472, 131008, 131009, 131021, 131026, 131030, 131037, 131042, 131047),
+                *(131049, 131050, 131051, 131052, 131053, 131062, 131063),
+                *(132000, 132005, 132007, 132012, 132015, 132016, 132068),
+                *(133005, 133006, 133008, 133009, 133015, 135000, 137000),
+                *(139100, 139101, 139102, 139103),
+            )
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "http_status", "expected"),
+    [
+        pytest.param(code, http_status, error, id=f"{code} with {http_status}")
+        for error, codes in TABLE.items()
+        for code, statuses in codes
+        for http_status in statuses
+    ],
+)
+def test_a_code_belongs_to_its_class(
+    code: int, http_status: int, expected: type[NetworkError]
+) -> None:
+    error = classify(code, "reason", http_status=http_status)
+    assert type(error) is expected
+    assert (error.code, error.reason) == (str(code), "reason")
+
+
+def test_no_class_of_errors_is_left_out_of_the_table() -> None:
+    by_code = {
+        error for error in NetworkError.__subclasses__() if error.__name__ != "NotReachedError"
+    }
+    assert set(TABLE) == by_code
+
+
+def test_an_object_that_does_not_exist_is_a_lost_number() -> None:
+    assert type(classify(100, "", subcode=33)) is NumberLostError
+    assert type(classify(100, "", subcode=2388001)) is RefusedError
+
+
+@pytest.mark.parametrize(
+    ("http_status", "expected"),
+    [(400, RefusedError), (403, RefusedError), (500, AmbiguousError), (503, AmbiguousError)],
+)
+def test_a_code_that_nobody_knows_is_a_refusal_unless_the_server_broke_down(
+    http_status: int, expected: type[NetworkError]
+) -> None:
+    assert type(classify(999_999, "", http_status=http_status)) is expected

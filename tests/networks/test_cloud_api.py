@@ -1,0 +1,276 @@
+"""The Cloud API's client against a real HTTP server (design, decision 15)."""
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from networks.cloud_api import CloudApi
+from networks.errors import (
+    AmbiguousError,
+    NetworkError,
+    NotReachedError,
+    NumberBannedError,
+    NumberLostError,
+    RefusedError,
+    ThrottledError,
+)
+from networks.interface import NumberProfile, OutboundMessage, Sender
+from tests.receiver import Exchange, Receiver, answer, hang
+
+SENDER = Sender("1001", "token-1")
+TEXT = OutboundMessage("15551234567", "text", {"body": "olá"}, reference="msg_1")
+MESSAGES = "/v25.0/1001/messages"
+ACCEPTED = {
+    "messaging_product": "whatsapp",
+    "contacts": [{"input": "15551234567", "wa_id": "15551234567"}],
+    "messages": [{"id": "wamid.1"}],
+}
+
+
+def _api(url: str, timeout: float = 5) -> CloudApi:
+    return CloudApi(url, "v25.0", "app-1", "app-secret", timeout, pool_size=2)
+
+
+@pytest.fixture
+def api(receiver: Receiver) -> CloudApi:
+    return _api(receiver.url(""))
+
+
+def _json(status: int, body: Any) -> Callable[[Exchange], None]:
+    return answer(status, json.dumps(body).encode(), Content_Type="application/json")
+
+
+def _error(status: int, **error: Any) -> Callable[[Exchange], None]:
+    return _json(status, {"error": {"message": "(#1) Refused", "type": "OAuthException"} | error})
+
+
+def _send(api: CloudApi) -> str:
+    return api.send(SENDER, TEXT)
+
+
+def test_a_text_is_sent_in_exactly_this_shape(api: CloudApi, receiver: Receiver) -> None:
+    receiver.behave(_json(200, ACCEPTED), MESSAGES)
+    assert _send(api) == "wamid.1"
+    [request] = receiver.at(MESSAGES)
+    assert request.method == "POST"
+    assert request.headers["authorization"] == "Bearer token-1"
+    assert request.headers["content-type"] == "application/json"
+    assert request.event == {
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "to": "15551234567",
+        "type": "text",
+        "text": {"body": "olá"},
+        "biz_opaque_callback_data": "msg_1",
+    }
+
+
+def test_a_refused_connection_was_certainly_not_reached() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(NotReachedError):
+            _send(_api(f"http://127.0.0.1:{unused.getsockname()[1]}"))
+
+
+def test_a_host_without_an_address_was_certainly_not_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def resolve(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(NotReachedError):
+        _send(_api("http://graph.example"))
+
+
+def test_a_handshake_that_fails_was_certainly_not_reached(receiver: Receiver) -> None:
+    with pytest.raises(NotReachedError):
+        _send(_api(f"https://127.0.0.1:{receiver.port}"))
+
+
+def test_an_answer_that_does_not_come_in_time_is_ambiguous(receiver: Receiver) -> None:
+    receiver.behave(hang, MESSAGES)
+    started = time.monotonic()
+    with pytest.raises(AmbiguousError) as caught:
+        _send(_api(receiver.url(""), timeout=0.2))
+    assert caught.value.code == "timeout"
+    assert time.monotonic() - started < 3
+    assert len(receiver.at(MESSAGES)) == 1, "what may have arrived is never repeated"
+
+
+def _close(exchange: Exchange) -> None:
+    exchange.close_connection = True
+
+
+def _cut_short(exchange: Exchange) -> None:
+    exchange.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{")
+    exchange.close_connection = True
+
+
+@pytest.mark.parametrize("behave", [_close, _cut_short])
+def test_a_lost_connection_is_ambiguous_and_not_tried_again(
+    api: CloudApi, receiver: Receiver, behave: Callable[[Exchange], None]
+) -> None:
+    receiver.behave(behave, MESSAGES)
+    with pytest.raises(AmbiguousError):
+        _send(api)
+    assert len(receiver.at(MESSAGES)) == 1
+
+
+def test_a_kept_connection_that_the_network_closed_is_ambiguous(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    receiver.behave(_json(200, ACCEPTED), MESSAGES)
+    _send(api)
+    receiver.behave(_close, MESSAGES)
+    with pytest.raises(AmbiguousError):
+        _send(api)
+    assert len(receiver.at(MESSAGES)) == 2
+
+
+@pytest.mark.parametrize(
+    "behave",
+    [
+        answer(500, b"<html>Sorry</html>"),
+        answer(502, b""),
+        _json(503, {"error": "no object"}),
+        _json(500, ["no object"]),
+        _error(500, code=131000),
+        _error(503, code=2, is_transient=True),
+    ],
+)
+def test_a_server_error_is_ambiguous(
+    api: CloudApi, receiver: Receiver, behave: Callable[[Exchange], None]
+) -> None:
+    receiver.behave(behave, MESSAGES)
+    with pytest.raises(AmbiguousError):
+        _send(api)
+
+
+@pytest.mark.parametrize(
+    "behave",
+    [
+        answer(200, b"ok"),
+        answer(200, b""),
+        _json(200, {}),
+        _json(200, {"messages": []}),
+        _json(200, {"messages": [{}]}),
+        _json(200, []),
+        _json(200, None),
+    ],
+)
+def test_an_acceptance_that_names_no_message_is_ambiguous(
+    api: CloudApi, receiver: Receiver, behave: Callable[[Exchange], None]
+) -> None:
+    receiver.behave(behave, MESSAGES)
+    with pytest.raises(AmbiguousError):
+        _send(api)
+
+
+@pytest.mark.parametrize(
+    ("behave", "expected"),
+    [
+        (_error(400, code=131026), RefusedError),
+        (_error(429, code=130429), ThrottledError),
+        (_error(401, code=190, error_subcode=463), NumberLostError),
+        (_error(400, code=100, error_subcode=33), NumberLostError),
+        (_error(400, code=133010), NumberLostError),
+        (_error(403, code=131031), NumberBannedError),
+        (_error(400, code="131026"), RefusedError),
+        (_error(400, code=None), RefusedError),
+        (_json(400, {"error": {"code": 131026}}), RefusedError),
+        (_json(404, {}), RefusedError),
+        (answer(400, b"Bad Request"), RefusedError),
+        (answer(302, b"", Location="/elsewhere"), RefusedError),
+    ],
+)
+def test_an_error_of_the_network_has_its_class(
+    api: CloudApi,
+    receiver: Receiver,
+    behave: Callable[[Exchange], None],
+    expected: type[NetworkError],
+) -> None:
+    receiver.behave(behave, MESSAGES)
+    with pytest.raises(NetworkError) as caught:
+        _send(api)
+    assert type(caught.value) is expected
+    assert receiver.at("/elsewhere") == []
+
+
+def test_an_error_says_its_details_else_its_message(api: CloudApi, receiver: Receiver) -> None:
+    receiver.behave(_error(400, code=131026, error_data={"details": "No account."}), MESSAGES)
+    with pytest.raises(RefusedError) as caught:
+        _send(api)
+    assert (caught.value.code, caught.value.reason) == ("131026", "No account.")
+    broken: list[Any] = [None, {}, "No account."]
+    for data in broken:
+        receiver.behave(_error(400, code=131026, error_data=data), MESSAGES)
+        with pytest.raises(RefusedError) as caught:
+            _send(api)
+        assert caught.value.reason == "(#1) Refused"
+
+
+def test_a_code_is_exchanged_for_a_token(api: CloudApi, receiver: Receiver) -> None:
+    path = "/v25.0/oauth/access_token?client_id=app-1&client_secret=app-secret&code=code-1"
+    receiver.behave(_json(200, {"access_token": "EAA"}), "/v25.0/oauth/access_token")
+    assert api.exchange_code("code-1") == "EAA"
+    [request] = receiver.at(path)
+    assert request.method == "GET"
+    assert "authorization" not in request.headers
+
+
+def test_the_numbers_of_an_account_are_read_page_by_page(receiver: Receiver) -> None:
+    def page(exchange: Exchange) -> None:
+        after = parse_qs(urlsplit(exchange.path).query).get("after", [""])[0]
+        item = {
+            "id": f"100{after}",
+            "display_phone_number": "+1 555-078 3881",
+            "status": "CONNECTED",
+        }
+        paging = {"cursors": {"after": "2"}} | ({} if after else {"next": "https://elsewhere"})
+        _json(200, {"data": [item], "paging": paging})(exchange)
+
+    receiver.behave(page, "/v25.0/2001/phone_numbers")
+    assert _api(receiver.url("")).list_numbers("2001", "token") == [
+        NumberProfile("100", "15550783881", None, "CONNECTED"),
+        NumberProfile("1002", "15550783881", None, "CONNECTED"),
+    ]
+
+
+def test_a_number_is_registered_with_its_pin(api: CloudApi, receiver: Receiver) -> None:
+    receiver.behave(_json(200, {"success": True}), "/v25.0/1001/register")
+    api.register(SENDER, "012345")
+    [request] = receiver.at("/v25.0/1001/register")
+    assert request.event == {"messaging_product": "whatsapp", "pin": "012345"}
+
+
+def test_neither_cookies_nor_proxies_nor_netrc_are_used(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = Receiver()
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, proxy.url(""))
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    accepted = json.dumps(ACCEPTED).encode()
+    receiver.behave(answer(200, accepted, Set_Cookie="session=1; Path=/"), MESSAGES)
+    api = _api(receiver.url(""))
+    assert [_send(api), _send(api)] == ["wamid.1", "wamid.1"]
+    proxy.close()
+    requests = receiver.at(MESSAGES)
+    assert [request.headers.get("cookie") for request in requests] == [None, None]
+    assert len({request.peer for request in requests}) == 1, "connections are kept"
+
+
+@pytest.mark.parametrize("body", [{}, [], "token", {"token_type": "bearer"}])
+def test_an_exchange_that_gives_no_token_is_ambiguous(
+    api: CloudApi, receiver: Receiver, body: Any
+) -> None:
+    receiver.behave(_json(200, body))
+    with pytest.raises(AmbiguousError):
+        api.exchange_code("AQ-code")

@@ -1,0 +1,140 @@
+"""A customer's HTTP server on loopback, whose every path can be told how to behave."""
+
+import http.server
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request that arrived. Header names are in lower case; ``peer`` tells connections apart."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    peer: tuple[str, int]
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The body, parsed."""
+        parsed: dict[str, Any] = json.loads(self.body)
+        return parsed
+
+
+class Exchange(http.server.BaseHTTPRequestHandler):
+    """One connection. A behaviour writes the answer with ``reply`` or straight to ``wfile``."""
+
+    protocol_version = "HTTP/1.1"
+    server: "_Server"
+
+    def reply(
+        self, status: int, body: bytes = b"ok", headers: dict[str, str] | None = None
+    ) -> None:
+        """A whole answer."""
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def wait_for_release(self) -> None:
+        """Hang until the test lets go."""
+        self.server.receiver.released.wait(PATIENCE)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        peer = (str(self.client_address[0]), int(self.client_address[1]))
+        self.server.receiver.take(Received(self.command, self.path, headers, body, peer), self)
+
+    do_GET = do_POST  # noqa: N815 - the base class looks for this name
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    # The default of 5 makes bursts of connections wait a second for their turn.
+    request_queue_size = 128
+
+    def __init__(self, receiver: "Receiver") -> None:
+        self.receiver = receiver
+        super().__init__(("127.0.0.1", 0), Exchange)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is what some tests are about."""
+
+
+Behaviour = Callable[[Exchange], None]
+
+
+def answer(status: int, body: bytes = b"ok", **headers: str) -> Behaviour:
+    """A behaviour: always this answer. Underscores in header names stand for hyphens."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda exchange: exchange.reply(status, body, named)
+
+
+def hang(exchange: Exchange) -> None:
+    """A behaviour: no answer until the test lets go."""
+    exchange.wait_for_release()
+    exchange.close_connection = True
+
+
+class Receiver:
+    """Records requests and answers 200, or as ``behave`` said for the path."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self._requests: list[Received] = []
+        self._behaviours: dict[str, Behaviour] = {}
+        self._arrived = threading.Condition()
+        self._server = _Server(self)
+        self.port = self._server.server_port
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self._thread.start()
+
+    def url(self, path: str = "/hook") -> str:
+        """The address of a path."""
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def behave(self, behaviour: Behaviour, path: str = "/hook") -> None:
+        """From now on do this for requests to ``path``, whatever their query."""
+        self._behaviours[path] = behaviour
+
+    def take(self, request: Received, exchange: Exchange) -> None:
+        """Record a request, then answer it."""
+        with self._arrived:
+            self._requests.append(request)
+            self._arrived.notify_all()
+        self._behaviours.get(request.path.partition("?")[0], answer(200))(exchange)
+
+    def at(self, path: str = "/hook") -> list[Received]:
+        """What came to a path so far, in order."""
+        with self._arrived:
+            return [request for request in self._requests if request.path == path]
+
+    def wait(self, count: int = 1, path: str = "/hook") -> list[Received]:
+        """Wait until ``count`` requests came to ``path``."""
+        with self._arrived:
+            self._arrived.wait_for(lambda: len(self.at(path)) >= count, PATIENCE)
+            found = self.at(path)
+        assert len(found) >= count, f"{len(found)} of {count} requests came to {path}"
+        return found
+
+    def close(self) -> None:
+        """Let go of whatever hangs and stop listening."""
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

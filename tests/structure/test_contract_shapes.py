@@ -1,0 +1,98 @@
+"""What the code renders is what the contract describes."""
+
+import json
+from typing import Any
+
+import pytest
+from openapi_schema_validator import OAS30Validator
+
+from gateway import contract
+from gateway.errors import CODES, ErrorAnswer
+from handlers import deliveries, messages, numbers, signup, webhooks
+from models.account import Account
+from models.claim import claim_due, record_outcomes
+from models.database import writing
+from models.event import Event
+from models.message import Message, MessageStatus
+from models.number import Number
+from models.signup_link import SignupLink
+from tasks import outcome
+from tests import factories
+from webhooks.kinds import EventKind
+from webhooks.sample import sample_event
+
+CONTRACT = contract.load()
+
+
+def _check(schema: str, rendered: Any) -> None:
+    """The value fits the schema, and shows no property that the contract does not know."""
+    wanted = {"allOf": [{"$ref": f"#/components/schemas/{schema}"}]}
+    errors = OAS30Validator({**wanted, "components": CONTRACT["components"]}).iter_errors(rendered)
+    assert [error.message for error in errors] == []
+    properties = CONTRACT["components"]["schemas"][schema].get("properties")
+    if properties is not None:
+        assert rendered.keys() <= properties.keys()
+
+
+def test_a_number_is_the_contracts(account: Account, number: Number) -> None:
+    _check("Number", numbers.render(number))
+    _check("Number", numbers.render(factories.provision(account, "1002", display_name="")))
+    _check("NumberPage", numbers.list_numbers(account.id, limit=20, offset=0))
+
+
+def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, number: Number) -> None:
+    sent, failed = factories.outbound(number), factories.outbound(number)
+    factories.outbound(number)
+    factories.inbound(number)
+    with writing():
+        outcome.record_acceptance(sent, "wamid.1")
+    outcome.record_status(failed, MessageStatus.FAILED, "wamid.2", ("131026", "No."), 1)
+    for message in Message.select():
+        _check("Message", messages.render(message))
+        _check("MessageDetail", messages.get_message(account.id, message.id))
+        if message.wa_message_id and message.direction == "OUTBOUND":
+            _check("SentMessage", json.loads(outcome.sent_response(message)))
+    _check("MessagePage", messages.list_messages(account.id, limit=20, offset=0))
+
+
+def test_a_webhook_is_the_contracts(account: Account, number: Number) -> None:
+    webhook = factories.webhook(account, "https://example.com/hook", number_ids=[number.id])
+    _check("Webhook", webhooks.render(webhook))
+    _check("Webhook", webhooks.render(webhook, secret=webhook.secret))
+    _check("WebhookPage", webhooks.list_webhooks(account.id, limit=20, offset=0))
+
+
+def test_a_delivery_is_the_contracts_wherever_it_is(account: Account) -> None:
+    webhook = factories.webhook(account)
+    inactive = factories.webhook(account, active=False)
+    sample = sample_event(EventKind.NUMBER_BANNED, 1_795_167_000_000)
+    made = factories.deliveries(account, webhook, inactive, count=4)
+    with writing():
+        Event.update(payload=sample).execute()
+    succeeding, failing, retried = claim_due(3, 10, 1000)
+    record_outcomes([factories.success(succeeding), factories.failure(failing)], lambda _: None, 9)
+    record_outcomes([factories.failure(retried)], lambda _: 30, 9)
+    claim_due(1, 10, 1000)
+    shown = [deliveries.get_delivery(account.id, row.id) for row in made]
+    assert {one["state"] for one in shown} == {"pending", "delivered", "failed", "skipped"}
+    for one in shown:
+        _check("DeliveryDetail", one)
+        for attempt in one["attempts"]:
+            _check("Attempt", attempt)
+    page = deliveries.list_webhook_deliveries(account.id, webhook.id, limit=20, offset=0)
+    _check("DeliveryPage", page)
+
+
+def test_a_signup_link_is_the_contracts(account: Account) -> None:
+    _check("SignupLink", signup.get_signup_link(SignupLink.open(account, "acme").slug))
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_an_event_is_the_contracts(kind: EventKind) -> None:
+    schema = "".join(part.capitalize() for part in kind.split(".")) + "Event"
+    _check(schema, json.loads(sample_event(kind, 1_795_167_000_000)))
+
+
+@pytest.mark.parametrize("status", CODES)
+def test_an_error_is_the_contracts(status: int) -> None:
+    _check("Error", json.loads(ErrorAnswer(status, "What is wrong.").body))

@@ -1,0 +1,90 @@
+"""The rooms of the repository keep to themselves, and say what they are."""
+
+import ast
+import importlib
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huey.api import TaskWrapper
+
+from gateway import worker
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PACKAGES = [
+    name
+    for name in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    if (ROOT / name).is_dir()
+]
+MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+# Whatever can open a connection. The sandbox is a process of its own and imports nothing of ours.
+SOCKETS = {"socket", "ssl", "socketserver", "aiohttp", "requests", "urllib3", "httpx", "httpx2"} | {
+    *("http.client", "http.server", "urllib.request", "ftplib", "smtplib", "xmlrpc"),
+}
+OPENS_SOCKETS = {
+    "networks/cloud_api.py": "speaks to the messaging network",
+    "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
+    "webhooks/client.py": "the one door through which deliveries leave",
+    "webhooks/address.py": "looks names up, and connects to nothing",
+    "gateway/up.py": "probes whether the ports of its own parts are open",
+}
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _opens_sockets(path: Path) -> bool:
+    return any(
+        name == module or name.startswith(f"{module}.")
+        for name in _imports(path)
+        for module in SOCKETS
+    )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def test_only_the_ways_out_open_sockets() -> None:
+    found = {_name(path) for path in MODULES if _opens_sockets(path)}
+    assert {name for name in found if not name.startswith("sandbox/")} == set(OPENS_SOCKETS)
+
+
+def test_every_module_with_a_task_is_loaded_by_the_worker() -> None:
+    with_tasks = set()
+    for path in sorted((ROOT / "tasks").glob("*.py")):
+        module = importlib.import_module(f"tasks.{path.stem}".removesuffix(".__init__"))
+        tasks = [value for value in vars(module).values() if isinstance(value, TaskWrapper)]
+        if any(task.func.__module__ == module.__name__ for task in tasks):
+            with_tasks.add(module)
+    assert with_tasks
+    assert with_tasks <= set(worker.TASK_MODULES)
+
+
+@pytest.mark.parametrize("room", ["networks", "webhooks"])
+def test_the_ways_out_know_neither_rows_nor_the_queue(room: str) -> None:
+    forbidden = ("models", "tasks", "handlers", "peewee", "playhouse", "huey")
+    imported = {name for path in (ROOT / room).glob("*.py") for name in _imports(path)}
+    assert not [name for name in imported if name.split(".")[0] in forbidden]
+
+
+def test_no_task_carries_more_than_identifiers() -> None:
+    for module in worker.TASK_MODULES:
+        for value in vars(module).values():
+            if isinstance(value, TaskWrapper):
+                given = value.func.__annotations__
+                assert {name for name in given if name != "return"} <= {"callback_id"}
+                assert set(given.values()) <= {str, None}

@@ -1,0 +1,46 @@
+"""Every setting is documented with its default, and nothing else is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gateway.settings import PREFIX, Settings
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+ROW = re.compile(rf"^\| `{PREFIX}([A-Z_]+)` \| (.+?) \| (.+) \|$", re.MULTILINE)
+DOCUMENTED = {name: (default, text) for name, default, text in ROW.findall(PAGE.read_text())}
+
+
+def test_every_setting_is_documented_once_and_no_other() -> None:
+    assert sorted(name for name, _, _ in ROW.findall(PAGE.read_text())) == sorted(
+        name.upper() for name in Settings.model_fields
+    )
+
+
+def _as_text(value: object) -> str:
+    match value:
+        case dict():
+            return ",".join(f"{name}={limit}" for name, limit in value.items())
+        case tuple():
+            return ",".join(f"{item:g}" for item in value)
+        case float():
+            return f"{value:g}"
+        case Path():
+            return f"./{value}"
+        case _:
+            return str(value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, field in Settings.model_fields.items()
+        if isinstance(field.default, int | float | dict | tuple | Path | str)
+        and field.default != ""
+    ],
+)
+def test_a_default_is_documented_as_it_is(name: str) -> None:
+    default, _ = DOCUMENTED[name.upper()]
+    assert default == f"`{_as_text(Settings.model_fields[name].default)}`"

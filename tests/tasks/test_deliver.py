@@ -1,0 +1,279 @@
+"""The delivery engine with real receivers and a schedule of milliseconds (design, section 2.3)."""
+
+import hashlib
+import hmac
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from models import secret
+from models.account import Account
+from models.attempt import Attempt
+from models.claim import ClaimedDelivery, claim_due
+from models.delivery import Delivery, DeliveryState
+from models.webhook import Webhook
+from tasks import deliver
+from tasks.queue import huey
+from tests import factories
+from tests.receiver import Exchange, Received, Receiver, answer, hang
+from tests.waiting import until
+from webhooks.client import WebhookClient
+from webhooks.schedule import RetrySchedule
+
+TIMEOUT = 10
+DELAYS = (0.02, 0.02, 0.02)
+
+pytestmark = pytest.mark.usefixtures("database_path")
+
+
+def _engine(deactivate_after: int = 10) -> deliver.Engine:
+    client = WebhookClient(timeout=TIMEOUT, allow_local=True, user_agent="Gateway/1")
+    config = deliver.EngineConfig(client, RetrySchedule(DELAYS), TIMEOUT, deactivate_after)
+    return deliver.Engine(config)
+
+
+@contextmanager
+def _running(deactivate_after: int = 10) -> Iterator[deliver.Engine]:
+    """An engine, and in place of the queue's alarm a wake-up every few milliseconds."""
+    engine = _engine(deactivate_after)
+    stopping = threading.Event()
+
+    def keep_waking() -> None:
+        while not stopping.wait(0.005):
+            deliver.wake()
+
+    alarm = threading.Thread(target=keep_waking)
+    engine.start()
+    alarm.start()
+    try:
+        yield engine
+    finally:
+        stopping.set()
+        alarm.join()
+        engine.stop()
+
+
+def _states(webhook: Webhook) -> list[str]:
+    query = Delivery.select().where(Delivery.webhook == webhook.id).order_by(Delivery.id)
+    return [delivery.state for delivery in query]
+
+
+def _is_signed(request: Received, webhook_secret: str) -> bool:
+    digest = hmac.new(webhook_secret.encode(), request.body, hashlib.sha256).hexdigest()
+    return request.headers["x-service-signature"] == f"sha256={digest}"
+
+
+def test_what_is_due_is_delivered_signed_and_recorded(account: Account, receiver: Receiver) -> None:
+    webhook = factories.webhook(account, receiver.url())
+    [delivery] = factories.deliveries(account, webhook)
+    with _running():
+        [request] = receiver.wait()
+    assert request.body == b"{}"
+    assert _is_signed(request, webhook.secret)
+    assert request.headers["x-service-event"] == "number.banned"
+    assert request.headers["x-service-delivery"] == delivery.id
+    assert request.headers["x-service-attempt"] == "1"
+    assert request.headers["user-agent"] == "Gateway/1"
+    assert _states(webhook) == [DeliveryState.DELIVERED]
+    [attempt] = Attempt.of(delivery)
+    assert (attempt.success, attempt.status_code, attempt.response_body) == (True, 200, "ok")
+
+
+def test_a_failing_receiver_gets_the_first_attempt_and_all_retries(
+    account: Account, receiver: Receiver
+) -> None:
+    receiver.behave(answer(500, b"broken"))
+    webhook = factories.webhook(account, receiver.url())
+    [delivery] = factories.deliveries(account, webhook)
+    with _running():
+        requests = receiver.wait(4)
+    assert [request.headers["x-service-attempt"] for request in requests] == ["1", "2", "3", "4"]
+    assert {request.headers["x-service-delivery"] for request in requests} == {delivery.id}
+    assert len({request.body for request in requests}) == 1
+    assert _states(webhook) == [DeliveryState.FAILED]
+    log = [(a.number, a.status_code, a.error, a.response_body) for a in Attempt.of(delivery)]
+    assert log == [(n, 500, "The receiver answered 500.", "broken") for n in (1, 2, 3, 4)]
+
+
+def test_a_receiver_that_recovers_gets_its_event(account: Account, receiver: Receiver) -> None:
+    def recover(exchange: Exchange) -> None:
+        exchange.reply(503 if len(receiver.at()) < 3 else 200)
+
+    receiver.behave(recover)
+    webhook = factories.webhook(account, receiver.url())
+    [delivery] = factories.deliveries(account, webhook)
+    with _running():
+        receiver.wait(3)
+    assert _states(webhook) == [DeliveryState.DELIVERED]
+    assert [attempt.success for attempt in Attempt.of(delivery)] == [False, False, True]
+
+
+def test_a_hanging_receiver_delays_no_other_and_is_capped(
+    account: Account, receiver: Receiver
+) -> None:
+    receiver.behave(hang, "/hanging")
+    hanging = [factories.webhook(account, receiver.url("/hanging")) for _ in range(2)]
+    healthy = factories.webhook(account, receiver.url("/healthy"))
+    factories.deliveries(account, *hanging, count=deliver.MAX_PER_WEBHOOK + 5)
+    with _running():
+        receiver.wait(2 * deliver.MAX_PER_WEBHOOK, "/hanging")
+        factories.deliveries(account, healthy, count=20)
+        receiver.wait(20, "/healthy")
+        assert len(receiver.at("/hanging")) == 2 * deliver.MAX_PER_WEBHOOK
+        receiver.released.set()
+    assert _states(healthy) == [DeliveryState.DELIVERED] * 20
+
+
+def test_an_outcome_waits_for_no_slower_attempt(account: Account, receiver: Receiver) -> None:
+    receiver.behave(hang, "/hanging")
+    hanging = factories.webhook(account, receiver.url("/hanging"))
+    healthy = factories.webhook(account, receiver.url("/healthy"))
+    factories.deliveries(account, hanging, healthy)
+    with _running():
+        receiver.wait(1, "/hanging")
+        until(lambda: _states(healthy) == [DeliveryState.DELIVERED], "a recorded delivery")
+        assert _states(hanging) == [DeliveryState.PENDING]
+        receiver.released.set()
+
+
+def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
+    account: Account, receiver: Receiver
+) -> None:
+    def answer_when_released(exchange: Exchange) -> None:
+        exchange.wait_for_release()
+        exchange.reply(200)
+
+    receiver.behave(answer_when_released)
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK + 3)
+    engine = _engine()
+    engine.start()
+    receiver.wait(deliver.MAX_PER_WEBHOOK)
+    stopped = threading.Thread(target=engine.stop)
+    stopped.start()
+    stopped.join(0.1)
+    assert stopped.is_alive(), "it did not wait for its attempts"
+    receiver.released.set()
+    stopped.join()
+    states = _states(webhook)
+    assert states.count(DeliveryState.DELIVERED) == deliver.MAX_PER_WEBHOOK
+    assert states.count(DeliveryState.PENDING) == 3
+    assert {delivery.lease_token for delivery in Delivery.select()} == {None}
+
+
+def test_each_attempt_is_signed_with_the_secret_of_its_moment(
+    account: Account, receiver: Receiver
+) -> None:
+    webhook = factories.webhook(account, receiver.url())
+    secrets = [webhook.secret]
+
+    def rotate_and_fail(exchange: Exchange) -> None:
+        Webhook.get_by_id(webhook.id).rotate_secret()
+        Webhook._meta.database.close()
+        exchange.reply(500 if len(receiver.at()) == 1 else 200)
+
+    receiver.behave(rotate_and_fail)
+    factories.deliveries(account, webhook)
+    with _running():
+        first, second = receiver.wait(2)
+    assert _is_signed(first, secrets[0])
+    assert not _is_signed(second, secrets[0])
+
+
+def test_a_webhook_whose_events_are_all_discarded_is_deactivated(
+    account: Account, receiver: Receiver
+) -> None:
+    receiver.behave(answer(410))
+    webhook = factories.webhook(account, receiver.url())
+    with _running(deactivate_after=2):
+        for round_ in (1, 2):
+            factories.deliveries(account, webhook)
+            receiver.wait(4 * round_)
+    assert not Webhook.get_by_id(webhook.id).active
+    factories.deliveries(account, Webhook.get_by_id(webhook.id))
+    with _running():
+        pass
+    assert len(receiver.at()) == 8
+    assert _states(webhook) == [DeliveryState.FAILED, DeliveryState.FAILED, DeliveryState.SKIPPED]
+
+
+def test_a_secret_that_cannot_be_read_is_a_failed_attempt_that_says_so(
+    account: Account, receiver: Receiver
+) -> None:
+    webhook = factories.webhook(account, receiver.url())
+    [delivery] = factories.deliveries(account, webhook)
+    secret.use_key("another key")
+    engine = _engine()
+    engine.start()
+    until(lambda: Attempt.of(delivery), "an attempt")
+    engine.stop()
+    attempt = Attempt.of(delivery)[0]
+    assert attempt.error is not None
+    assert "GATEWAY_SECRET_KEY" in attempt.error
+    assert receiver.at() == []
+
+
+def test_an_engine_that_starts_delivers_what_was_left_behind(
+    account: Account, receiver: Receiver
+) -> None:
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook, count=30)
+    engine = _engine()
+    engine.start()
+    receiver.wait(30)
+    engine.stop()
+    assert _states(webhook) == [DeliveryState.DELIVERED] * 30
+
+
+def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
+    account: Account,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    factories.deliveries(account, factories.webhook(account, receiver.url()))
+    failures = [OSError("disk full")]
+
+    def claim(*args: int) -> list[ClaimedDelivery]:
+        if failures:
+            raise failures.pop()
+        return claim_due(*args)
+
+    monkeypatch.setattr(deliver, "claim_due", claim)
+    with _running():
+        receiver.wait()
+    assert "claim failed" in caplog.text
+
+
+def test_a_retry_sets_the_queues_alarm(account: Account, receiver: Receiver) -> None:
+    receiver.behave(answer(500))
+    [delivery] = factories.deliveries(account, factories.webhook(account, receiver.url()))
+    engine = _engine()
+    engine.start()
+    until(lambda: Attempt.of(delivery), "an attempt")
+    engine.stop()
+    alarm = huey.dequeue()
+    assert (alarm.name, alarm.args) == ("deliver_due", ())
+    assert alarm.eta is not None
+
+
+def test_a_wake_up_in_another_process_goes_through_the_queue() -> None:
+    deliver.wake()
+    assert huey.dequeue().name == "deliver_due"
+
+
+def test_a_broken_queue_stops_no_request(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(huey, "storage", None)
+    deliver.wake()
+    assert "wake-up not queued" in caplog.text
+
+
+def test_waking_an_engine_that_has_stopped_does_no_harm() -> None:
+    engine = _engine()
+    engine.start()
+    engine.stop()
+    engine.wake()

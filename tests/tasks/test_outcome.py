@@ -1,0 +1,184 @@
+"""What becomes of a message, in whatever order the news comes (design, decisions 9 and 15)."""
+
+import json
+from typing import Any
+
+import pytest
+
+from models.account import Account
+from models.database import writing
+from models.delivery import Delivery
+from models.event import Event
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from models.number import Number
+from tasks import outcome
+from tests import factories
+from tests.conftest import Clock
+
+SENT, DELIVERED, READ, FAILED = (
+    MessageStatus.SENT,
+    MessageStatus.DELIVERED,
+    MessageStatus.READ,
+    MessageStatus.FAILED,
+)
+ERROR = ("131026", "Message undeliverable")
+
+
+@pytest.fixture
+def message(number: Number) -> Message:
+    return factories.outbound(number)
+
+
+def _accept(message: Message, wa_message_id: str = "wamid.1") -> Message:
+    with writing():
+        return outcome.record_acceptance(message, wa_message_id)
+
+
+def _report(
+    message: Message, *statuses: MessageStatus, at: int = 1_795_167_001_000, wamid: str = "wamid.1"
+) -> None:
+    for status in statuses:
+        error = ERROR if status is FAILED else None
+        outcome.record_status(message, status, wamid, error, at)
+
+
+def _events() -> list[dict[str, Any]]:
+    return [json.loads(event.payload) for event in Event.select().order_by(Event.id)]
+
+
+def _kinds() -> list[str]:
+    return [event["event"] for event in _events()]
+
+
+def _history(message: Message) -> list[str]:
+    return [change.status for change in message.history()]
+
+
+def _stored(message: Message) -> Message:
+    return Message.get_by_id(message.id)
+
+
+def test_acceptance_and_statuses_emit_one_event_each(message: Message) -> None:
+    _accept(message)
+    _report(message, SENT, DELIVERED, READ)
+    assert _kinds() == ["message.sent", "message.delivered", "message.read"]
+    assert _history(message) == ["pending", "sent", "delivered", "read"]
+    assert [event["data"]["status"] for event in _events()] == ["sent", "delivered", "read"]
+
+
+def test_an_event_shows_the_message_as_the_network_knows_it(message: Message) -> None:
+    _accept(message, "wamid.9")
+    [event] = _events()
+    assert (event["data"]["id"], event["data"]["waMessageId"]) == (message.id, "wamid.9")
+
+
+def test_a_status_that_overtakes_the_acceptance_loses_nothing(message: Message) -> None:
+    _report(message, DELIVERED)
+    fresh = _accept(message)
+    assert fresh.status == DELIVERED, "a status never moves backwards"
+    assert _kinds() == ["message.sent", "message.delivered"]
+    assert _history(message) == ["pending", "sent", "delivered"]
+    assert _stored(message).wa_message_id == "wamid.1"
+
+
+def test_reports_that_come_twice_change_nothing(message: Message) -> None:
+    _accept(message)
+    _report(message, SENT, SENT, DELIVERED, DELIVERED, SENT)
+    assert _kinds() == ["message.sent", "message.delivered"]
+    assert _history(message) == ["pending", "sent", "delivered"]
+
+
+def test_a_delivery_that_is_reported_after_the_reading_is_still_an_event(
+    message: Message,
+) -> None:
+    _accept(message)
+    _report(message, READ, DELIVERED)
+    assert sorted(_kinds()) == ["message.delivered", "message.read", "message.sent"]
+    assert _stored(message).status == READ
+
+
+def test_a_failure_carries_its_error(message: Message) -> None:
+    _accept(message)
+    _report(message, FAILED)
+    error = {"code": ERROR[0], "message": ERROR[1]}
+    assert _events()[-1]["event"] == "message.failed"
+    assert _events()[-1]["data"]["error"] == error
+    assert (_stored(message).status, _stored(message).error_code) == (FAILED, ERROR[0])
+
+
+def test_a_failure_after_a_delivery_is_no_failure_but_is_kept(message: Message) -> None:
+    _accept(message)
+    _report(message, DELIVERED, FAILED)
+    assert "message.failed" not in _kinds()
+    assert _stored(message).status == DELIVERED
+    assert _stored(message).error_code is None
+    assert _history(message) == ["pending", "sent", "delivered", "failed"]
+
+
+def test_a_message_given_up_may_still_turn_out_delivered(message: Message) -> None:
+    outcome.give_up(message)
+    assert (_stored(message).status, _kinds()) == (FAILED, ["message.failed"])
+    _report(message, DELIVERED)
+    assert _stored(message).status == DELIVERED
+    assert _stored(message).error_code is None
+    assert _kinds()[-1] == "message.delivered"
+
+
+def test_giving_up_says_why_and_does_so_once(message: Message) -> None:
+    outcome.give_up(message)
+    outcome.give_up(message)
+    [event] = _events()
+    assert event["data"]["error"]["code"] == "outcome_unknown"
+
+
+def test_a_message_that_settled_in_the_meantime_is_not_given_up(message: Message) -> None:
+    _report(message, DELIVERED)
+    outcome.give_up(message)
+    assert _stored(message).status == DELIVERED
+    assert "message.failed" not in _kinds()
+
+
+def test_the_events_time_is_the_networks(message: Message) -> None:
+    _report(message, READ, at=1_795_167_001_000)
+    assert {event["timestamp"] for event in _events()} == {"2026-11-20T09:30:01.000Z"}
+
+
+def test_each_event_gets_one_delivery_for_each_webhook_that_wants_it(
+    account: Account, message: Message
+) -> None:
+    everything = factories.webhook(account)
+    reading = factories.webhook(account, events=["message.read"])
+    _accept(message)
+    _report(message, DELIVERED, READ, READ)
+    assert Delivery.select().where(Delivery.webhook == everything.id).count() == 3
+    assert Delivery.select().where(Delivery.webhook == reading.id).count() == 1
+
+
+def _claim_key(message: Message) -> None:
+    with writing():
+        IdempotencyKey.claim(message.account_id, "key-1", "fingerprint", message)
+
+
+def test_a_status_answers_for_a_request_that_died(message: Message, clock: Clock) -> None:
+    _claim_key(message)
+    _report(message, DELIVERED, at=clock.at)
+    key = IdempotencyKey.find(message.account_id, "key-1")
+    assert key is not None
+    assert key.response_status == 200
+    assert key.response_body is not None
+    assert json.loads(key.response_body) == {
+        "id": message.id,
+        "wa_message_id": "wamid.1",
+        "status": "delivered",
+    }
+
+
+def test_a_status_does_not_change_an_answer_that_was_given(message: Message, clock: Clock) -> None:
+    _claim_key(message)
+    with writing():
+        IdempotencyKey.answer(message, 500, '{"error":{}}')
+    _report(message, DELIVERED, at=clock.at)
+    key = IdempotencyKey.find(message.account_id, "key-1")
+    assert key is not None
+    assert (key.response_status, key.response_body) == (500, '{"error":{}}')

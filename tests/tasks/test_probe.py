@@ -1,0 +1,57 @@
+"""The test delivery of a webhook (specification, POST /webhooks/<webhook_id>/test; decision 11)."""
+
+import hashlib
+import hmac
+
+import pytest
+
+from models.account import Account
+from models.attempt import Attempt
+from models.delivery import Delivery
+from models.webhook import Webhook
+from tasks.probe import send_test_delivery
+from tests import factories
+from tests.conftest import Configure
+from tests.receiver import Receiver, answer, hang
+
+
+def test_a_sample_of_the_first_kind_is_sent_signed(account: Account, receiver: Receiver) -> None:
+    webhook = factories.webhook(account, receiver.url(), events=["message.read", "message.sent"])
+    answered = send_test_delivery(webhook)
+    assert (answered.success, answered.status_code) == (True, 200)
+    [request] = receiver.at()
+    assert request.event["event"] == "message.read"
+    digest = hmac.new(webhook.secret.encode(), request.body, hashlib.sha256).hexdigest()
+    assert request.headers["x-service-signature"] == f"sha256={digest}"
+
+
+def test_an_inactive_webhook_can_be_tested(account: Account, receiver: Receiver) -> None:
+    assert send_test_delivery(factories.webhook(account, receiver.url(), active=False)).success
+
+
+def test_a_failure_is_neither_retried_nor_counted(account: Account, receiver: Receiver) -> None:
+    receiver.behave(answer(500))
+    webhook = factories.webhook(account, receiver.url())
+    assert send_test_delivery(webhook).error == "The receiver answered 500."
+    assert len(receiver.at()) == 1
+    assert Webhook.get_by_id(webhook.id).failure_count == 0
+    assert (Delivery.select().count(), Attempt.select().count()) == (0, 0)
+
+
+def test_it_waits_no_longer_than_a_delivery_may(
+    account: Account, receiver: Receiver, configure: Configure
+) -> None:
+    configure(DELIVERY_TIMEOUT="0.2")
+    receiver.behave(hang)
+    answered = send_test_delivery(factories.webhook(account, receiver.url()))
+    assert (answered.status_code, answered.error) == (None, "No answer: timed out after 0.2 s.")
+
+
+@pytest.mark.parametrize("allowed", ["true", "false"])
+def test_local_addresses_are_called_only_where_the_settings_allow_it(
+    account: Account, receiver: Receiver, configure: Configure, allowed: str
+) -> None:
+    configure(ALLOW_LOCAL_WEBHOOKS=allowed)
+    answered = send_test_delivery(factories.webhook(account, receiver.url()))
+    assert answered.success == (allowed == "true")
+    assert len(receiver.at()) == (1 if allowed == "true" else 0)

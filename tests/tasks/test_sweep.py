@@ -1,0 +1,167 @@
+"""The sweep: what a lost wake-up, a killed process or an old age left behind."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from models.account import Account
+from models.callback import Callback
+from models.database import database, writing
+from models.delivery import Delivery
+from models.event import Event
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from models.number import Number
+from tasks import deliver, outcome, sweep
+from tasks.queue import huey
+from tests import factories
+from tests.conftest import Clock, Configure
+
+INBOUND = json.dumps(
+    {
+        "entry": [
+            {
+                "changes": [
+                    {
+                        "field": "messages",
+                        "value": {
+                            "metadata": {"phone_number_id": "1001"},
+                            "messages": [{"id": "wamid.IN", "from": "1555", "type": "text"}],
+                        },
+                    }
+                ]
+            }
+        ]
+    }
+).encode()
+
+
+def _status(message: Message) -> str:
+    status: str = Message.get_by_id(message.id).status
+    return status
+
+
+def _kinds() -> list[str]:
+    return [event.kind for event in Event.select().order_by(Event.id)]
+
+
+def test_a_send_that_died_becomes_unknown_when_the_network_cannot_answer_any_more(
+    configure: Configure, number: Number, clock: Clock
+) -> None:
+    configure(NETWORK_TIMEOUT="5")
+    message = factories.outbound(number)
+    clock.advance(seconds=20)
+    sweep.sweep()
+    assert _status(message) == MessageStatus.PENDING, "its request may still be running"
+    clock.advance(milliseconds=1)
+    sweep.sweep()
+    assert _status(message) == MessageStatus.UNKNOWN
+    assert [change.status for change in message.history()] == ["pending", "unknown"]
+    assert _kinds() == [], "nobody knows that it failed"
+
+
+def test_an_answer_that_comes_after_all_still_counts(number: Number, clock: Clock) -> None:
+    message = factories.outbound(number)
+    clock.advance(hours=1)
+    sweep.sweep()
+    with writing():
+        outcome.record_acceptance(message, "wamid.1")
+    assert _status(message) == MessageStatus.SENT
+
+
+def test_a_message_that_stays_unknown_for_24_hours_has_failed(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    factories.webhook(account, events=["message.failed"])
+    message = factories.outbound(number)
+    clock.advance(hours=24)
+    sweep.sweep()
+    assert _status(message) == MessageStatus.UNKNOWN
+    clock.advance(milliseconds=1)
+    sweep.sweep()
+    sweep.sweep()
+    assert _status(message) == MessageStatus.FAILED
+    assert _kinds() == ["message.failed"]
+    assert Delivery.select().count() == 1
+
+
+def test_settled_messages_are_left_as_they_are(number: Number, clock: Clock) -> None:
+    sent = factories.outbound(number)
+    with writing():
+        outcome.record_acceptance(sent, "wamid.1")
+    received = factories.inbound(number)
+    assert received is not None
+    clock.advance(days=3)
+    sweep.sweep()
+    assert (_status(sent), _status(received)) == (MessageStatus.SENT, MessageStatus.RECEIVED)
+
+
+@pytest.mark.usefixtures("number")
+def test_a_callback_whose_task_was_lost_is_ingested(clock: Clock) -> None:
+    callback = Callback.store(INBOUND)
+    clock.advance(seconds=2)
+    sweep.sweep()
+    assert _kinds() == [], "its task may be about to run"
+    clock.advance(milliseconds=1)
+    sweep.sweep()
+    assert _kinds() == ["message.received"]
+    assert Callback.find_waiting(callback.id) is None
+
+
+@pytest.mark.usefixtures("number")
+def test_a_callback_that_fails_for_ever_is_given_up_and_kept(clock: Clock) -> None:
+    with writing():
+        database.execute_sql(
+            "CREATE TRIGGER refuse BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    bad = Callback.store(INBOUND)
+    good = Callback.store(b'{"entry":[]}')
+    clock.advance(minutes=1)
+    for _ in range(sweep.MAX_INGEST_TRIES + 3):
+        sweep.sweep()
+    kept = Callback.find_waiting(bad.id)
+    assert kept is not None
+    assert kept.tries == sweep.MAX_INGEST_TRIES
+    assert Callback.find_waiting(good.id) is None
+
+
+def test_idempotency_keys_are_forgotten_after_their_window(number: Number, clock: Clock) -> None:
+    with writing():
+        IdempotencyKey.claim(number.account_id, "old", "f", factories.outbound(number))
+        clock.advance(hours=1)
+        IdempotencyKey.claim(number.account_id, "young", "f", factories.outbound(number))
+    clock.advance(hours=23, milliseconds=1)
+    sweep.sweep()
+    assert [row.key for row in IdempotencyKey.select()] == ["young"]
+
+
+@pytest.mark.usefixtures("database_path")
+def test_every_sweep_wakes_the_delivery() -> None:
+    sweep.sweep()
+    assert huey.dequeue().name == "deliver_due"
+
+
+@pytest.mark.usefixtures("number")
+def test_a_part_that_fails_leaves_the_others_running(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise OSError("broken")
+
+    Callback.store(INBOUND)
+    clock.advance(minutes=1)
+    monkeypatch.setattr(deliver, "wake", fail)
+    sweep.sweep()
+    assert "fail failed; the next sweep tries again" in caplog.text
+    assert _kinds() == ["message.received"]
+
+
+def test_a_database_that_is_gone_is_no_end_of_the_sweep(
+    database_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database.close()
+    for file in database_path.parent.glob("gateway.db*"):
+        file.unlink()
+    sweep.sweep()
+    assert "_find_dead_sends failed" in caplog.text
