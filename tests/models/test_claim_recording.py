@@ -225,7 +225,7 @@ def test_a_lease_that_ran_out_before_the_deactivation_is_skipped_with_what_waits
 ) -> None:
     [delivery] = factories.deliveries(account, webhook)
     claimed = _claim()
-    clock.advance(LEASE_MS)
+    clock.advance(milliseconds=LEASE_MS)
     with writing():
         Delivery.skip_waiting(webhook.id)
     assert _stored(delivery).state == SKIPPED
