@@ -38,16 +38,15 @@ class Event(BaseModel):
         once: bool,
     ) -> Self | None:
         """Write an event inside the caller's transaction. None when ``once`` and it is there already."""
-        once_key = f"{kind}:{subject_id}" if once else None
-        if once_key and cls.select().where(cls.once_key == once_key).exists():
-            return None
-        return cls.create(
+        event = cls(
             id=new_id("evt"),
             account=account_id,
             kind=kind,
             number_id=number_id,
             subject_id=subject_id,
             payload=payload,
-            once_key=once_key,
+            once_key=f"{kind}:{subject_id}" if once else None,
             created_at=clock.now(),
         )
+        insert = cls.insert(event.__data__).on_conflict_ignore()
+        return event if insert.as_rowcount().execute() else None

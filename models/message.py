@@ -142,20 +142,20 @@ class Message(BaseModel):
 
         A repeated step changes nothing; an older one is only kept in the history.
         """
+        forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
+        # The status is the highest step of the history, so a higher one cannot be there yet.
+        if forwards or not StatusChange.has(self, status):
+            StatusChange.append(self, status, at, error)
+        changes: dict[str, str | None] = {}
         if wa_message_id and not self.wa_message_id:
-            self.wa_message_id = wa_message_id
-            Message.update(wa_message_id=wa_message_id).where(Message.id == self.id).execute()
-        if StatusChange.has(self, status):
-            return False
-        StatusChange.append(self, status, at, error)
-        if STATUS_RANK[status] <= STATUS_RANK[MessageStatus(self.status)]:
-            return False
-        self.status = status
-        self.error_code, self.error_message = error or (None, None)
-        Message.update(
-            status=status, error_code=self.error_code, error_message=self.error_message
-        ).where(Message.id == self.id).execute()
-        return True
+            changes["wa_message_id"] = wa_message_id
+        if forwards:
+            code, text = error or (None, None)
+            changes |= {"status": status, "error_code": code, "error_message": text}
+        if changes:
+            Message.update(changes).where(Message.id == self.id).execute()
+            self.__data__.update(changes)
+        return forwards
 
     @classmethod
     def find(cls, message_id: str) -> Self | None:

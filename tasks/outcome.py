@@ -45,21 +45,18 @@ def record_status(
     """Record a status of the network, with its event, in one transaction."""
     with writing():
         fresh = Message.get_by_id(message.id)
-        waiting = _accept(fresh, wa_message_id, at)
+        news = fresh.wa_message_id is None
+        waiting = news and _accept(fresh, wa_message_id, at)
         if status is not MessageStatus.SENT:
             moved = fresh.advance(status, at=at, error=error)
             # A failure that comes after a delivery is kept in the history, but is no failure.
             if moved or status is not MessageStatus.FAILED:
                 waiting = emit_message(EVENT_OF[status], fresh, at) or waiting
-        _settle(fresh)
+        if news:
+            # The request may have died before its answer; it gets the one that is known now.
+            IdempotencyKey.settle(message, 200, sent_response(fresh))
     if waiting:
         deliver.wake()
-
-
-def _settle(message: Message) -> None:
-    """Give the request that died before its answer the answer that is known now."""
-    if message.wa_message_id:
-        IdempotencyKey.settle(message, 200, sent_response(message))
 
 
 def sent_response(message: Message) -> str:
