@@ -1,0 +1,173 @@
+"""What Schemathesis cannot know of its own accord, told through its hooks (``schemathesis.toml``).
+
+Valid requests are steered now and then, so that each operation meets things that exist (2xx) and
+things of another account (403). Invalid requests stay invalid for the reason they were made for.
+
+* Every other valid request names an existing resource: the account's own and the stranger's in turn.
+* A valid webhook address keeps its path and query; its host becomes the receiver on this machine.
+* Who completes an open signup link gets a signup code of the sandbox.
+"""
+
+import re
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import jsonschema_rs
+import schemathesis
+from schemathesis import Case, CheckContext, HookContext, Response
+
+from contract_tests.fuzz_live import FOREIGN, OWN, PREPARED, Live, sign_up
+from contract_tests.fuzz_run import read_contract
+
+AnyCase: TypeAlias = "Case[Any]"
+
+CONTRACT = read_contract()
+WEBHOOK_URL = jsonschema_rs.Draft4Validator(CONTRACT["components"]["schemas"]["WebhookUrl"])
+LONGEST_URL = CONTRACT["components"]["schemas"]["WebhookUrl"]["maxLength"]
+NUMBER_IDS = jsonschema_rs.Draft4Validator(CONTRACT | {"$ref": "#/components/schemas/NumberIds"})
+AUTHORITY = re.compile(r"https?://[^/?]*")
+# The network refuses a message to its sender's own number, and has plans for 155501000xx.
+SANDBOX_NUMBERS = re.compile(r"1555(0100|2)")
+RECIPIENT = "15551234567"
+IDENTIFIER = re.compile(r"(wh|msg|dlv)_[0-9A-Z]{26}")
+# Signup links that are left for chains of requests.
+RESERVED_SLUGS = 4
+ERROR = 400
+
+# Where an identifier stands, and of what kind of resource it is.
+PLACES = {
+    ("path_parameters", "number_id"): "number",
+    ("path_parameters", "webhook_id"): "webhook",
+    ("path_parameters", "message_id"): "message",
+    ("path_parameters", "delivery_id"): "delivery",
+    ("query", "numberId"): "number",
+    ("body", "number_id"): "number",
+    ("body", "numberIds"): "number",
+}
+CHANGES_WEBHOOK = {"updateWebhook", "deleteWebhook"}
+SIGNUP = {"getSignupLink", "completeSignup"}
+
+live = Live()
+
+
+@schemathesis.hook
+def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -> None:
+    """Steer a request."""
+    if case.meta is None:
+        return
+    operation, is_chained = _operation_id(case), case.meta.phase.name == "stateful"
+    _keep_on_this_machine(case)
+    if is_chained and operation == "updateWebhook":
+        _name_known_numbers(case)
+    if not case.meta.generation.mode.is_positive:
+        return
+    _name_existing(case, operation, is_chained=is_chained)
+    if operation in CHANGES_WEBHOOK and case.path_parameters["webhook_id"] == OWN["webhook"]:
+        case.path_parameters = {"webhook_id": live.spare_webhook()}
+    if operation == "sendMessage" and SANDBOX_NUMBERS.match(_body(case)["to"]):
+        case.body = _body(case) | {"to": RECIPIENT}
+    if operation in SIGNUP:
+        _steer_signup(case, operation, reserve=0 if is_chained else RESERVED_SLUGS)
+
+
+def _operation_id(case: AnyCase) -> str:
+    found: str = case.operation.definition.raw["operationId"]
+    return found
+
+
+def _body(case: AnyCase) -> dict[str, Any]:
+    """The body; empty when it is no object."""
+    return case.body if isinstance(case.body, dict) else {}
+
+
+def _keep_on_this_machine(case: AnyCase) -> None:
+    """An address that is not valid stays, for it is refused unread."""
+    url = _body(case).get("url")
+    if not isinstance(url, str) or not WEBHOOK_URL.is_valid(url):
+        return
+    local: str = PREPARED["receiver"] + AUTHORITY.sub("", url, count=1)
+    # Where the receiver's name is the longer one, the end goes, but no escape is cut in two.
+    case.body = _body(case) | {"url": re.sub(r"%.?$", "", local[:LONGEST_URL])}
+
+
+def _name_known_numbers(case: AnyCase) -> None:
+    """In a chain 404 has to mean that the webhook is gone, and not that a number is unknown.
+
+    For ensure_resource_availability cannot tell the two apart.
+    """
+    given = _body(case).get("numberIds")
+    # A list that is not valid is refused before any number is looked up.
+    if NUMBER_IDS.is_valid(given) and not _is_real("number", given):
+        case.body = _body(case) | {"numberIds": [OWN["number"]]}
+
+
+def _name_existing(case: AnyCase, operation: str, *, is_chained: bool) -> None:
+    for (container, name), kind in PLACES.items():
+        values = getattr(case, container)
+        if not isinstance(values, dict) or name not in values:
+            continue
+        # What one request of a chain hands on to the next stays.
+        if is_chained and _is_real(kind, values[name]):
+            continue
+        # The same chain has to take the same course again, or Hypothesis gives up.
+        turn = crc32(str(values[name]).encode()) if is_chained else live.turn(operation, name)
+        if turn % 2:
+            continue
+        found = FOREIGN[kind] if turn % 4 else _own(kind, operation)
+        value = [found] if isinstance(values[name], list) else found
+        setattr(case, container, values | {name: value})
+
+
+def _is_real(kind: str, value: Any) -> bool:
+    if kind == "number":
+        return live.numbers.issuperset(value if isinstance(value, list) else [value])
+    return bool(IDENTIFIER.fullmatch(value))
+
+
+def _own(kind: str, operation: str) -> str:
+    return live.spare_webhook() if operation in CHANGES_WEBHOOK else OWN[kind]
+
+
+def _steer_signup(case: AnyCase, operation: str, *, reserve: int) -> None:
+    slug = None
+    match live.turn(operation, "slug") % 4:
+        case 0:
+            slug = live.open_slug(reserve)
+        case 2:
+            slug = live.spent_slug()
+    if slug is not None:
+        case.path_parameters = {"slug": slug}
+    if operation == "completeSignup" and case.path_parameters["slug"] in PREPARED["slugs"]:
+        case.body = dict(sign_up())
+
+
+@schemathesis.hook
+def after_call(_context: HookContext, case: AnyCase, response: Response) -> None:
+    """Remember what is new and what is gone."""
+    match _operation_id(case), response.status_code:
+        case "createWebhook", 201:
+            live.add_webhook(response.json()["id"])
+        case "deleteWebhook", 204:
+            live.remove_webhook(case.path_parameters["webhook_id"])
+        case "completeSignup", 201:
+            live.numbers.add(response.json()["id"])
+            live.spend_slug(case.path_parameters["slug"])
+        case ("getSignupLink" | "completeSignup", 409):
+            live.spend_slug(case.path_parameters["slug"])
+
+
+@schemathesis.check
+def errors_name_their_status(_context: CheckContext, response: Response, _case: AnyCase) -> None:
+    """``error.status`` is the HTTP status (specification, Errors), which no schema can say."""
+    if response.status_code >= ERROR:
+        assert response.json()["error"]["status"] == response.status_code
+
+
+@schemathesis.check
+def webhooks_stay_on_this_machine(
+    _context: CheckContext, response: Response, case: AnyCase
+) -> None:
+    """No webhook may point anywhere but to the receiver, or fuzzing would call strangers."""
+    if _operation_id(case) in {"createWebhook", "updateWebhook"} and response.status_code < ERROR:
+        url: str = response.json()["url"]
+        assert url.startswith(PREPARED["receiver"]), f"{url} is not the receiver's"

@@ -1,0 +1,94 @@
+"""What the hooks know of the service under fire: what was prepared, and what came and went since."""
+
+import json
+import os
+import threading
+from collections import Counter, deque
+from pathlib import Path
+from typing import Any
+
+import requests
+
+PREPARED: dict[str, Any] = json.loads(Path(os.environ["FUZZ_WORLD"]).read_text())
+OWN: dict[str, str] = PREPARED["resources"]["owner"]
+FOREIGN: dict[str, str] = PREPARED["resources"]["stranger"]
+# With more of them each message would be delivered to hundreds.
+MAX_WEBHOOKS = 30
+SECONDS = 20
+
+
+def as_owner(method: str, path: str, **kwargs: Any) -> Any:
+    """A request beside the generated ones. Returns the parsed body, None when there is none."""
+    headers = {"Authorization": f"Bearer {PREPARED['keys']['owner']}"}
+    url = PREPARED["api"] + path
+    answer = requests.request(method, url, headers=headers, timeout=SECONDS, **kwargs)
+    return answer.json() if answer.content else None
+
+
+def sign_up() -> dict[str, str]:
+    """What the embedded signup hands to the browser; its code lives 30 seconds."""
+    answer = requests.post(f"{PREPARED['sandbox']}/_sandbox/signup", json={}, timeout=SECONDS)
+    given = answer.json()
+    return {name: given[name] for name in ("code", "phone_number_id", "waba_id")}
+
+
+class Live:
+    """Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._turns: Counter[tuple[str, str]] = Counter()
+        self._open_slugs: deque[str] = deque(PREPARED["slugs"])
+        self._spent_slugs: deque[str] = deque()
+        self.numbers = {number["id"] for number in as_owner("GET", "/numbers?limit=100")["data"]}
+        self.numbers.add(FOREIGN["number"])
+        # The oldest first. The prepared one is not among them: nothing may change it.
+        newest_first = as_owner("GET", "/webhooks?limit=100")["data"]
+        ids = [webhook["id"] for webhook in reversed(newest_first)]
+        self._webhooks: deque[str] = deque(i for i in ids if i != OWN["webhook"])
+
+    def turn(self, operation: str, what: str) -> int:
+        """0, 1, 2, ... for each operation and thing."""
+        with self._lock:
+            turn = self._turns[operation, what]
+            self._turns[operation, what] += 1
+            return turn
+
+    def spare_webhook(self) -> str:
+        """A webhook that may be changed or deleted."""
+        with self._lock:
+            if not self._webhooks:
+                subscription = {"url": PREPARED["receiver"], "events": ["number.banned"]}
+                created = as_owner("POST", "/webhooks", json=subscription)
+                self._webhooks.append(created["id"])
+            return self._webhooks[-1]
+
+    def add_webhook(self, webhook_id: str) -> None:
+        """A webhook is new. Past a few dozen the oldest is deleted."""
+        with self._lock:
+            self._webhooks.append(webhook_id)
+            if len(self._webhooks) > MAX_WEBHOOKS:
+                as_owner("DELETE", f"/webhooks/{self._webhooks.popleft()}")
+
+    def remove_webhook(self, webhook_id: str) -> None:
+        """A webhook is gone."""
+        with self._lock:
+            if webhook_id in self._webhooks:
+                self._webhooks.remove(webhook_id)
+
+    def open_slug(self, reserve: int) -> str | None:
+        """A signup link that is still open, unless only ``reserve`` are left."""
+        with self._lock:
+            return self._open_slugs[0] if len(self._open_slugs) > reserve else None
+
+    def spent_slug(self) -> str | None:
+        """A signup link that is spent."""
+        with self._lock:
+            return self._spent_slugs[-1] if self._spent_slugs else None
+
+    def spend_slug(self, slug: str) -> None:
+        """A signup link is spent."""
+        with self._lock:
+            if slug in self._open_slugs:
+                self._open_slugs.remove(slug)
+                self._spent_slugs.append(slug)

@@ -1,0 +1,100 @@
+"""Running Schemathesis, in as many passes as it takes to send what was asked for."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from contract_tests.fuzz_report import Report
+from contract_tests.harness import ROOT
+
+METHODS = {"get", "put", "post", "patch", "delete"}
+MAX_PASSES = 20
+
+
+def read_contract() -> dict[str, Any]:
+    """openapi.yaml."""
+    contract: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+    return contract
+
+
+def read_operations() -> dict[str, dict[str, Any]]:
+    """The contract's operations by ``GET /numbers``."""
+    return {
+        f"{method.upper()} {path}": operation
+        for path, item in read_contract()["paths"].items()
+        for method, operation in item.items()
+        if method in METHODS
+    }
+
+
+@dataclass
+class Fuzzer:
+    """One service under fire. ``examples`` are sent to each operation by the fuzzing phase."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    examples: int
+    seed: int
+
+    def run(self) -> Report:
+        """All phases; then passes with other seeds for what the first one left out.
+
+        Hypothesis stops before its time, and without a word, when what it may draw depends on earlier
+        responses; in chains of requests it does. And a chain begins only where Schemathesis expects
+        success, unless it is told to test nothing else.
+        """
+        report = Report()
+        options: list[str] | None = []
+        missing, passes = self.examples, 0
+        while options is not None and not report.faults:
+            if passes == MAX_PASSES + self.examples // 5:
+                report.faults.append(f"{passes} passes were not enough")
+                break
+            self._pass(report, passes, missing, options)
+            passes += 1
+            missing, options = self._next(report)
+        return report
+
+    def _next(self, report: Report) -> tuple[int, list[str] | None]:
+        """How many examples are missing, and the options of the pass that makes up for them."""
+        operations = read_operations()
+        sent = {o: report.checked[o]["fuzzing"] for o in operations}
+        if short := [o for o, count in sent.items() if count < self.examples]:
+            names = [option for o in short for option in ("--include-name", o)]
+            return self.examples - min(sent.values()), ["--phases", "fuzzing", *names]
+        stateful = ["--phases", "stateful"]
+        if (missing := self.examples - report.scenarios["stateful"]) > 0:
+            return missing, stateful
+        unmet = [o for o in operations if not report.checked[o]["stateful"]]
+        if unmet:
+            tag = operations[unmet[0]]["tags"][0]
+            return max(10, self.examples // 5), [*stateful, "--include-tag", tag]
+        return 0, None
+
+    def _pass(self, report: Report, number: int, examples: int, options: list[str]) -> None:
+        events, log = self.folder / f"pass{number}.ndjson", self.folder / f"pass{number}.log"
+        command = [
+            *(str(Path(sys.executable).with_name("schemathesis")), "run", "openapi.yaml"),
+            *("--max-examples", str(examples), "--seed", str(self.seed + number)),
+            *("--report-ndjson-path", str(events), *options),
+        ]
+        with log.open("w") as output:
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=os.environ | self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if events.exists():
+            report.read(events)
+            events.unlink()
+        if done.returncode != 0:
+            report.faults.append(f"{' '.join(command)}: exit {done.returncode}\n{log.read_text()}")

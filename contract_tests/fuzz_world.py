@@ -1,0 +1,82 @@
+"""What the fuzzed service holds before the first request: two accounts with one of everything each."""
+
+import json
+import secrets
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from contract_tests.harness import Customer, Gateway, Receiver, wait_for
+
+OWNER, STRANGER = "owner", "stranger"
+# Accepted by the sandbox's network, then reported as failed (design, sandbox control).
+FAILING_RECIPIENT = "15550100002"
+
+
+def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -> Mapping[str, str]:
+    """Fill the service and return the environment that ``schemathesis.toml`` and the hooks read.
+
+    ``links`` is the number of open signup links of the owner. The two accounts never share anything.
+    """
+    customers = {name: gateway.customer() for name in (OWNER, STRANGER)}
+    world = {
+        "receiver": receiver.url(""),
+        "sandbox": gateway.sandbox,
+        "api": gateway.api,
+        "keys": {name: customer.key for name, customer in customers.items()},
+        "resources": {name: _resources(c, receiver, name) for name, c in customers.items()},
+        "slugs": _open_links(gateway, customers[OWNER], links),
+    }
+    accounts = {
+        "auth": [
+            {
+                "name": name,
+                "fixedHeaders": [{"name": "Authorization", "value": f"Bearer {customer.key}"}],
+            }
+            for name, customer in customers.items()
+        ]
+    }
+    files = {"FUZZ_WORLD": world, "FUZZ_ACCOUNTS": accounts}
+    for variable, content in files.items():
+        (folder / f"{variable}.json").write_text(json.dumps(content))
+    return {"FUZZ_API": gateway.api} | {name: str(folder / f"{name}.json") for name in files}
+
+
+def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, str]:
+    """The identifiers of a number, a webhook, a message and its delivery, by kind.
+
+    The webhook hears of failures only, so that it stays small under fire.
+    """
+    path = f"/kept/{name}"
+    subscription = {
+        "url": receiver.url(path),
+        "events": ["message.failed"],
+        "numberIds": [customer.number["id"]],
+    }
+    webhook = customer.request("POST", "/webhooks", json=subscription).json()
+    message = customer.send(FAILING_RECIPIENT).json()
+    receiver.wait_kind("message.failed", path)
+
+    def delivered() -> str | None:
+        page = customer.request("GET", f"/webhooks/{webhook['id']}/deliveries?state=delivered")
+        found: list[dict[str, Any]] = page.json()["data"]
+        return found[0]["id"] if found else None
+
+    return {
+        "number": customer.number["id"],
+        "webhook": webhook["id"],
+        "message": message["id"],
+        "delivery": wait_for(delivered, "a recorded delivery"),
+    }
+
+
+def _open_links(gateway: Gateway, customer: Customer, count: int) -> list[str]:
+    slugs = [f"fuzz-{secrets.token_hex(6)}" for _ in range(count)]
+
+    def create(slug: str) -> None:
+        gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(create, slugs))
+    return slugs

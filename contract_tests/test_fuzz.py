@@ -1,0 +1,120 @@
+"""The running server under fire: every operation, every phase and every check of Schemathesis.
+
+``FUZZ_EXAMPLES`` sets how many requests the fuzzing phase sends to each operation, and how many chains
+of requests the stateful phase makes. Given (``make fuzz``), the seed is a new one, unless
+``FUZZ_SEED`` repeats one; without it both are fixed.
+"""
+
+import os
+import re
+import secrets
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from schemathesis.checks import CHECKS, load_all_checks
+
+from contract_tests.fuzz_report import PHASES, Report
+from contract_tests.fuzz_run import Fuzzer, read_operations
+from contract_tests.fuzz_world import STRANGER, prepare
+from contract_tests.harness import Gateway, Receiver, running
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
+FIXED_SEED = 20261120
+OPERATIONS = read_operations()
+# Those of contract_tests/fuzz_hooks.py, which only Schemathesis' own process loads.
+OWN_CHECKS = {"errors_name_their_status", "webhooks_stay_on_this_machine"}
+
+pytestmark = pytest.mark.timeout(300 + 6 * EXAMPLES)
+
+
+def choose_seed() -> int:
+    """Fixed in the test suite, and new where somebody goes looking for faults."""
+    if "FUZZ_SEED" in os.environ:
+        return int(os.environ["FUZZ_SEED"])
+    return secrets.randbits(32) if "FUZZ_EXAMPLES" in os.environ else FIXED_SEED
+
+
+def show(request: pytest.FixtureRequest, text: str) -> None:
+    """Print, though pytest captures."""
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        sys.stdout.write(f"\n{text}\n")
+        sys.stdout.flush()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A service that gives up on a receiver soon."""
+    settings = {"GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2", "GATEWAY_DELIVERY_TIMEOUT": "1"}
+    with running(tmp_path_factory.mktemp("gateway"), **settings) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def report(
+    request: pytest.FixtureRequest, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Report]:
+    """What came of it all."""
+    folder: Path = tmp_path_factory.mktemp("fuzz")
+    receiver, seed = Receiver(), choose_seed()
+    show(request, f"Fuzzing: {EXAMPLES} examples for each operation, seed {seed}")
+    environment = prepare(gateway, receiver, folder, links=6 + EXAMPLES // 50)
+    found = Fuzzer(folder, environment, EXAMPLES, seed).run()
+    show(request, "\n".join(found.table(OPERATIONS)))
+    yield found
+    receiver.close()
+
+
+def test_no_request_finds_a_fault(report: Report) -> None:
+    if report.faults:
+        pytest.fail("\n".join(report.faults), pytrace=False)
+
+
+@pytest.mark.usefixtures("report")
+def test_the_service_finds_nothing_to_complain_of_and_no_part_of_it_dies(gateway: Gateway) -> None:
+    strange = re.compile(r"WARNING|ERROR|CRITICAL|Traceback|start(ing|ed) it again")
+    assert not [line for line in gateway.log().splitlines() if strange.search(line)]
+
+
+def test_every_phase_runs_to_its_end(report: Report) -> None:
+    assert set(report.finished) == {"completed"}
+    assert {phase: set(report.phases[phase]) - {"skip"} for phase in PHASES} == {
+        phase: {"success"} for phase in PHASES
+    }
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_is_tested_in_every_phase(report: Report, operation: str) -> None:
+    checked = report.checked[operation]
+    assert {phase for phase in PHASES if checked[phase]} == set(PHASES)
+    assert checked["fuzzing"] >= EXAMPLES
+
+
+def test_as_many_chains_of_requests_are_tried_as_examples(report: Report) -> None:
+    assert report.scenarios["stateful"] >= EXAMPLES
+
+
+def test_every_check_of_schemathesis_is_on(report: Report) -> None:
+    load_all_checks()
+    known = set(CHECKS.get_all_names()) | {"max_response_time"} | OWN_CHECKS
+    assert set(report.checks) == known
+
+
+def test_the_stranger_asks_for_what_the_owner_got(report: Report) -> None:
+    """Otherwise object_level_authorization is on, but has nothing to compare."""
+    assert report.accounts[STRANGER]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_succeeds_and_refuses_under_fire(report: Report, operation: str) -> None:
+    """2xx; and where the contract has them, 400, 401 without a key and 403 for strangers."""
+    seen, documented = report.seen(operation), OPERATIONS[operation]["responses"]
+    assert any(200 <= status < 300 for status in seen)
+    assert {status for status in (400, 401, 403) if str(status) in documented} <= set(seen)
+
+
+@pytest.mark.parametrize("path", sorted({o.partition(" ")[2] for o in OPERATIONS}))
+def test_every_path_is_tried_with_methods_that_it_does_not_have(report: Report, path: str) -> None:
+    seen = [report.seen(o) for o in OPERATIONS if o.endswith(f" {path}")]
+    assert any(statuses[405] for statuses in seen)
