@@ -9,6 +9,7 @@ from gateway.settings import Settings
 from tasks import (
     deliver,
     ingest,
+    redeliver,
     sweep,
 )  # every task module, so that the consumer knows their tasks
 from tasks.queue import huey
@@ -21,7 +22,7 @@ CONSUMER_THREADS = 4
 # Huey's defaults let an idle consumer sleep for up to 10 s.
 POLL_SECONDS = 0.02
 MAX_POLL_SECONDS = 0.05
-TASK_MODULES = (deliver, ingest, sweep)
+TASK_MODULES = (deliver, ingest, redeliver, sweep)
 
 
 class Sweeper:
@@ -48,6 +49,19 @@ class Sweeper:
                 return
 
 
+class StoppingConsumer(Consumer):
+    """Huey's consumer. At SIGTERM the engine stops claiming before tasks and sweep are waited for."""
+
+    def __init__(self, engine: deliver.Engine, **options: object) -> None:
+        super().__init__(huey, **options)
+        self._engine = engine
+
+    def stop(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - Huey's signature
+        """Stop: the attempts under way finish in the meantime."""
+        self._engine.stop_claiming()
+        super().stop(graceful=graceful)
+
+
 def run_worker(settings: Settings) -> None:
     """Work until SIGTERM or SIGINT; then finish the attempts under way."""
     engine = deliver.Engine(
@@ -59,8 +73,8 @@ def run_worker(settings: Settings) -> None:
         )
     )
     sweeper = Sweeper(settings.sweep_interval)
-    consumer = Consumer(
-        huey,
+    consumer = StoppingConsumer(
+        engine,
         workers=CONSUMER_THREADS,
         initial_delay=POLL_SECONDS,
         max_delay=MAX_POLL_SECONDS,

@@ -29,6 +29,7 @@ class Outcome:
     status_code: int | None
     error: str | None
     response_body: str | None
+    timed_out: bool = False
 
 
 class Attempt(BaseModel):

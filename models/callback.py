@@ -36,11 +36,13 @@ class Callback(BaseModel):
 
     @classmethod
     def waiting_before(cls, before: int, max_tries: int, limit: int = 100) -> list[str]:
-        """Identifiers of callbacks received before ``before`` that still wait, oldest first."""
+        """Identifiers of callbacks received before ``before`` that still wait, oldest first.
+
+        Those received in the future count too: the clock was set back since.
+        """
+        old = (cls.received_at < before) | (cls.received_at > clock.now())
         with reading():
-            query = cls.select(cls.id).where(
-                cls.ingested_at.is_null(), cls.received_at < before, cls.tries < max_tries
-            )
+            query = cls.select(cls.id).where(cls.ingested_at.is_null(), old, cls.tries < max_tries)
             return [row.id for row in query.order_by(cls.id).limit(limit)]
 
     def finish(self) -> None:

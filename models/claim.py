@@ -33,8 +33,8 @@ def _pending(alias: Any) -> Any:
     return alias.state == IS_PENDING
 
 
-def _due_webhooks(now: int, per_webhook: int, limit: int) -> list[str]:
-    """Webhooks below their cap with a due delivery, the one that waits longest first.
+def _due_webhooks(now: int, per_webhook: int, limit: int, *, slow: bool) -> list[str]:
+    """Webhooks of a lane, below their cap, with a due delivery; the one that waits longest first.
 
     Walks the partial index from webhook to webhook, so that the cost depends on how many webhooks
     wait, not on how many deliveries.
@@ -58,6 +58,7 @@ def _due_webhooks(now: int, per_webhook: int, limit: int) -> list[str]:
         .where(
             waiting.c.webhook_id.is_null(False),
             due <= now,
+            Webhook.select(Webhook.slow).where(Webhook.id == waiting.c.webhook_id) == slow,
             # Webhooks that hang would else take up the limit, for as long as they hang.
             _in_flight(waiting.c.webhook_id, now) < per_webhook,
         )
@@ -114,12 +115,17 @@ def _load(delivery_ids: list[str], token: str) -> list[ClaimedDelivery]:
     ]
 
 
-def claim_due(room: int, per_webhook: int, lease_ms: int) -> list[ClaimedDelivery]:
-    """Claim up to ``room`` due deliveries, at most ``per_webhook`` in flight for each webhook."""
+def claim_due(
+    room: int, per_webhook: int, lease_ms: int, *, slow: bool = False
+) -> list[ClaimedDelivery]:
+    """Claim up to ``room`` due deliveries, at most ``per_webhook`` in flight for each webhook.
+
+    Those of slow webhooks are claimed apart from the others.
+    """
     now = clock.now()
     token = uuid.uuid4().hex
     with reading():
-        webhook_ids = _due_webhooks(now, per_webhook, room)
+        webhook_ids = _due_webhooks(now, per_webhook, room, slow=slow)
     if not webhook_ids:
         return []
     claimed: list[str] = []
@@ -166,6 +172,8 @@ def _record(outcome: Outcome, retry_delay: RetryDelay, deactivate_after: int) ->
         lease_token=None,
         completed_at=None if next_attempt_at else now,
     ).where(Delivery.id == delivery.id).execute()
+    if outcome.timed_out:
+        Webhook.note_timeout(delivery.webhook_id)
     _count_failures(delivery.webhook_id, state, deactivate_after)
     return next_attempt_at
 

@@ -30,7 +30,8 @@ def _new_secret() -> str:
 class Webhook(BaseModel):
     """A callback address with its subscriptions.
 
-    ``failure_count`` counts deliveries in a row that failed after all their retries.
+    ``failure_count`` counts deliveries in a row that failed after all their retries. ``slow`` says that
+    an attempt timed out and none succeeded since.
     """
 
     account_id: str
@@ -42,6 +43,7 @@ class Webhook(BaseModel):
     number_ids_json = TextField()
     active = BooleanField(default=True)
     failure_count = IntegerField(default=0)
+    slow = BooleanField(default=False)
     deactivated_at = BigIntegerField(null=True)
     created_at = BigIntegerField()
 
@@ -148,8 +150,15 @@ class Webhook(BaseModel):
 
     @classmethod
     def note_success(cls, webhook_id: str) -> None:
-        """A receiver answered 2xx: the count of failures in a row starts anew."""
-        cls.update(failure_count=0).where(cls.id == webhook_id, cls.failure_count > 0).execute()
+        """A receiver answered 2xx: the count of failures starts anew, and it is not slow."""
+        cls.update(failure_count=0, slow=False).where(
+            cls.id == webhook_id, (cls.failure_count > 0) | cls.slow
+        ).execute()
+
+    @classmethod
+    def note_timeout(cls, webhook_id: str) -> None:
+        """A receiver let an attempt time out: it is slow until it answers 2xx."""
+        cls.update(slow=True).where(cls.id == webhook_id, ~cls.slow).execute()
 
     @classmethod
     def note_discarded(cls, webhook_id: str) -> int:

@@ -23,11 +23,14 @@ class SignupResult:
 def start_signup(base_url: str, phone: str | None) -> SignupResult:
     """Sign up a number, the given digits or one of the sandbox's choice. Raises SandboxUnreachableError."""
     try:
-        response = requests.post(
-            f"{base_url}/_sandbox/signup",
-            json={"phone": phone} if phone else {},
-            timeout=TIMEOUT_SECONDS,
-        )
+        with requests.Session() as session:
+            # The sandbox is on this machine; a proxy of the environment is not.
+            session.trust_env = False
+            response = session.post(
+                f"{base_url}/_sandbox/signup",
+                json={"phone": phone} if phone else {},
+                timeout=TIMEOUT_SECONDS,
+            )
         answer = response.json()
     except requests.RequestException:
         raise SandboxUnreachableError(

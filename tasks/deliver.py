@@ -11,8 +11,11 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from peewee import OperationalError
 
 from models import clock
 from models.attempt import Outcome
@@ -25,9 +28,12 @@ from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
-MAX_IN_FLIGHT = 200
-MAX_PER_WEBHOOK = 10
+MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
+# A receiver that times out is probed by few attempts; one success brings it back.
+MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
+SLOW_PAUSE_SECONDS = 0.2
 LEASE_MARGIN_SECONDS = 20
+RECORD_PAUSE_SECONDS = 0.5
 
 _engine: "Engine | None" = None
 
@@ -51,6 +57,38 @@ def wake() -> None:
         logger.exception("wake-up not queued")
 
 
+def lease_ms(delivery_timeout: float) -> int:
+    """How long a claim holds without an outcome, in milliseconds."""
+    return round((delivery_timeout + LEASE_MARGIN_SECONDS) * 1000)
+
+
+@dataclass
+class Lane:
+    """Room for attempts of its own, so that slow receivers never take up that of the others.
+
+    ``pause`` is the least time between two claims, in seconds.
+    """
+
+    max_in_flight: int
+    max_per_webhook: int
+    pause: float
+    slow: bool = False
+    due: asyncio.Event = field(default_factory=asyncio.Event)
+    in_flight: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def room(self) -> int:
+        """How many attempts more may be under way."""
+        return self.max_in_flight - len(self.in_flight)
+
+
+def _lanes() -> list[Lane]:
+    return [
+        Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, 0),
+        Lane(MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
+    ]
+
+
 @dataclass(frozen=True)
 class EngineConfig:
     """How the engine delivers."""
@@ -67,9 +105,9 @@ class Engine:
     def __init__(self, config: EngineConfig) -> None:
         self._config = config
         self._loop = asyncio.new_event_loop()
-        self._due = asyncio.Event()
+        self._lease_ms = lease_ms(config.delivery_timeout)
+        self._lanes = _lanes()
         self._stopping = False
-        self._in_flight: set[asyncio.Task[None]] = set()
         self._outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
         # One thread does the engine's work on the database, so that the loop never waits for it.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
@@ -84,14 +122,22 @@ class Engine:
     def wake(self) -> None:
         """Have the engine look for due deliveries. Any thread may call it."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._due.set)
+            self._loop.call_soon_threadsafe(self._wake_lanes)
+
+    def _wake_lanes(self) -> None:
+        for lane in self._lanes:
+            lane.due.set()
+
+    def stop_claiming(self) -> None:
+        """Claim nothing more; running attempts go on."""
+        self._stopping = True
+        self.wake()
 
     def stop(self) -> None:
         """Claim nothing more, let running attempts finish, and record them."""
         global _engine  # noqa: PLW0603
         _engine = None
-        self._stopping = True
-        self.wake()
+        self.stop_claiming()
         self._thread.join()
         self._database.shutdown()
 
@@ -107,29 +153,35 @@ class Engine:
     async def _run(self) -> None:
         async with self._config.client:
             recorder = asyncio.create_task(self._record_as_they_come())
-            self._due.set()
-            while not self._stopping:
-                await self._due.wait()
-                self._due.clear()
-                await self._claim_all()
-            if self._in_flight:
-                await asyncio.wait(self._in_flight)
+            self._wake_lanes()
+            await asyncio.gather(*(self._serve(lane) for lane in self._lanes))
             await self._outcomes.join()
             recorder.cancel()
 
-    async def _claim_all(self) -> None:
-        while not self._stopping and (room := MAX_IN_FLIGHT - len(self._in_flight)) > 0:
-            batch = await self._claim(room)
+    async def _serve(self, lane: Lane) -> None:
+        while not self._stopping:
+            await lane.due.wait()
+            lane.due.clear()
+            await self._fill(lane)
+            await asyncio.sleep(lane.pause)
+        if lane.in_flight:
+            await asyncio.wait(lane.in_flight)
+
+    async def _fill(self, lane: Lane) -> None:
+        """Claim for the lane until nothing more is due or it has no room."""
+        while not self._stopping and lane.room > 0:
+            batch = await self._claim(lane)
             for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed))
-                self._in_flight.add(task)
-                task.add_done_callback(self._in_flight.discard)
+                lane.in_flight.add(task)
+                task.add_done_callback(lane.in_flight.discard)
             if not batch:
                 return
 
-    async def _claim(self, room: int) -> list[ClaimedDelivery]:
-        lease_ms = round((self._config.delivery_timeout + LEASE_MARGIN_SECONDS) * 1000)
-        claim = functools.partial(claim_due, room, MAX_PER_WEBHOOK, lease_ms)
+    async def _claim(self, lane: Lane) -> list[ClaimedDelivery]:
+        claim = functools.partial(
+            claim_due, lane.room, lane.max_per_webhook, self._lease_ms, slow=lane.slow
+        )
         try:
             return await self._loop.run_in_executor(self._database, claim)
         except Exception:
@@ -149,6 +201,7 @@ class Engine:
                 status_code=answer.status_code,
                 error=answer.error,
                 response_body=answer.body,
+                timed_out=answer.timed_out,
             )
         )
 
@@ -176,7 +229,7 @@ class Engine:
             for _ in batch:
                 self._outcomes.task_done()
             # Room was made, overall or for these webhooks.
-            self._due.set()
+            self._wake_lanes()
 
     async def _record(self, batch: list[Outcome]) -> None:
         config = self._config
@@ -184,13 +237,24 @@ class Engine:
             record_outcomes, batch, config.schedule.delay_after, config.deactivate_after
         )
         try:
-            due_again = await self._loop.run_in_executor(self._database, record)
+            due_again = await self._record_when_possible(record)
         except Exception:
             # The leases run out, and the deliveries are attempted again: late and doubled, never lost.
             logger.exception("%d outcomes not recorded", len(batch))
             return
         for at in due_again:
             _wake_at(at)
+
+    async def _record_when_possible(self, record: Callable[[], list[int]]) -> list[int]:
+        """A disk that is full may have room again: then nothing has to be sent twice."""
+        while True:
+            try:
+                return await self._loop.run_in_executor(self._database, record)
+            except OperationalError as error:
+                if self._stopping:
+                    raise
+                logger.warning("outcomes are not recorded yet: %s", error)
+            await asyncio.sleep(RECORD_PAUSE_SECONDS)
 
 
 def _wake_at(at: int) -> None:

@@ -66,9 +66,9 @@ class _Server(http.server.ThreadingHTTPServer):
     # The default of 5 makes bursts of connections wait a second for their turn.
     request_queue_size = 128
 
-    def __init__(self, receiver: "Receiver") -> None:
+    def __init__(self, receiver: "Receiver", address: str) -> None:
         self.receiver = receiver
-        super().__init__(("127.0.0.1", 0), Exchange)
+        super().__init__((address, 0), Exchange)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is what some tests are about."""
@@ -92,12 +92,12 @@ def hang(exchange: Exchange) -> None:
 class Receiver:
     """Records requests and answers 200, or as ``behave`` said for the path."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "127.0.0.1") -> None:
         self.released = threading.Event()
         self._requests: list[Received] = []
         self._behaviours: dict[str, Behaviour] = {}
         self._arrived = threading.Condition()
-        self._server = _Server(self)
+        self._server = _Server(self, address)
         self.port = self._server.server_port
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), daemon=True

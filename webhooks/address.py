@@ -1,11 +1,55 @@
 """Which addresses a webhook may have (decision 19 of the design)."""
 
+import asyncio
 import ipaddress
 import socket
-from urllib.parse import urlsplit
+from collections.abc import Sequence
 
-# All of IPv6 that is assigned to the internet; the translations of IPv4 (RFC 6052, RFC 8215) lie outside.
-GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+from yarl import URL
+
+from webhooks.resolver import Resolver, UnresolvedError
+
+LOOK_UP_SECONDS = 5
+
+# The registries of special addresses (RFC 6890 and the RFCs named below). Written out, because Python's own
+# table differs from version to version.
+SPECIAL_IPV4 = [
+    ipaddress.IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # This network; 0.0.0.0 reaches the machine itself.
+        "10.0.0.0/8",  # Private.
+        "100.64.0.0/10",  # Carrier-grade NAT.
+        "127.0.0.0/8",  # Loopback.
+        "168.63.129.16/32",  # A cloud's host agent, which looks public and is not.
+        "169.254.0.0/16",  # Link-local, with the metadata of most clouds.
+        "172.16.0.0/12",  # Private.
+        "192.0.0.0/24",  # Protocol assignments, with a cloud's metadata.
+        "192.0.2.0/24",  # Documentation.
+        "192.88.99.0/24",  # 6to4 relays.
+        "192.168.0.0/16",  # Private.
+        "198.18.0.0/15",  # Benchmarks.
+        "198.51.100.0/24",  # Documentation.
+        "203.0.113.0/24",  # Documentation.
+        "224.0.0.0/4",  # Multicast.
+        "240.0.0.0/4",  # Reserved, with broadcast.
+    )
+]
+# All of IPv6 that is assigned to the internet. Outside lie loopback, private and link-local addresses,
+# multicast, and the IPv4 ones mapped, compatible or translated (RFC 4291, RFC 6052, RFC 8215).
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+SPECIAL_IPV6 = [
+    ipaddress.IPv6Network(network)
+    for network in (
+        "2001::/23",  # Protocol assignments: Teredo (which carries IPv4), benchmarks, ORCHID.
+        "2001:db8::/32",  # Documentation.
+        "2002::/16",  # 6to4, which carries IPv4.
+        "3fff::/20",  # Documentation (RFC 9637).
+    )
+]
+# The second half of an ISATAP address is this mark, with or without the bit for "universal", and an
+# IPv4 address (RFC 5214).
+ISATAP_MARK = 0x00005EFE
+UNIVERSAL_BIT = 0x02000000
 
 
 class AddressRefusedError(Exception):
@@ -15,11 +59,13 @@ class AddressRefusedError(Exception):
 def is_public(address: str) -> bool:
     """Whether an IP address is one that the internet routes to, and no disguise of another one."""
     ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is not None or ip not in GLOBAL_UNICAST:
-            return False
-    return ip.is_global and not ip.is_multicast
+    if isinstance(ip, ipaddress.IPv4Address):
+        special = any(ip in network for network in SPECIAL_IPV4)
+    else:
+        mark = (int(ip) >> 32) & 0xFFFFFFFF & ~UNIVERSAL_BIT
+        special = ip not in GLOBAL_UNICAST or mark == ISATAP_MARK
+        special = special or any(ip in network for network in SPECIAL_IPV6)
+    return not special
 
 
 def refuse_unless_public(host: str, addresses: list[str]) -> None:
@@ -31,19 +77,53 @@ def refuse_unless_public(host: str, addresses: list[str]) -> None:
             )
 
 
-def check_url(url: str, *, allow_local: bool) -> None:
+def spelled_address(host: str) -> str | None:
+    """The address that a host stands for by itself, or None for a name.
+
+    The system takes more than four numbers with dots for an IPv4 address: "127.1", "0x7f000001",
+    "0177.0.0.1" and "2130706433" are all 127.0.0.1.
+    """
+    bare = host.rstrip(".")
+    try:
+        return str(ipaddress.ip_address(bare))
+    except ValueError:
+        pass
+    try:
+        return socket.inet_ntoa(socket.inet_aton(bare))
+    except (OSError, ValueError):
+        return None
+
+
+def refuse_by_sight(target: URL) -> None:
+    """Raise AddressRefusedError for what may not be called whatever a name server says."""
+    host = target.host or ""
+    address = spelled_address(host)
+    if address is not None:
+        refuse_unless_public(host, [address])
+        if ":" not in address and address != host:
+            raise AddressRefusedError(f"The host {host} is an odd spelling of {address}.")
+    if target.scheme != "https":
+        raise AddressRefusedError("The url must start with https://.")
+
+
+def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None = None) -> None:
     """Check a webhook's URL before it is stored. Raises AddressRefusedError.
 
-    The contract has checked its form. Names are resolved here, and again at each attempt.
+    The contract has checked its form. Names are resolved here, and again at each attempt. Waits for
+    name servers, so it must not be called on an event loop.
     """
-    parts = urlsplit(url)
     if allow_local:
         return
-    if parts.scheme != "https":
-        raise AddressRefusedError("The url must start with https://.")
-    host = parts.hostname or ""
+    target = URL(url, encoded=True)
+    refuse_by_sight(target)
+    host = target.host or ""
+    if spelled_address(host) is None:
+        refuse_unless_public(host, asyncio.run(_look_up(host, nameservers)))
+
+
+async def _look_up(host: str, nameservers: Sequence[str] | None) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+        async with asyncio.timeout(LOOK_UP_SECONDS), Resolver(nameservers) as resolver:
+            return await resolver.look_up(host)
+    except (UnresolvedError, TimeoutError):
         raise AddressRefusedError(f"The host {host} cannot be resolved.") from None
-    refuse_unless_public(host, [str(entry[4][0]) for entry in found])

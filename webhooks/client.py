@@ -5,23 +5,31 @@ are not followed. Nothing is taken from the environment: no proxy, no netrc, no 
 """
 
 import asyncio
-import ipaddress
+import functools
 import socket
+import ssl
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
 from yarl import URL
 
-from webhooks.address import AddressRefusedError, refuse_unless_public
+from webhooks.address import AddressRefusedError, refuse_by_sight, refuse_unless_public
+from webhooks.excerpt import READ_LIMIT, Excerpt
+from webhooks.resolver import Resolver
 
-READ_LIMIT = 16 * 1024
-KEPT_BYTES = 1024
+INTERIM = range(100, 200)
 SUCCESS = range(200, 300)
+# Far above what is read of an answer, because bytes come in lots of up to 256 KiB.
+MAX_RECEIVED = 512 * 1024
+# Common servers close a connection that was idle for 5 s. One used at that moment is a failed attempt.
+KEEP_IDLE_SECONDS = 4.0
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class Answer:
     error: str | None
     body: str | None
     duration_ms: int
+    # Whether the deadline cut the exchange off: such a receiver holds its place for the whole time.
+    timed_out: bool = False
 
     @property
     def success(self) -> bool:
@@ -42,38 +52,123 @@ class Answer:
 class _GuardedResolver(AbstractResolver):
     """Resolves names, and hands over only addresses that may be called: what is checked is called."""
 
-    def __init__(self) -> None:
-        self._inner = ThreadedResolver()
+    def __init__(self, names: Resolver, *, allow_local: bool) -> None:
+        self._names = names
+        self._allow_local = allow_local
 
     async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        refuse_unless_public(host, [entry["host"] for entry in found])
-        return found
+        """The addresses of ``host``. One that may not be called among them spoils all."""
+        found = await self._names.look_up(host, family)
+        if not self._allow_local:
+            refuse_unless_public(host, found)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in found
+        ]
 
     async def close(self) -> None:
-        await self._inner.close()
+        """Give up the look-ups under way."""
+        await self._names.close()
+
+
+class _BoundedConnection(ResponseHandler):
+    """Hangs up on a receiver that pours out bytes which never become an answer or part of one.
+
+    Blank lines, answers like "102 Processing" and chunk extensions may come without end, and aiohttp reads
+    on: that would keep the loop busy until the deadline.
+    """
+
+    _received = 0
+
+    def data_received(self, data: bytes) -> None:
+        self._received += len(data)
+        if self._received > MAX_RECEIVED and self.transport is not None:
+            self.transport.abort()
+        else:
+            super().data_received(data)
+
+    async def read(self) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+        message, payload = await super().read()
+        if message.code not in INTERIM:
+            # The next bytes are its body, and then the next answer on a kept connection.
+            self._received = 0
+        return message, payload
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes connections of that kind."""
+
+    def __init__(self, resolver: AbstractResolver, context: ssl.SSLContext) -> None:
+        super().__init__(
+            limit=0,
+            resolver=resolver,
+            use_dns_cache=False,
+            ssl=context,
+            keepalive_timeout=KEEP_IDLE_SECONDS,
+        )
+        self._factory = functools.partial(self._connection, asyncio.get_running_loop())
+
+    @staticmethod
+    def _connection(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+        return _BoundedConnection(loop)
+
+
+@functools.cache
+def _system_trust() -> ssl.SSLContext:
+    """Believes whom the system believes.
+
+    Made by hand, because ssl.create_default_context would write session keys where SSLKEYLOGFILE says.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    context.load_default_certs()
+    return context
 
 
 class WebhookClient:
-    """Sends POST requests to receivers. Use it as an async context manager, on one event loop."""
+    """Sends POST requests to receivers. Use it as an async context manager, on one event loop.
 
-    def __init__(self, *, timeout: float, allow_local: bool, user_agent: str) -> None:
+    ``ssl_context`` and ``nameservers`` are for tests, which bring a CA and a name server of their own.
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout: float,
+        allow_local: bool,
+        user_agent: str,
+        ssl_context: ssl.SSLContext | None = None,
+        nameservers: Sequence[str] | None = None,
+    ) -> None:
         self._timeout = timeout
         self._allow_local = allow_local
         self._user_agent = user_agent
+        self._ssl_context = ssl_context
+        self._nameservers = nameservers
         self._session: aiohttp.ClientSession | None = None
+        self._resolver: _GuardedResolver | None = None
 
     async def __aenter__(self) -> Self:
-        resolver = None if self._allow_local else _GuardedResolver()
+        names = Resolver(self._nameservers)
+        self._resolver = _GuardedResolver(names, allow_local=self._allow_local)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, resolver=resolver, use_dns_cache=False),
+            connector=_Connector(self._resolver, self._ssl_context or _system_trust()),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,
-            # What is read is bounded as it comes over the wire; nothing is unpacked.
+            # What is read is bounded as it comes over the wire; the excerpt unpacks, with a bound as well.
             auto_decompress=False,
+            read_bufsize=READ_LIMIT,
             headers={
                 "User-Agent": self._user_agent,
                 "Content-Type": "application/json",
@@ -90,68 +185,67 @@ class WebhookClient:
     ) -> None:
         if self._session is not None:
             await self._session.close()
+        if self._resolver is not None:
+            await self._resolver.close()
 
     async def post(self, url: str, body: bytes, headers: dict[str, str]) -> Answer:
         """Send one delivery. Never raises: whatever goes wrong is the answer's ``error``."""
         started = time.monotonic()
         status: int | None = None
         kept: str | None = None
+        timed_out = False
         try:
             async with asyncio.timeout(self._timeout):
                 status, kept = await self._exchange(url, body, headers)
             error = None if status in SUCCESS else f"The receiver answered {status}."
         except TimeoutError:
+            timed_out = True
             error = f"No answer: timed out after {self._timeout:g} s."
         except Exception as exception:  # noqa: BLE001 - an attempt that raises must still be recorded
             error = f"No answer: {_reason(exception)}"
-        return Answer(status, error, kept, round((time.monotonic() - started) * 1000))
+        duration_ms = round((time.monotonic() - started) * 1000)
+        return Answer(status, error, kept, duration_ms, timed_out)
 
     async def _exchange(self, url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
         if self._session is None:
             raise RuntimeError("The client is not open.")
         # The URL goes out as it was registered: no re-quoting.
         target = URL(url, encoded=True)
-        self._refuse_local_literal(target)
+        if target.user is not None or target.password is not None:
+            raise AddressRefusedError("The url must not hold credentials.")
+        if not self._allow_local:
+            # An address written as digits never reaches the resolver.
+            refuse_by_sight(target)
         async with self._session.post(
             target, data=body, headers=headers, allow_redirects=False
         ) as response:
-            read = await _read_up_to(response, READ_LIMIT)
-            return response.status, read[:KEPT_BYTES].decode("utf-8", "replace")
-
-    def _refuse_local_literal(self, target: URL) -> None:
-        """An address written as digits never reaches the resolver, so it is checked here."""
-        host = target.host or ""
-        try:
-            literal = ipaddress.ip_address(host)
-        except ValueError:
-            return
-        if not self._allow_local:
-            refuse_unless_public(host, [str(literal)])
+            return response.status, await _read_excerpt(response)
 
 
-async def _read_up_to(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """At most ``limit`` bytes of the answer; one that is longer loses its connection."""
-    parts = bytearray()
-    while len(parts) < limit:
-        chunk = await response.content.read(limit - len(parts))
-        if not chunk:
-            return bytes(parts)
-        parts += chunk
-    if not response.content.at_eof():
-        response.close()
-    return bytes(parts)
+async def _read_excerpt(response: aiohttp.ClientResponse) -> str:
+    """The beginning of the answer. One that is longer loses its connection."""
+    excerpt = Excerpt(response.headers.get("Content-Encoding", ""))
+    while excerpt.room and (chunk := await response.content.read(excerpt.room)):
+        excerpt.add(chunk)
+    return excerpt.text()
+
+
+# A short reason for a person, without internals. The first that fits counts.
+REASONS: list[tuple[type[Exception], str]] = [
+    (aiohttp.InvalidURL, "the url cannot be called."),
+    (aiohttp.ClientConnectorDNSError, "the host name could not be resolved."),
+    (aiohttp.ClientConnectorCertificateError, "the TLS certificate was not accepted."),
+    (aiohttp.ClientSSLError, "the TLS handshake failed."),
+    (aiohttp.ClientConnectorError, "could not connect."),
+    (aiohttp.ClientError, "the connection was lost."),
+    (OSError, "the connection was lost."),
+]
 
 
 def _reason(exception: Exception) -> str:
-    """A short reason for a person, without internals."""
     if isinstance(exception, AddressRefusedError):
         return str(exception)
-    if isinstance(exception, aiohttp.ClientConnectorDNSError):
-        return "the host name could not be resolved."
-    if isinstance(exception, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
-        return "the TLS certificate was not accepted."
-    if isinstance(exception, aiohttp.ClientConnectorError):
-        return "could not connect."
-    if isinstance(exception, aiohttp.ClientError | OSError):
-        return "the connection was lost."
+    for kind, reason in REASONS:
+        if isinstance(exception, kind):
+            return reason
     return f"unexpected error ({type(exception).__name__})."

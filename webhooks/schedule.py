@@ -12,6 +12,11 @@ class RetrySchedule:
 
     delays: tuple[float, ...]
 
+    @property
+    def longest_delays(self) -> tuple[float, ...]:
+        """The delays with all the jitter that they may have."""
+        return tuple(delay * (1 + JITTER) for delay in self.delays)
+
     def delay_after(self, tries: int) -> float | None:
         """Seconds until the next attempt after ``tries`` failed ones (+-10 %), None when it was the last."""
         if tries > len(self.delays):

@@ -27,7 +27,8 @@ OPENS_SOCKETS = {
     "networks/cloud_api.py": "speaks to the messaging network",
     "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/client.py": "the one door through which deliveries leave",
-    "webhooks/address.py": "looks names up, and connects to nothing",
+    "webhooks/address.py": "reads the spelling of addresses, and connects to nothing",
+    "webhooks/resolver.py": "asks name servers, and connects to nothing else",
     "gateway/up.py": "probes whether the ports of its own parts are open",
 }
 

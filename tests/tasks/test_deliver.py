@@ -236,10 +236,10 @@ def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
     factories.deliveries(account, factories.webhook(account, receiver.url()))
     failures = [OSError("disk full")]
 
-    def claim(*args: int) -> list[ClaimedDelivery]:
+    def claim(*args: int, slow: bool) -> list[ClaimedDelivery]:
         if failures:
             raise failures.pop()
-        return claim_due(*args)
+        return claim_due(*args, slow=slow)
 
     monkeypatch.setattr(deliver, "claim_due", claim)
     with _running():

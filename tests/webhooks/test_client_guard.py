@@ -1,144 +1,173 @@
-"""What the client refuses to call, and whom it does not believe (decision 19 of the design)."""
+"""What the client refuses to call (decision 19 of the design)."""
 
-import asyncio
-import datetime as dt
-import socket
-import ssl
-import threading
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from contextlib import closing
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.receiver import Receiver
-from webhooks.client import Answer, WebhookClient
+from tests.webhooks.authority import Authority, TlsReceiver
+from tests.webhooks.listener import Listener
+from tests.webhooks.name_server import NameServer
+from tests.webhooks.posting import post, post_one
+from webhooks.address import check_url
+from webhooks.client import Answer
+
+HOST = "hook.example"
+PUBLIC = "93.184.216.34"
+LOCAL_HOSTS = [
+    *("127.0.0.1", "127.255.255.254", "0.0.0.0", "0"),  # noqa: S104 - addresses to refuse
+    *("2130706433", "0177.0.0.1", "0177.0.0.01", "017700000001", "0x7f.0.0.1", "0x7f000001"),
+    *("127.1", "127.0.1", "0x7f.1", "127.0.0.1.", "127.1.", "%31%32%37.0.0.1"),
+    *("[::1]", "[::]", "[::ffff:127.0.0.1]", "[::127.0.0.1]", "[::ffff:0:127.0.0.1]"),
+    *("[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[0:0:0:0:0:0:0:1]"),
+    *("localhost", "LOCALHOST", "localhost.localdomain.localhost", "hook.localhost"),
+]
 
 
-def _post(url: str, *, allow_local: bool = False) -> Answer:
-    async def run() -> Answer:
-        client = WebhookClient(timeout=5, allow_local=allow_local, user_agent="Gateway/1")
-        async with client:
-            return await client.post(url, b"{}", {})
+@pytest.fixture
+def post_to(name_server: NameServer) -> Callable[[str], Answer]:
+    """Post with the rules of production, asking the test's name server."""
 
-    return asyncio.run(run())
+    def post_by_name(url: str) -> Answer:
+        return post_one(url, allow_local=False, nameservers=[name_server.address])
+
+    return post_by_name
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "127.0.0.1",
-        "localhost",
-        "2130706433",
-        "0177.0.0.1",
-        "0x7f.0.0.1",
-        "0x7f000001",
-        "127.1",
-        "0",
-        "127.0.0.1.",
-        "%31%32%37.0.0.1",
-        "[::1]",
-        "[::ffff:127.0.0.1]",
-        "[::127.0.0.1]",
-    ],
-)
-def test_no_spelling_of_a_local_address_is_called(receiver: Receiver, host: str) -> None:
-    answered = _post(f"http://{host}:{receiver.port}/hook")
-    assert (answered.success, answered.status_code) == (False, None)
-    assert receiver.at() == []
+@pytest.mark.parametrize("host", LOCAL_HOSTS)
+def test_no_spelling_of_a_local_address_is_called(
+    listener: Listener, post_to: Callable[[str], Answer], host: str
+) -> None:
+    answered = post_to(f"https://{host}:{listener.port}/hook")
+    assert answered.error is not None
+    assert answered.error.endswith(("which is not public.", "could not be resolved."))
+    assert not listener.was_called()
+
+
+@pytest.mark.parametrize("port", [0, 1, 80, 443, 65535])
+def test_no_port_makes_a_local_address_a_good_one(
+    post_to: Callable[[str], Answer], port: int
+) -> None:
+    answered = post_to(f"https://127.0.0.1:{port}/hook")
+    assert answered.error is not None
+    assert answered.error.endswith("127.0.0.1, which is not public.")
 
 
 def test_the_error_says_which_address_was_refused(receiver: Receiver) -> None:
-    assert _post(receiver.url()).error == (
+    assert post_one(receiver.url(), allow_local=False).error == (
         "No answer: The host 127.0.0.1 has the address 127.0.0.1, which is not public."
     )
 
 
+def test_without_tls_nothing_is_sent_to_the_internet(
+    listener: Listener, name_server: NameServer, post_to: Callable[[str], Answer]
+) -> None:
+    """A webhook may be left over from a time when http was allowed."""
+    name_server.know(HOST, ["127.0.0.1"])
+    answered = post_to(f"http://{HOST}:{listener.port}/hook")
+    assert answered.error == "No answer: The url must start with https://."
+    assert (name_server.asked, listener.was_called()) == ([], False)
+
+
+def test_credentials_in_the_address_are_not_sent(receiver: Receiver) -> None:
+    url = receiver.url().replace("//", "//someone:secret@")
+    answered = post_one(url)
+    assert answered.error == "No answer: The url must not hold credentials."
+    assert receiver.at() == []
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["127.0.0.1"],
+        ["::1"],
+        ["10.0.0.1"],
+        ["169.254.169.254"],
+        ["100.64.0.1"],
+        ["::ffff:127.0.0.1"],
+        ["64:ff9b::7f00:1"],
+        ["fe80::1"],
+        [PUBLIC, "127.0.0.1"],
+        ["127.0.0.1", PUBLIC],
+        [PUBLIC, "::1"],
+        ["2606:4700:4700::1111", "10.0.0.1"],
+    ],
+    ids=" and ".join,
+)
+def test_a_name_with_one_bad_address_is_not_called_at_any(
+    listener: Listener,
+    name_server: NameServer,
+    post_to: Callable[[str], Answer],
+    addresses: list[str],
+) -> None:
+    name_server.know(HOST, addresses)
+    answered = post_to(f"https://{HOST}:{listener.port}/hook")
+    assert answered.error is not None
+    assert answered.error.startswith(f"No answer: The host {HOST} has the address ")
+    assert answered.error.endswith(", which is not public.")
+    assert not listener.was_called()
+
+
 def test_a_name_that_became_local_after_its_registration_is_not_called(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    listener: Listener, name_server: NameServer, post_to: Callable[[str], Answer]
 ) -> None:
     """Rebinding: the check when a webhook is made does not vouch for later attempts."""
-    local = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", receiver.port))]
-    asked: list[str] = []
-
-    def resolve(host: str, *_: Any, **__: Any) -> Any:
-        asked.append(host)
-        return local
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    answered = _post(f"http://hook.example:{receiver.port}/hook")
-    assert answered.error is not None
-    assert "hook.example has the address 127.0.0.1, which is not public" in answered.error
-    assert receiver.at() == []
-    assert asked == ["hook.example"]
+    name_server.know(HOST, [PUBLIC], ["127.0.0.1"])
+    url = f"https://{HOST}:{listener.port}/hook"
+    check_url(url, allow_local=False, nameservers=[name_server.address])
+    assert post_to(url).error == (
+        f"No answer: The host {HOST} has the address 127.0.0.1, which is not public."
+    )
+    assert not listener.was_called()
 
 
 def test_the_address_that_was_checked_is_the_one_that_is_called(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    authority: Authority, name_server: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second look-up could give another address, so there is none."""
-    asked: list[str] = []
+    """A second look-up could give another address, so each connection has one and calls what it gave."""
+    # One address of loopback plays the public one, so that a connection can be made to it.
+    monkeypatch.setattr("webhooks.address.is_public", lambda address: address == "127.0.0.2")
+    name_server.know(HOST, ["127.0.0.2"], ["127.0.0.1"])
+    context = authority.server_context(HOST)
+    with closing(TlsReceiver(context, "127.0.0.2")) as receiver:
+        with Listener("127.0.0.1", receiver.port) as trap:
+            options = {"allow_local": False, "ssl_context": authority.client_context()}
+            first, second = post(
+                receiver.url(),
+                receiver.url().replace(HOST, f"{HOST}."),
+                nameservers=[name_server.address],
+                **options,
+            )
+            assert not trap.was_called()
+        assert len(receiver.at()) == 1
+    assert first.success
+    assert second.error is not None
+    assert "has the address 127.0.0.1, which is not public" in second.error
+    assert name_server.asked.count((HOST, "A")) == 2
 
-    def resolve(host: str, *_: Any, **__: Any) -> Any:
-        asked.append(host)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", receiver.port))]
 
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    monkeypatch.setattr("webhooks.address.is_public", lambda _: True)
-    assert _post(f"http://hook.example:{receiver.port}/hook").success
-    assert asked == ["hook.example"]
-
-
-def _certificate(folder: Path) -> ssl.SSLContext:
-    """A server's context with a certificate that nobody but itself vouches for."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    start = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(start)
-        .not_valid_after(start + dt.timedelta(days=36500))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / "server.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
+def test_a_kept_connection_serves_no_other_host(
+    authority: Authority, name_server: NameServer
+) -> None:
+    """Another name may stand for another customer, whatever address it has."""
+    for host in (HOST, "other.example"):
+        name_server.know(host, ["127.0.0.1"])
+    with closing(TlsReceiver(authority.server_context(HOST))) as receiver:
+        first, second, third = post(
+            receiver.url(),
+            receiver.url(host="other.example"),
+            receiver.url(),
+            ssl_context=authority.client_context(),
+            nameservers=[name_server.address],
         )
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path)
-    return context
+        assert len({request.peer for request in receiver.at()}) == 1
+        assert receiver.asked_for == [HOST, "other.example"]
+    assert (first.success, third.success) == (True, True)
+    assert second.error == "No answer: the TLS certificate was not accepted."
 
 
-def test_a_certificate_that_nobody_vouches_for_is_not_accepted(tmp_path: Path) -> None:
-    received: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                try:
-                    secure = _certificate(tmp_path).wrap_socket(connection, server_side=True)
-                    received.append(secure.recv(1024))
-                except OSError:
-                    return
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        url = f"https://localhost:{server.getsockname()[1]}/hook"
-        answered = _post(url, allow_local=True)
-        thread.join()
-    assert answered.error == "No answer: the TLS certificate was not accepted."
-    assert received == []
+def test_names_of_the_hosts_file_are_called_where_local_ones_may_be(receiver: Receiver) -> None:
+    """In development a receiver is at localhost."""
+    assert post_one(receiver.url().replace("127.0.0.1", "localhost")).success
+    assert receiver.at()[0].headers["host"] == f"localhost:{receiver.port}"

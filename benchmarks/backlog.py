@@ -1,0 +1,67 @@
+"""Does a backlog drain at a steady pace and with steady memory?
+
+``make bench-backlog`` runs it.
+
+Writes 100,000 due deliveries over 20 webhooks, starts one worker, and prints for each 10,000 of them the
+rate and the worker's resident memory. Exits with 1 when the last 10,000 took more than 1.5 times as long
+as the second, or memory grew by more than a fifth after the second (the first 10,000 warm up).
+"""
+
+import os
+import sys
+import time
+
+from benchmarks.harness import emit, gateway_state, make_webhooks, resident_mib, worker
+from benchmarks.isolation import WEBHOOKS, addresses, receivers
+from models.database import reading, writing
+from models.delivery import Delivery, DeliveryState
+
+TOTAL = int(os.environ.get("BENCH_BACKLOG", "100000"))
+STEPS = 10
+ROWS_PER_TRANSACTION = 1000
+PATIENCE_SECONDS = 1800
+TIME_GROWTH, MEMORY_GROWTH = 1.5, 1.2
+
+
+def fill(urls: list[str]) -> None:
+    webhooks = make_webhooks(urls)
+    for start in range(0, TOTAL, ROWS_PER_TRANSACTION):
+        with writing():
+            for count in range(start, min(start + ROWS_PER_TRANSACTION, TOTAL)):
+                emit(webhooks[count % WEBHOOKS], f"msg_{count}", wake=False)
+
+
+def delivered() -> int:
+    with reading():
+        return int(Delivery.select().where(Delivery.state == DeliveryState.DELIVERED).count())
+
+
+def main() -> int:
+    """Fill and drain. Returns the exit status."""
+    step = TOTAL // STEPS
+    seconds: list[float] = []
+    memory: list[float] = []
+    with gateway_state(), receivers() as url:
+        fill(addresses(url, "ok"))
+        print(f"{'delivered':>10}  {'per second':>10}  {'resident MiB':>12}")
+        with worker() as process:
+            since = time.monotonic()
+            deadline = since + PATIENCE_SECONDS
+            for done in range(step, TOTAL + 1, step):
+                while delivered() < done:
+                    if time.monotonic() > deadline:
+                        print(f"gave up at {delivered()}")
+                        return 1
+                    time.sleep(0.1)
+                now = time.monotonic()
+                seconds.append(now - since)
+                memory.append(resident_mib(process))
+                since = now
+                print(f"{done:>10}  {step / seconds[-1]:>10.0f}  {memory[-1]:>12.1f}", flush=True)
+    flat = seconds[-1] <= TIME_GROWTH * seconds[1] and memory[-1] <= MEMORY_GROWTH * memory[1]
+    print(f"time x{seconds[-1] / seconds[1]:.2f}, memory x{memory[-1] / memory[1]:.2f} since 20 %")
+    return 0 if flat else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

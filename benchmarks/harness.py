@@ -1,0 +1,86 @@
+"""What the benchmarks share: a database of their own, a worker process, and receivers in a process."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.settings import get_settings
+from gateway.state import connect_state
+from models import database
+from models.account import Account
+from models.database import writing
+from models.delivery import Delivery
+from models.event import Event
+from models.webhook import Webhook
+from tasks import deliver
+
+KIND = "message.received"
+PAYLOAD = '{"event":"message.received","timestamp":"2026-11-20T09:31:00.000Z","data":{"id":"%s","pad":"%s"}}'
+
+
+@contextmanager
+def gateway_state(**settings: str) -> Iterator[Path]:
+    """A migrated database in a temporary folder, for this process and the workers that it starts."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update({"GATEWAY_DATA_DIR": folder, **settings})
+        get_settings.cache_clear()
+        connect_state(get_settings())
+        database.migrate()
+        yield Path(folder)
+
+
+@contextmanager
+def worker() -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process."""
+    process = subprocess.Popen([sys.executable, "-m", "gateway", "worker"])
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def make_webhooks(urls: list[str]) -> list[Webhook]:
+    """One webhook for each address, each of an account of its own."""
+    return [Webhook.register(Account.open("Bench", "pro").id, url, [KIND], []) for url in urls]
+
+
+def emit(webhook: Webhook, name: str, *, wake: bool = True) -> None:
+    """One event with one delivery, committed, and the wake-up that follows it."""
+    with writing():
+        event = Event.append(
+            webhook.account_id,
+            KIND,
+            number_id="num_bench",
+            subject_id=name,
+            payload=PAYLOAD % (name, "x" * 300),
+            once=False,
+        )
+        if event is not None:
+            Delivery.schedule(event, [webhook])
+    if wake:
+        deliver.wake()
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which this share of the values lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def resident_mib(process: subprocess.Popen[bytes]) -> float:
+    """Resident memory of a process."""
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def sleep_until(moment: float) -> None:
+    """Wait for a moment of time.monotonic()."""
+    time.sleep(max(0.0, moment - time.monotonic()))

@@ -1,0 +1,210 @@
+"""The policy of deliveries, at the running service: the deadline, the answer, the headers, the way out."""
+
+import gzip
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.harness import (
+    Customer,
+    Gateway,
+    Received,
+    Receiver,
+    Reply,
+    free_port,
+    running,
+    wait_for,
+)
+from contract_tests.scripted_receiver import ScriptedReceiver
+
+TIMEOUT = 3
+# The first retry comes at once, the second not before the tests are over.
+SETTINGS = {
+    "GATEWAY_DELIVERY_TIMEOUT": str(TIMEOUT),
+    "GATEWAY_RETRY_SCHEDULE": "0.2,600,600",
+}
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.fixture(scope="module")
+def traps() -> Iterator[Receiver]:
+    """A proxy that nobody is to use."""
+    server = Receiver()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory, traps: Receiver) -> Iterator[Gateway]:
+    """A service whose environment offers a proxy and credentials."""
+    home: Path = tmp_path_factory.mktemp("home")
+    (home / ".netrc").write_text("machine 127.0.0.1 login someone password secret\n")
+    names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+    environment = dict.fromkeys(names, traps.url("")) | {
+        "HOME": str(home),
+        "NETRC": str(home / ".netrc"),
+        "NO_PROXY": "",
+        "no_proxy": "",
+    }
+    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS, **environment) as service:
+        # It runs with them; the commands of this test, which call the sandbox, do without.
+        for name in environment:
+            del service.environment[name]
+        yield service
+
+
+@pytest.fixture
+def scripted() -> Iterator[ScriptedReceiver]:
+    """A receiver that is told its answers byte by byte."""
+    server = ScriptedReceiver()
+    yield server
+    server.close()
+
+
+def _subscribe(customer: Customer, url: str) -> str:
+    body = {"url": url, "events": ["message.sent"]}
+    made = customer.request("POST", "/webhooks", json=body)
+    assert made.status_code == 201, made.text
+    return str(made.json()["id"])
+
+
+def _deliver(customer: Customer, urls: list[str]) -> list[str]:
+    """Send a message that each of the addresses is told of. Returns the webhooks' identifiers."""
+    webhook_ids = [_subscribe(customer, url) for url in urls]
+    assert customer.send("15551234567").status_code == 200
+    return webhook_ids
+
+
+def _attempts(customer: Customer, webhook_id: str, count: int = 1) -> list[dict[str, Any]]:
+    """The attempts of the webhook's one delivery, once there are so many."""
+
+    def probe() -> list[dict[str, Any]]:
+        page = customer.request("GET", f"/webhooks/{webhook_id}/deliveries").json()["data"]
+        if not page:
+            return []
+        delivery = customer.request("GET", f"/deliveries/{page[0]['id']}").json()
+        made: list[dict[str, Any]] = delivery["attempts"]
+        return made if len(made) >= count else []
+
+    return wait_for(probe, f"{count} attempts")
+
+
+@pytest.fixture
+def customer(gateway: Gateway) -> Customer:
+    """An account of one's own for each test, so that its events reach no other test's webhooks."""
+    return gateway.customer()
+
+
+def test_the_deadline_bounds_the_exchange_with_receivers_that_take_their_time(
+    customer: Customer, scripted: ScriptedReceiver
+) -> None:
+    """One byte a second, in the head or in the body, and no byte at all."""
+    urls = [
+        scripted.url("/status-line", scripted.drip(b"HTTP/1.1 2", b"0")),
+        scripted.url("/headers", scripted.drip(OK, b"x")),
+        scripted.url("/body", scripted.drip(OK + b"Content-Length: 100\r\n\r\n", b"x")),
+        scripted.url("/silence"),
+    ]
+    for webhook_id in _deliver(customer, urls):
+        attempt = _attempts(customer, webhook_id)[0]
+        assert (attempt["success"], attempt["statusCode"]) == (False, None)
+        assert attempt["error"] == f"No answer: timed out after {TIMEOUT} s."
+        assert TIMEOUT <= attempt["durationMs"] / 1000 < TIMEOUT + 2
+        assert attempt["responseBody"] is None
+
+
+def test_of_long_and_packed_answers_the_beginning_is_kept(
+    customer: Customer, scripted: ScriptedReceiver
+) -> None:
+    bomb = gzip.compress(b"a" * 50_000_000)
+    length = b"Content-Length: %d\r\n\r\n"
+
+    def pour() -> Iterator[bytes]:
+        yield OK + b"\r\n"
+        while not scripted.closing.is_set():
+            yield b"a" * 1024
+
+    urls = [
+        scripted.url("/endless", pour),
+        scripted.url("/long", lambda: [OK, length % 16_384, b"a" * 16_384]),
+        scripted.url(
+            "/bomb", lambda: [OK, b"Content-Encoding: gzip\r\n", length % len(bomb), bomb]
+        ),
+    ]
+    for webhook_id in _deliver(customer, urls):
+        [attempt] = _attempts(customer, webhook_id)
+        assert (attempt["success"], attempt["statusCode"]) == (True, 200)
+        assert attempt["responseBody"] == "a" * 1024
+    # More than was read lay in the buffers between the two.
+    assert scripted.written["/endless"] < 32 * 1024 * 1024
+
+
+def test_each_attempt_says_what_it_is_and_nothing_else(
+    customer: Customer, receiver: Receiver, traps: Receiver
+) -> None:
+    def fail_and_leave_a_cookie(_: Received) -> Reply:
+        return Reply(500, {"Set-Cookie": "session=1; Path=/"})
+
+    receiver.reply = fail_and_leave_a_cookie
+    made = customer.request(
+        "POST", "/webhooks", json={"url": receiver.url(), "events": ["message.sent"]}
+    ).json()
+    before = int(time.time())
+    assert customer.send("15551234567").status_code == 200
+    first, second = receiver.wait(count=2)
+    [delivery] = customer.request("GET", f"/webhooks/{made['id']}/deliveries").json()["data"]
+    for number, request in enumerate((first, second), start=1):
+        assert request.method == "POST"
+        assert request.is_signed_with(made["secret"])
+        headers = dict(request.headers)
+        assert re.fullmatch(r"sha256=[0-9a-f]{64}", headers.pop("x-service-signature"))
+        assert before <= int(headers.pop("x-service-timestamp")) <= time.time()
+        assert re.fullmatch(r"MessagingGateway/\d+\.\d+\.\d+\S*", headers.pop("user-agent"))
+        assert headers == {
+            "host": receiver.url("").removeprefix("http://"),
+            "accept": "*/*",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "content-length": str(len(request.body)),
+            "x-service-event": "message.sent",
+            "x-service-delivery": delivery["id"],
+            "x-service-attempt": str(number),
+        }
+    assert first.body == second.body
+    assert traps.requests == []
+
+
+def test_a_failure_has_a_reason_for_a_person(customer: Customer) -> None:
+    port = free_port()
+    urls = [f"http://127.0.0.1:{port}/", f"https://127.0.0.1:{port}/"]
+    for webhook_id in _deliver(customer, urls):
+        attempt = _attempts(customer, webhook_id)[0]
+        assert attempt["error"] == "No answer: could not connect."
+
+
+def test_a_local_address_from_earlier_days_is_called_no_more_once_none_may_be(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    gateway = Gateway(tmp_path, **SETTINGS).start()
+    try:
+        customer = gateway.customer()
+        named = receiver.url().replace("127.0.0.1", "localhost").replace("http:", "https:")
+        urls = [receiver.url(), receiver.url().replace("http:", "https:"), named]
+        webhook_ids = [_subscribe(customer, url) for url in urls]
+        assert gateway.stop() == 0
+        gateway.environment["GATEWAY_ALLOW_LOCAL_WEBHOOKS"] = "false"
+        gateway.start()
+        assert customer.send("15551234567").status_code == 200
+        attempts = [_attempts(customer, each)[0] for each in webhook_ids]
+        tried = [customer.request("POST", f"/webhooks/{each}/test").json() for each in webhook_ids]
+    finally:
+        gateway.stop()
+    for attempt, test in zip(attempts, tried, strict=True):
+        assert attempt["statusCode"] is None
+        assert attempt["error"].endswith(", which is not public.")
+        assert (test["success"], test["message"]) == (False, attempt["error"])
+    assert receiver.requests == []

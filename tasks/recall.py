@@ -1,0 +1,20 @@
+"""Brings back deliveries that a clock which was set back has put far into the future."""
+
+import logging
+
+from gateway.settings import get_settings
+from models.recall import recall_stranded
+from tasks import deliver
+from webhooks.schedule import RetrySchedule
+
+logger = logging.getLogger(__name__)
+
+
+def recall() -> None:
+    """Let nothing wait longer than its lease or its pause from now on."""
+    settings = get_settings()
+    longest = RetrySchedule(settings.retry_schedule).longest_delays
+    lease_ms = deliver.lease_ms(settings.delivery_timeout)
+    recalled = recall_stranded(lease_ms, [round(delay * 1000) for delay in longest])
+    if recalled:
+        logger.warning("%d deliveries recalled from the future: was the clock set back?", recalled)

@@ -1,0 +1,109 @@
+"""Slow receivers have room of their own, and come back after a success (docs/decisions/0010)."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from models.account import Account
+from models.attempt import Outcome
+from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.delivery import Delivery, DeliveryState
+from models.webhook import Webhook
+from tasks import deliver
+from tests import factories
+from tests.receiver import Receiver, hang
+from tests.waiting import until
+from webhooks.client import WebhookClient
+from webhooks.schedule import RetrySchedule
+
+LEASE_MS = 30_000
+
+pytestmark = pytest.mark.usefixtures("database_path")
+
+
+def _claim(*, slow: bool) -> list[ClaimedDelivery]:
+    return claim_due(100, 10, LEASE_MS, slow=slow)
+
+
+def _record(claimed: ClaimedDelivery, *, success: bool, timed_out: bool) -> None:
+    outcome = Outcome(
+        delivery_id=claimed.delivery_id,
+        lease_token=claimed.lease_token,
+        started_at=0,
+        duration_ms=1,
+        success=success,
+        status_code=200 if success else None,
+        error=None if success else "No answer.",
+        response_body=None,
+        timed_out=timed_out,
+    )
+    record_outcomes([outcome], lambda _tries: 0.0, deactivate_after=10)
+
+
+def _time_out(account: Account, webhook: Webhook) -> None:
+    factories.deliveries(account, webhook)
+    [claimed] = _claim(slow=False)
+    _record(claimed, success=False, timed_out=True)
+
+
+def test_a_webhook_that_timed_out_is_claimed_in_the_slow_lane_only(account: Account) -> None:
+    hanging, healthy = factories.webhook(account), factories.webhook(account)
+    _time_out(account, hanging)
+    factories.deliveries(account, healthy)
+    assert [c.webhook.id for c in _claim(slow=False)] == [healthy.id]
+    assert [c.webhook.id for c in _claim(slow=True)] == [hanging.id]
+
+
+def test_a_success_brings_a_webhook_back(account: Account) -> None:
+    webhook = factories.webhook(account)
+    _time_out(account, webhook)
+    [claimed] = _claim(slow=True)
+    _record(claimed, success=True, timed_out=False)
+    factories.deliveries(account, webhook)
+    assert _claim(slow=True) == []
+    assert len(_claim(slow=False)) == 1
+
+
+def test_a_refusal_does_not_change_the_lane(account: Account) -> None:
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook)
+    [claimed] = _claim(slow=False)
+    _record(claimed, success=False, timed_out=False)
+    assert len(_claim(slow=False)) == 1
+    slow = factories.webhook(account)
+    _time_out(account, slow)
+    [claimed] = _claim(slow=True)
+    _record(claimed, success=False, timed_out=False)
+    assert len(_claim(slow=True)) == 1
+
+
+@pytest.fixture
+def engine() -> Iterator[deliver.Engine]:
+    client = WebhookClient(timeout=0.3, allow_local=True, user_agent="Gateway/1")
+    config = deliver.EngineConfig(client, RetrySchedule((60.0,)), 0.3, 10)
+    running = deliver.Engine(config)
+    running.start()
+    yield running
+    running.stop()
+
+
+def test_a_receiver_that_hangs_is_probed_by_few_attempts_until_it_answers(
+    account: Account, receiver: Receiver, engine: deliver.Engine
+) -> None:
+    receiver.behave(hang)
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK)
+    engine.wake()
+    leased = Delivery.select().where(~Delivery.lease_token.is_null())
+    until(lambda: Webhook.get_by_id(webhook.id).slow, "a slow webhook")
+    receiver.wait(deliver.MAX_PER_WEBHOOK)
+    until(lambda: not leased.exists(), "the end of all attempts")
+    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK)
+    engine.wake()
+    receiver.wait(deliver.MAX_PER_WEBHOOK + deliver.MAX_PER_SLOW_WEBHOOK)
+    assert leased.count() <= deliver.MAX_PER_SLOW_WEBHOOK
+    receiver.behave(lambda exchange: exchange.reply(200))
+    receiver.released.set()
+    delivered = Delivery.select().where(Delivery.state == DeliveryState.DELIVERED)
+    until(delivered.exists, "a delivery")
+    until(lambda: not Webhook.get_by_id(webhook.id).slow, "the way back")

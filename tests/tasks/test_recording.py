@@ -1,0 +1,83 @@
+"""Outcomes while the database cannot be written: a disk that is full for a while."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from peewee import OperationalError
+
+from models.account import Account
+from models.attempt import Attempt
+from models.claim import record_outcomes
+from models.delivery import Delivery, DeliveryState
+from tasks import deliver
+from tests import factories
+from tests.receiver import Receiver
+from tests.waiting import until
+from webhooks.client import WebhookClient
+from webhooks.schedule import RetrySchedule
+
+pytestmark = pytest.mark.usefixtures("database_path")
+
+
+class FullDisk:
+    """Refuses to record outcomes for as long as it is full."""
+
+    def __init__(self, record: Callable[..., list[int]]) -> None:
+        self._record = record
+        self.is_full = True
+        self.refused = 0
+
+    def __call__(self, *arguments: Any) -> list[int]:
+        """In place of ``record_outcomes``."""
+        if self.is_full:
+            self.refused += 1
+            raise OperationalError("database or disk is full")
+        return self._record(*arguments)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
+    """A disk that is full until it is told otherwise."""
+    full = FullDisk(record_outcomes)
+    monkeypatch.setattr(deliver, "record_outcomes", full)
+    monkeypatch.setattr(deliver, "RECORD_PAUSE_SECONDS", 0.01)
+    return full
+
+
+@pytest.fixture
+def engine(disk: FullDisk) -> Iterator[deliver.Engine]:
+    """A running engine."""
+    client = WebhookClient(timeout=10, allow_local=True, user_agent="Gateway/1")
+    running = deliver.Engine(deliver.EngineConfig(client, RetrySchedule((0.02,)), 10, 10))
+    running.start()
+    yield running
+    disk.is_full = False
+    running.stop()
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_could_not_be_recorded_is_recorded_later_and_not_sent_again(
+    account: Account, receiver: Receiver, disk: FullDisk
+) -> None:
+    factories.deliveries(account, factories.webhook(account, receiver.url()), count=2)
+    deliver.wake()
+    until(lambda: disk.refused >= 3, "a few refusals")
+    deliver.wake()
+    assert len(receiver.at()) == 2
+    disk.is_full = False
+    until(lambda: Attempt.select().count() == 2, "both attempts on record")
+    assert {delivery.state for delivery in Delivery.select()} == {DeliveryState.DELIVERED}
+    assert len(receiver.at()) == 2
+
+
+def test_a_worker_ends_though_the_disk_is_full_and_leaves_its_lease_to_run_out(
+    account: Account, receiver: Receiver, disk: FullDisk, engine: deliver.Engine
+) -> None:
+    factories.deliveries(account, factories.webhook(account, receiver.url()))
+    deliver.wake()
+    until(lambda: disk.refused, "a refusal")
+    engine.stop()
+    (delivery,) = Delivery.select()
+    assert delivery.state == DeliveryState.PENDING
+    assert delivery.lease_token is not None

@@ -1,0 +1,95 @@
+"""A certificate authority for tests, and a receiver that speaks TLS with its certificates."""
+
+import datetime as dt
+import ssl
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.receiver import Receiver
+
+DAY = dt.timedelta(days=1)
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
+class Authority:
+    """Vouches for host names. ``folder`` takes the keys of the servers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._certificate = (
+            _builder("Test CA", "Test CA", self._key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+
+    def client_context(self) -> ssl.SSLContext:
+        """Trusts this authority and no other."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(
+            cadata=self._certificate.public_bytes(serialization.Encoding.PEM).decode()
+        )
+        return context
+
+    def server_context(
+        self, host: str, *, ends_in: dt.timedelta = DAY, self_signed: bool = False
+    ) -> ssl.SSLContext:
+        """A server's context with a certificate for ``host``."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = (
+            _builder(host, host if self_signed else "Test CA", key.public_key(), ends_in)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+            .sign(key if self_signed else self._key, hashes.SHA256())
+        )
+        path = self._folder / f"{certificate.serial_number}.pem"
+        path.write_bytes(_pem(key) + certificate.public_bytes(serialization.Encoding.PEM))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path)
+        return context
+
+
+def _builder(
+    subject: str, issuer: str, key: ec.EllipticCurvePublicKey, ends_in: dt.timedelta = DAY
+) -> x509.CertificateBuilder:
+    now = dt.datetime.now(dt.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_name(subject))
+        .issuer_name(_name(issuer))
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - 2 * DAY)
+        .not_valid_after(now + ends_in)
+    )
+
+
+class TlsReceiver(Receiver):
+    """A customer's HTTPS server on loopback. ``asked_for`` are the names of SNI, in order."""
+
+    def __init__(self, context: ssl.SSLContext, address: str = "127.0.0.1") -> None:
+        super().__init__(address)
+        self.asked_for: list[str | None] = []
+        context.sni_callback = self._note
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+
+    def _note(self, _: ssl.SSLObject, name: str | None, __: ssl.SSLContext) -> None:
+        self.asked_for.append(name)
+
+    def url(self, path: str = "/hook", host: str = "hook.example") -> str:
+        """The address of a path."""
+        return f"https://{host}:{self.port}{path}"

@@ -1,0 +1,34 @@
+"""A port on loopback where connections are taken and nothing is ever said."""
+
+import contextlib
+import socket
+from types import TracebackType
+from typing import Self
+
+
+class Listener:
+    """The system takes the connections; nobody reads from them. Use it as a context manager."""
+
+    def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._socket = socket.create_server((address, port), family=family)
+        self._socket.settimeout(0)
+        self.port: int = self._socket.getsockname()[1]
+
+    def was_called(self) -> bool:
+        """Whether a connection was made that this was not asked about yet."""
+        with contextlib.suppress(BlockingIOError):
+            self._socket.accept()[0].close()
+            return True
+        return False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._socket.close()

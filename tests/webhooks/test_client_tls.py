@@ -1,0 +1,151 @@
+"""Whom the client believes: real receivers with certificates of a test CA (decision 19 of the design)."""
+
+import datetime as dt
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.receiver import Receiver
+from tests.webhooks.authority import Authority, TlsReceiver
+from tests.webhooks.listener import Listener
+from tests.webhooks.name_server import NameServer
+from tests.webhooks.posting import post_one
+from webhooks import client
+from webhooks.client import Answer
+
+HOST = "hook.example"
+NOT_ACCEPTED = "No answer: the TLS certificate was not accepted."
+Deliver = Callable[[TlsReceiver], Answer]
+
+
+@pytest.fixture
+def deliver(authority: Authority, name_server: NameServer) -> Deliver:
+    """Post to a receiver by its name, trusting the authority of the test."""
+    name_server.know(HOST, ["127.0.0.1"])
+
+    def post_to(receiver: TlsReceiver) -> Answer:
+        context = authority.client_context()
+        return post_one(receiver.url(), ssl_context=context, nameservers=[name_server.address])
+
+    return post_to
+
+
+def test_a_certificate_for_the_host_from_a_trusted_ca_is_accepted(
+    authority: Authority, deliver: Deliver
+) -> None:
+    with closing(TlsReceiver(authority.server_context(HOST))) as receiver:
+        answered = deliver(receiver)
+        [request] = receiver.at()
+    assert (answered.success, answered.body) == (True, "ok")
+    assert request.body
+
+
+def test_the_receiver_is_asked_for_by_its_name_and_not_by_its_address(
+    authority: Authority, deliver: Deliver
+) -> None:
+    with closing(TlsReceiver(authority.server_context(HOST))) as receiver:
+        deliver(receiver)
+        assert receiver.asked_for == [HOST]
+        assert receiver.at()[0].headers["host"] == f"{HOST}:{receiver.port}"
+
+
+def _of_another_host(authority: Authority, _: Path) -> ssl.SSLContext:
+    return authority.server_context("other.example")
+
+
+def _of_a_parent(authority: Authority, _: Path) -> ssl.SSLContext:
+    return authority.server_context("example")
+
+
+def _expired(authority: Authority, _: Path) -> ssl.SSLContext:
+    return authority.server_context(HOST, ends_in=-dt.timedelta(hours=1))
+
+
+def _self_signed(authority: Authority, _: Path) -> ssl.SSLContext:
+    return authority.server_context(HOST, self_signed=True)
+
+
+def _of_an_unknown_ca(_: Authority, folder: Path) -> ssl.SSLContext:
+    return Authority(folder).server_context(HOST)
+
+
+@pytest.mark.parametrize(
+    "bad", [_of_another_host, _of_a_parent, _expired, _self_signed, _of_an_unknown_ca]
+)
+def test_a_certificate_that_proves_nothing_is_refused_before_anything_is_sent(
+    bad: Callable[[Authority, Path], ssl.SSLContext],
+    authority: Authority,
+    deliver: Deliver,
+    tmp_path: Path,
+) -> None:
+    with closing(TlsReceiver(bad(authority, tmp_path))) as receiver:
+        answered = deliver(receiver)
+        assert (answered.error, answered.status_code) == (NOT_ACCEPTED, None)
+        assert receiver.at() == []
+
+
+@pytest.fixture
+def fresh_trust() -> Iterator[None]:
+    """The system's trust is read anew, and read again for the next test."""
+    client._system_trust.cache_clear()
+    yield
+    client._system_trust.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_trust")
+def test_the_test_ca_is_unknown_to_a_client_that_was_not_told(
+    authority: Authority, name_server: NameServer
+) -> None:
+    name_server.know(HOST, ["127.0.0.1"])
+    with closing(TlsReceiver(authority.server_context(HOST))) as receiver:
+        answered = post_one(receiver.url(), nameservers=[name_server.address])
+        assert (answered.error, receiver.at()) == (NOT_ACCEPTED, [])
+
+
+@pytest.mark.usefixtures("fresh_trust")
+def test_session_keys_are_written_nowhere(
+    authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "keys.log"
+    monkeypatch.setenv("SSLKEYLOGFILE", str(log))
+    with closing(TlsReceiver(authority.server_context("localhost"))) as receiver:
+        post_one(receiver.url(host="localhost"))
+        assert receiver.asked_for == ["localhost"]
+    assert not log.exists()
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
+def test_versions_before_tls_1_2_are_not_spoken(
+    authority: Authority,
+) -> None:
+    context = authority.server_context("localhost")
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with closing(TlsReceiver(context)) as receiver:
+        answered = post_one(receiver.url(host="localhost"))
+        assert answered.error == "No answer: the TLS handshake failed."
+        assert receiver.at() == []
+    assert client._system_trust().minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+def test_tls_1_2_is_spoken(authority: Authority, deliver: Deliver) -> None:
+    context = authority.server_context(HOST)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with closing(TlsReceiver(context)) as receiver:
+        assert deliver(receiver).success
+
+
+def test_a_receiver_that_speaks_no_tls_is_a_failed_handshake(receiver: Receiver) -> None:
+    answered = post_one(f"https://127.0.0.1:{receiver.port}/hook")
+    assert answered.error == "No answer: the TLS handshake failed."
+    assert receiver.at() == []
+
+
+def test_a_handshake_that_never_ends_is_cut_off(listener: Listener) -> None:
+    answered = post_one(f"https://127.0.0.1:{listener.port}/hook", timeout=0.3)
+    assert answered.error == "No answer: timed out after 0.3 s."
+    assert answered.timed_out
+    assert listener.was_called()

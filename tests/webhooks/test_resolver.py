@@ -1,0 +1,82 @@
+"""Looking names up: the hosts file, a real name server, and one that is silent (ADR 12)."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import pytest
+
+from tests.webhooks.name_server import NameServer
+from webhooks.resolver import Resolver, UnresolvedError
+
+T = TypeVar("T")
+
+
+def _with(name_server: NameServer, use: Callable[[Resolver], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with Resolver([name_server.address]) as resolver:
+            return await use(resolver)
+
+    return asyncio.run(run())
+
+
+def test_all_addresses_of_a_name_are_found(name_server: NameServer) -> None:
+    known = ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111"]
+    name_server.know("hook.example", known)
+    assert sorted(_with(name_server, lambda r: r.look_up("hook.example"))) == sorted(known)
+
+
+def test_addresses_of_one_family_only_can_be_asked_for(name_server: NameServer) -> None:
+    name_server.know("hook.example", ["8.8.8.8", "2606:4700:4700::1111"])
+    found = _with(name_server, lambda r: r.look_up("hook.example", socket.AF_INET))
+    assert found == ["8.8.8.8"]
+
+
+def test_names_of_the_hosts_file_are_found_without_a_question(name_server: NameServer) -> None:
+    assert "127.0.0.1" in _with(name_server, lambda r: r.look_up("localhost"))
+    assert name_server.asked == []
+
+
+@pytest.mark.parametrize(
+    "host", ["nothing.example", "", ".", "a" * 64, "no..name", "a\0b", "\udc80", "b" * 300]
+)
+def test_what_has_no_address_is_an_error(name_server: NameServer, host: str) -> None:
+    with pytest.raises(UnresolvedError):
+        _with(name_server, lambda r: r.look_up(host))
+
+
+def test_a_look_up_that_was_cut_off_leaves_the_next_one_alone(name_server: NameServer) -> None:
+    name_server.mute("slow.example")
+    name_server.know("fast.example", ["8.8.8.8"])
+
+    async def use(resolver: Resolver) -> list[str]:
+        slow = asyncio.create_task(resolver.look_up("slow.example"))
+        await asyncio.to_thread(name_server.wait, 1)
+        slow.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await slow
+        return await resolver.look_up("fast.example")
+
+    assert _with(name_server, use) == ["8.8.8.8"]
+
+
+def test_look_ups_that_hang_share_no_pool_of_threads(name_server: NameServer) -> None:
+    """One thread of the library serves all; the loop's own pool, of a few, is left alone."""
+    names = [f"slow-{i}.example" for i in range(50)]
+    for name in names:
+        name_server.mute(name)
+
+    async def use(resolver: Resolver) -> int:
+        before = threading.active_count()
+        tasks = [asyncio.create_task(resolver.look_up(name)) for name in names]
+        await asyncio.sleep(0)
+        name_server.wait(len(names))
+        after = threading.active_count()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return after - before
+
+    assert _with(name_server, use) <= 1
