@@ -25,10 +25,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: help run test contract fuzz check style types imports lint format lock clean chromium
+.PHONY: bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint format lock clean chromium
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run: $(VENV)/.runtime ## Start the whole service here, sandbox included (ARGS="--port 9000")
 	@exec $(BIN)/gateway up $(ARGS)
@@ -41,6 +41,15 @@ contract: $(VENV)/.dev node_modules/.installed | chromium ## Run the tests again
 
 fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)
+
+chaos: $(VENV)/.dev ## Kill everything at random 40 times while 2,000 messages are sent
+	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-40} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+
+bench-isolation: $(VENV)/.dev ## Measure what bad receivers do to the others (BENCH_RATES=50,200)
+	@$(BIN)/python -m benchmarks.isolation
+
+bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_BACKLOG=100000)
+	@$(BIN)/python -m benchmarks.backlog
 
 check: style types imports lint ## Check style, types, import directions and the contract
 

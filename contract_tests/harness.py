@@ -1,6 +1,5 @@
 """The service as a user runs it: real processes, real ports, a real receiver."""
 
-import contextlib
 import hashlib
 import hmac
 import http.server
@@ -48,13 +47,14 @@ def wait_for(probe: Callable[[], T | None], what: str, seconds: float = WAIT_SEC
 
 @dataclass(frozen=True)
 class Received:
-    """One request at the receiver. Header names are in lower case."""
+    """One request at the receiver. Header names are in lower case; ``peer`` is the sender's port."""
 
     path: str
     headers: dict[str, str]
     body: bytes
     at: float
     method: str = "POST"
+    peer: int = 0
 
     @property
     def event(self) -> dict[str, Any]:
@@ -99,21 +99,26 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 headers = {k.lower(): v for k, v in self.headers.items()}
-                received = Received(self.path, headers, body, time.time(), self.command)
+                peer: int = self.client_address[1]
+                received = Received(self.path, headers, body, time.time(), self.command, peer)
                 with receiver._lock:
                     receiver.requests.append(received)
                     receiver._lock.notify_all()
-                reply = receiver.reply(received)
+                # A client that waited too long is gone, and a reply that raises hangs up.
+                try:
+                    self._answer(receiver.reply(received))
+                except ConnectionError:
+                    self.close_connection = True
+
+            def _answer(self, reply: Reply) -> None:
                 text = b"" if reply.status in BODILESS else b"ok"
-                # A client that waited too long is gone.
-                with contextlib.suppress(ConnectionError):
-                    self.send_response(reply.status)
-                    for name, value in reply.headers.items():
-                        self.send_header(name, value)
-                    if text:
-                        self.send_header("Content-Length", str(len(text)))
-                    self.end_headers()
-                    self.wfile.write(text)
+                self.send_response(reply.status)
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                if text:
+                    self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
 
             # Whoever follows a redirect may come back with GET.
             do_GET = do_POST  # noqa: N815 - the name is http.server's

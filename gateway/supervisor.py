@@ -63,11 +63,14 @@ class Part:
 
 
 class Supervisor:
-    """Runs parts until it is told to stop."""
+    """Runs parts until it is told to stop. ``longest_stop``: seconds that a part may need to end."""
 
-    def __init__(self, parts: list[Part], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, parts: list[Part], say: Callable[[str], None], longest_stop: float = 0
+    ) -> None:
         self._parts = parts
         self._say = say
+        self._longest_stop = longest_stop
         self.stopping = threading.Event()
 
     def start(self) -> None:
@@ -89,7 +92,7 @@ class Supervisor:
         """End all parts cleanly, and by force those that do not end in time."""
         for part in self._parts:
             part.stop()
-        deadline = time.monotonic() + STOP_SECONDS
+        deadline = time.monotonic() + max(STOP_SECONDS, self._longest_stop)
         while any(p.is_running() for p in self._parts) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         for part in self._parts:

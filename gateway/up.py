@@ -52,7 +52,10 @@ def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
         click.echo(f"Error: {reason}", err=True)
         return 1
     supervisor = Supervisor(
-        _parts(settings, host, port), say=lambda text: click.echo(text, err=True)
+        _parts(settings, host, port),
+        say=lambda text: click.echo(text, err=True),
+        # The worker lets its attempts finish.
+        longest_stop=settings.delivery_timeout + 5,
     )
     _stop_on_signals(supervisor)
     running.announce(settings)

@@ -9,8 +9,9 @@ from handlers.pages import page_json
 from handlers.times import parse_time
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState
+from models.redelivery import Redelivery
 from models.webhook import Webhook
-from tasks import deliver
+from tasks import deliver, redeliver
 from webhooks.envelope import timestamp
 
 DEFAULT_STATES = [DeliveryState.FAILED, DeliveryState.SKIPPED]
@@ -113,8 +114,8 @@ def redeliver_webhook_deliveries(
     since = parse_time("Request body, since", body.get("since"))
     until = parse_time("Request body, until", body.get("until"))
     _refuse_inactive(_find_webhook(user, webhook_id))
-    count = Delivery.redeliver_many(
+    call = Redelivery.request(
         webhook_id, states=body.get("states", DEFAULT_STATES), since=since, until=until
     )
-    deliver.wake()
-    return {"count": count}
+    redeliver.wake()
+    return {"count": call.count}

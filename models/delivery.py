@@ -5,6 +5,7 @@
 becomes due again by itself, and an outcome is only recorded by the one who holds the token.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -13,13 +14,15 @@ from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegerFiel
 from models import clock
 from models.database import BaseModel, reading, writing
 from models.event import Event
-from models.identifier import new_id
+from models.identifier import id_bound, new_id
 from models.page import Page, fetch_page
 from models.webhook import Webhook
 
-MAX_REDELIVERIES = 10_000
+# A row is written moments after its time was taken, and its identifier made in between.
+ID_SLACK_MS = 60_000
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_PENDING = SQL("'pending'")
+IS_UNDELIVERED = SQL("state IN ('failed', 'skipped')")
 
 
 class DeliveryState(StrEnum):
@@ -96,7 +99,7 @@ class Delivery(BaseModel):
         """The webhook's deliveries that match, newest first."""
         query = cls.select().where(cls.webhook == webhook_id, *_created_between(since, until))
         if state is not None:
-            query = query.where(cls.state == state)
+            query = query.where(*_in_states([state]))
         if kind is not None:
             query = query.where(cls.event_kind == kind)
         return fetch_page(query.order_by(cls.id.desc()), limit, offset)
@@ -121,20 +124,42 @@ class Delivery(BaseModel):
             self.__data__.update(Delivery.get_by_id(self.id).__data__)
 
     @classmethod
-    def redeliver_many(
-        cls, webhook_id: str, *, states: list[str], since: int | None, until: int | None
-    ) -> int:
-        """Schedule matching deliveries, oldest first, at most MAX_REDELIVERIES. Returns how many."""
-        chosen = (
+    def matching(
+        cls,
+        webhook_id: str,
+        *,
+        states: Sequence[str],
+        since: int | None,
+        until: int | None,
+        limit: int,
+    ) -> list[str]:
+        """Identifiers of the webhook's deliveries that match, oldest first, at most ``limit``."""
+        query = (
             cls.select(cls.id)
-            .where(
-                cls.webhook == webhook_id, cls.state.in_(states), *_created_between(since, until)
-            )
+            .where(cls.webhook == webhook_id, *_in_states(states), *_created_between(since, until))
             .order_by(cls.id)
-            .limit(MAX_REDELIVERIES)
+            .limit(limit)
         )
-        with writing():
-            return int(cls.update(_scheduled_anew()).where(cls.id.in_(chosen)).execute())
+        with reading():
+            rows: Any = query.tuples()
+            return [row[0] for row in rows]
+
+    @classmethod
+    def schedule_anew(cls, delivery_ids: Sequence[str], states: Sequence[str]) -> int:
+        """Redeliver those that are in ``states``, inside the caller's transaction. Returns how many."""
+        query = cls.update(_scheduled_anew()).where(
+            cls.id.in_(delivery_ids), cls.state.in_(states), cls.lease_token.is_null()
+        )
+        return int(query.execute())
+
+    @classmethod
+    def before_first_attempt(cls, delivery_ids: Sequence[str]) -> set[str]:
+        """Those that wait for the first attempt since they were scheduled, or are in it."""
+        query = cls.select(cls.id).where(
+            cls.id.in_(delivery_ids), cls.state == DeliveryState.PENDING, cls.tries == 0
+        )
+        rows: Any = query.tuples()
+        return {row[0] for row in rows}
 
 
 def _scheduled_anew() -> dict[str, Any]:
@@ -146,11 +171,20 @@ def _scheduled_anew() -> dict[str, Any]:
     }
 
 
+def _in_states(states: Sequence[str]) -> list[Any]:
+    """Conditions on the state; what was not delivered has an index of its own."""
+    undelivered = set(states) <= {DeliveryState.FAILED, DeliveryState.SKIPPED}
+    return [Delivery.state.in_(states), *([IS_UNDELIVERED] if undelivered else [])]
+
+
 def _created_between(since: int | None, until: int | None) -> list[Any]:
+    """Conditions on the time of creation; those on the identifier are what an index can use."""
     conditions = []
     if since is not None:
+        conditions.append(Delivery.id >= id_bound("dlv", since - ID_SLACK_MS))
         conditions.append(Delivery.created_at >= since)
     if until is not None:
+        conditions.append(Delivery.id < id_bound("dlv", until + ID_SLACK_MS))
         conditions.append(Delivery.created_at < until)
     return conditions
 
@@ -165,4 +199,8 @@ Delivery.add_index(
 )
 Delivery.add_index(
     Delivery.index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
+)
+# A webhook's few failures among its many deliveries. Most deliveries never come into this index.
+Delivery.add_index(
+    Delivery.index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
 )

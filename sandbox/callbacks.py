@@ -117,11 +117,22 @@ class Outbox:
         self._value_first = not self._value_first
         body = encode(envelope(batch, value_first=self._value_first))
         delivered = await self._until_delivered(body, born=min(update.at for update in batch))
-        self._network.record({"fact": "done", "keys": [update.key for update in batch]})
+        await self._write_off(batch)
         if not delivered:
             self.counters.given_up += 1
         elif random.random() < self._network.behaviour.duplicate_rate:  # noqa: S311 - not a secret
             await self._attempt(body)
+
+    async def _write_off(self, batch: list[Update]) -> None:
+        """Record that nothing of this is owed any longer; a full disk may have room again later."""
+        while True:
+            try:
+                self._network.record({"fact": "done", "keys": [update.key for update in batch]})
+            except OSError as error:
+                log.warning("a callback is not written off yet: %s", error)
+                await asyncio.sleep(self._settings.retry_cap)
+            else:
+                return
 
     async def _until_delivered(self, body: bytes, born: float) -> bool:
         for delay in self._delays():

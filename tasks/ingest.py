@@ -22,6 +22,9 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
+# After so many the sweep leaves a callback alone.
+MAX_TRIES = 10
+
 STATUS_OF = {
     "sent": MessageStatus.SENT,
     "delivered": MessageStatus.DELIVERED,

@@ -11,19 +11,29 @@ from models.callback import Callback
 from models.database import writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
-from tasks import deliver, ingest, outcome
+from tasks import deliver, ingest, outcome, recall, redeliver, retention
 
 logger = logging.getLogger(__name__)
 
 CALLBACK_GRACE_MS = 2_000
-MAX_INGEST_TRIES = 10
+MAX_INGEST_TRIES = ingest.MAX_TRIES
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
 
 
 def sweep() -> None:
     """One round. Each part is independent: a failure of one is logged and the others run."""
-    for part in (deliver.wake, _wake_ingest, _find_dead_sends, _give_up_unknown, _forget_keys):
+    parts = (
+        recall.recall,
+        deliver.wake,
+        redeliver.work_off,
+        _wake_ingest,
+        _find_dead_sends,
+        _give_up_unknown,
+        _forget_keys,
+        retention.remove_old,
+    )
+    for part in parts:
         try:
             part()
         except Exception:

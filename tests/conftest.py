@@ -63,8 +63,13 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confi
 
 
 @pytest.fixture
-def database_path(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def database_path(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Path]:
     """A migrated database, an empty queue and a key for secrets, all of this test alone."""
+    if "clock" in request.fixturenames:
+        # Identifiers tell the time too: every row of the test is made under its clock.
+        request.getfixturevalue("clock")
     settings = configure()
     connected = database.connect(settings.database_url)
     database.migrate()

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from models.account import Account
 from models.claim import claim_due, record_outcomes
 from models.database import writing
@@ -105,46 +103,6 @@ def test_redelivering_during_an_attempt_does_not_double_it(account: Account) -> 
     assert claim_due(1, 1, 1000) == []
     record_outcomes([factories.success(claimed)], lambda _: None, 10)
     assert Delivery.get_by_id(delivery.id).state == DeliveryState.DELIVERED
-
-
-@pytest.mark.parametrize(
-    ("states", "since", "until", "expected"),
-    [
-        ([FAILED, SKIPPED], None, None, 5),
-        ([FAILED], None, None, 3),
-        ([SKIPPED], None, None, 2),
-        ([FAILED, SKIPPED], 1, None, 4),
-        ([FAILED, SKIPPED], None, 1, 1),
-        ([FAILED, SKIPPED], 1, 2, 1),
-        ([FAILED], 9, None, 0),
-    ],
-)
-def test_many_are_redelivered_by_state_and_time(
-    account: Account,
-    clock: Clock,
-    states: list[str],
-    since: int | None,
-    until: int | None,
-    expected: int,
-) -> None:
-    start = clock.at
-    webhook, other = factories.webhook(account), factories.webhook(account)
-    for _ in range(3):  # failed at 0, 1 and 2 seconds
-        factories.deliveries(account, webhook, other)
-        _fail_all()
-        clock.advance(seconds=1)
-    with writing():
-        webhook.deactivate()
-    factories.deliveries(account, webhook, count=2)  # skipped at 3 seconds
-    count = Delivery.redeliver_many(
-        webhook.id,
-        states=states,
-        since=None if since is None else start + since * 1000,
-        until=None if until is None else start + until * 1000,
-    )
-    assert count == expected
-    assert _states(webhook).count(PENDING) == expected
-    assert _states(other) == [FAILED] * 3
 
 
 def test_deleting_a_webhook_takes_its_deliveries_along(account: Account) -> None:

@@ -1,0 +1,138 @@
+"""Good clients: each message has an Idempotency-Key of its own, and is repeated until it is answered."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from enum import StrEnum
+
+import requests
+
+from contract_tests.harness import Customer
+
+CLIENTS = 8
+PAUSE = 0.1
+# The longest that the service may be away from one client.
+PATIENCE = 600
+
+
+class Answer(StrEnum):
+    """What a client learnt about its message in the end."""
+
+    SENT = "sent"
+    UNCLEAR = "unclear"  # a stored 500: it may have been sent, and is never sent again
+    UNSETTLED = "unsettled"  # 409 with Retry-After: the request died, its outcome is not known yet
+
+
+class Progress:
+    """How far the clients are, and how far they may go: no further than the kills have come."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self._started = 0
+        self._allowed = 0
+        self._changed = threading.Condition()
+
+    def allow(self, allowed: int) -> None:
+        """Let the clients go on to this message."""
+        with self._changed:
+            self._allowed = allowed
+            self._changed.notify_all()
+
+    def reach(self, started: int) -> bool:
+        """Wait until so many messages are under way or over."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._started >= started, PATIENCE)
+
+    def numbers(self) -> Iterator[int]:
+        """The numbers of the messages to send; each goes to one client."""
+        while True:
+            with self._changed:
+                if self._started == self.total:
+                    return
+                if not self._changed.wait_for(self._is_free, PATIENCE):
+                    raise AssertionError("the kills came to a halt")
+                if self._started == self.total:
+                    return
+                number = self._started
+                self._started += 1
+                self._changed.notify_all()
+            yield number
+
+    def _is_free(self) -> bool:
+        return self._started < self._allowed or self._started == self.total
+
+
+class Senders:
+    """Sends all messages of one number, some at a time."""
+
+    def __init__(self, customer: Customer, seed: int, total: int) -> None:
+        self._customer = customer
+        self._seed = seed
+        self._stop = threading.Event()
+        self.progress = Progress(total)
+        self.answers: dict[int, Answer] = {}
+        self.ids: dict[int, str] = {}
+        self.repeats = 0
+
+    @staticmethod
+    def recipient(number: int) -> str:
+        """Each message has a recipient of its own, so that the sandbox's record tells them apart."""
+        return f"1557{number:07d}"
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Clients that send while the block runs; at its end all messages are answered."""
+        with ThreadPoolExecutor(CLIENTS, thread_name_prefix="client") as pool:
+            clients = [pool.submit(self._send_all) for _ in range(CLIENTS)]
+            try:
+                yield
+            except BaseException:
+                self._stop.set()
+                self.progress.allow(self.progress.total)
+                raise
+            for client in clients:
+                client.result()
+
+    def _send_all(self) -> None:
+        for number in self.progress.numbers():
+            if self._stop.is_set():
+                return
+            self.answers[number] = self.send(number)
+
+    def send(self, number: int) -> Answer:
+        """Send one message, and repeat it by its key until there is an answer."""
+        answer = self._ask(number)
+        if answer.status_code == 200:
+            self._note_id(number, answer.json()["id"])
+            return Answer.SENT
+        if answer.status_code == 409:
+            assert int(answer.headers["Retry-After"]) >= 1, answer.text
+            return Answer.UNSETTLED
+        assert answer.status_code == 500, f"{answer.status_code} {answer.text}"
+        return Answer.UNCLEAR
+
+    def _note_id(self, number: int, message_id: str) -> None:
+        known = self.ids.setdefault(number, message_id)
+        assert known == message_id, f"message {number} became {known} and {message_id}"
+
+    def _ask(self, number: int) -> requests.Response:
+        """The first answer that says more than that nothing was sent."""
+        for _ in range(round(PATIENCE / PAUSE)):
+            try:
+                answer = self._customer.send(
+                    self.recipient(number), f"Message {number}", key=self._key(number)
+                )
+            except requests.RequestException:
+                pass
+            else:
+                stored = "Idempotency-Replayed" in answer.headers
+                if answer.status_code != 500 or stored:
+                    return answer
+            self.repeats += 1
+            if self._stop.wait(PAUSE):
+                break
+        raise AssertionError(f"message {number} got no answer")
+
+    def _key(self, number: int) -> str:
+        return f"chaos-{self._seed}-{number}"

@@ -1,0 +1,91 @@
+"""The service the way a deployment runs it: each part a process of its own, as many workers as wanted."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from contract_tests.harness import START_SECONDS, Gateway, wait_for
+
+Process = subprocess.Popen[str]
+
+
+class Parts(Gateway):
+    """Web and sandbox; nothing is delivered before a worker is started."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        super().__init__(folder, **settings)
+        self._running: list[Process] = []
+
+    def start(self) -> Self:
+        """Migrate, start web and sandbox, and wait until they serve."""
+        self.cli("migrate")
+        self._launch("sandbox")
+        self.process = self._launch("web", "--port", str(self.port))
+        wait_for(self.is_ready, "a ready service", START_SECONDS)
+        return self
+
+    def start_worker(self) -> Process:
+        """One more worker."""
+        return self._launch("worker")
+
+    def stop(self) -> int:
+        """Stop everything cleanly. Returns the highest exit status."""
+        for process in self._running:
+            process.terminate()
+        return max(process.wait(START_SECONDS) for process in self._running)
+
+    def _launch(self, *arguments: str) -> Process:
+        with (self.folder / "up.log").open("a") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gateway", *arguments],
+                env=self.environment,
+                cwd=self.folder,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        self._running.append(process)
+        return process
+
+
+@contextmanager
+def deployed(folder: Path, **settings: str) -> Iterator[Parts]:
+    """Web and sandbox without a worker."""
+    parts = Parts(folder, **settings)
+    try:
+        yield parts.start()
+    finally:
+        parts.stop()
+
+
+def seconds_to_end(process: Process) -> float:
+    """SIGTERM; how long the process takes to end. It must end well."""
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(START_SECONDS) == 0
+    return time.monotonic() - began
+
+
+def ports_of(pid: int) -> set[int]:
+    """The local ports of a process' open TCP connections."""
+    links = [_target(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    inodes = {link.removeprefix("socket:[").rstrip("]") for link in links}
+    rows = re.findall(
+        r"^ *\d+: [0-9A-F]+:([0-9A-F]{4}) (?:\S+ +){7}(\d+)",
+        Path(f"/proc/{pid}/net/tcp").read_text(),
+        re.MULTILINE,
+    )
+    return {int(port, 16) for port, inode in rows if inode in inodes}
+
+
+def _target(entry: Path) -> str:
+    try:
+        return str(entry.readlink())
+    except FileNotFoundError:  # It was closed in the meantime.
+        return ""

@@ -1,0 +1,157 @@
+"""SIGTERM under load: nothing new is begun, what is under way ends, and nothing is lost or doubled."""
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from contract_tests.harness import Customer, Gateway, Received, Receiver, Reply, running, wait_for
+from contract_tests.parts import Parts, deployed, seconds_to_end
+
+MESSAGES = 60
+DELIVERY_TIMEOUT = 3
+# The design, section 2: a worker ends within DELIVERY_TIMEOUT and 2 s.
+LONGEST_STOP = DELIVERY_TIMEOUT + 2
+# How long a request may be on its way that was claimed in the moment of the signal.
+ON_ITS_WAY = 1.0
+HANGING, SLOW, QUICK = "/hanging", "/slow", "/quick"
+SETTINGS = {
+    "GATEWAY_DELIVERY_TIMEOUT": str(DELIVERY_TIMEOUT),
+    "GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2",
+}
+
+
+class Load:
+    """A receiver with a path that hangs, one that takes a moment, and one that answers at once."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.receiver = receiver
+        self._healed = threading.Event()
+        self._never = threading.Event()
+        self._lock = threading.Lock()
+        self.answered: Counter[str] = Counter()
+        receiver.reply = self._reply
+
+    def heal(self) -> None:
+        """Nothing hangs any longer."""
+        self._healed.set()
+
+    def send(self, customer: Customer) -> None:
+        """Give the worker more to do than it can before it is stopped."""
+        for path in (HANGING, SLOW, QUICK):
+            body = {"url": self.receiver.url(path), "events": ["message.sent"]}
+            assert customer.request("POST", "/webhooks", json=body).status_code == 201
+        with ThreadPoolExecutor(8) as pool:
+            answers = pool.map(lambda n: customer.send(f"1556{n:07d}"), range(MESSAGES))
+            assert {answer.status_code for answer in answers} == {200}
+
+    def is_heavy(self) -> bool:
+        """Whether attempts hang, and others are under way."""
+        return bool(self.receiver.at(HANGING)) and len(self.receiver.at(SLOW)) > 10
+
+    def _reply(self, received: Received) -> Reply:
+        if received.path == HANGING:
+            self._healed.wait(LONGEST_STOP + 5)
+        if received.path == SLOW:
+            self._never.wait(0.4)
+        with self._lock:
+            self.answered[received.path] += 1
+        return Reply(200)
+
+    def check_all_arrived(self, *, once: tuple[str, ...]) -> None:
+        """Every delivery came, and on the paths ``once`` exactly once."""
+        for path in (HANGING, SLOW, QUICK):
+            came = Counter(r.headers["x-service-delivery"] for r in self.receiver.at(path))
+            assert len(came) == MESSAGES, path
+            assert path not in once or set(came.values()) == {1}, path
+
+
+@pytest.fixture
+def load(receiver: Receiver) -> Iterator[Load]:
+    """What the worker has to carry."""
+    made = Load(receiver)
+    yield made
+    made.heal()
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[Parts]:
+    """A service without a worker."""
+    with deployed(tmp_path, **SETTINGS) as service:
+        yield service
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    """``gateway up``."""
+    with running(tmp_path, **SETTINGS) as service:
+        yield service
+
+
+def _count(gateway: Gateway, condition: str) -> int:
+    path = Path(gateway.environment["GATEWAY_DATA_DIR"]) / "gateway.db"
+    with contextlib.closing(sqlite3.connect(path, timeout=30)) as database:
+        query = f"SELECT count(*) FROM delivery WHERE {condition}"  # noqa: S608 - our own words
+        count: int = database.execute(query).fetchone()[0]
+        return count
+
+
+def _check_nothing_is_half_done(gateway: Gateway, load: Load, stopped_at: float) -> None:
+    late = [r for r in load.receiver.requests if r.at > stopped_at + ON_ITS_WAY]
+    assert late == [], "something was claimed after the signal"
+    assert _count(gateway, "lease_token IS NOT NULL") == 0
+    assert _count(gateway, "state = 'pending'") > 0, "there was too little to do"
+    # Every answer that a receiver gave was recorded.
+    assert _count(gateway, "state = 'delivered'") == load.answered[SLOW] + load.answered[QUICK]
+    assert len(load.receiver.at(SLOW)) == load.answered[SLOW]
+
+
+def _wait_until_delivered(gateway: Gateway) -> None:
+    wait_for(lambda: _count(gateway, "state != 'delivered'") == 0, "all deliveries", 60)
+
+
+def test_a_worker_ends_in_time_with_all_answers_recorded_and_the_next_one_does_the_rest(
+    parts: Parts, load: Load
+) -> None:
+    load.send(parts.customer())
+    worker = parts.start_worker()
+    wait_for(load.is_heavy, "a load")
+    stopped_at = time.time()
+    assert seconds_to_end(worker) < LONGEST_STOP
+    _check_nothing_is_half_done(parts, load, stopped_at)
+    load.heal()
+    parts.start_worker()
+    _wait_until_delivered(parts)
+    load.check_all_arrived(once=(SLOW, QUICK))
+
+
+def test_gateway_up_ends_in_time_under_load_and_the_next_one_does_the_rest(
+    gateway: Gateway, load: Load
+) -> None:
+    load.send(gateway.customer())
+    wait_for(load.is_heavy, "a load")
+    assert gateway.process is not None
+    stopped_at = time.time()
+    assert seconds_to_end(gateway.process) < LONGEST_STOP
+    _check_nothing_is_half_done(gateway, load, stopped_at)
+    load.heal()
+    gateway.start()
+    _wait_until_delivered(gateway)
+    load.check_all_arrived(once=(SLOW, QUICK))
+
+
+def test_a_worker_without_work_ends_at_once(parts: Parts, receiver: Receiver) -> None:
+    customer = parts.customer()
+    body = {"url": receiver.url(), "events": ["message.read"]}
+    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    worker = parts.start_worker()
+    assert customer.send("15561234567").status_code == 200
+    receiver.wait_kind("message.read")
+    _wait_until_delivered(parts)
+    assert seconds_to_end(worker) < 2

@@ -1,0 +1,159 @@
+"""Bulk redelivery as a deployment runs it: in the background, and safe from a kill or a lost queue."""
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ulid import ULID
+
+from contract_tests.harness import Customer, Received, Receiver, Reply, wait_for
+from contract_tests.parts import Parts
+
+# Several batches of the worker.
+MANY = 1_200
+MOST = 10_000
+IN_FLIGHT = 10
+PATIENCE = 80
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[Parts]:
+    """Web and sandbox. Nothing is retried while a test runs."""
+    service = Parts(tmp_path, GATEWAY_RETRY_SCHEDULE="3600", GATEWAY_DELIVERY_TIMEOUT="2").start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def customer(parts: Parts) -> Customer:
+    """An account with an active number."""
+    return parts.customer()
+
+
+@contextlib.contextmanager
+def _stored(parts: Parts) -> Iterator[sqlite3.Connection]:
+    path = parts.folder / "var" / "gateway.db"
+    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection, connection:
+        yield connection
+
+
+def _webhook(customer: Customer, receiver: Receiver, path: str = "/hook") -> str:
+    body = {"url": receiver.url(path), "events": ["message.sent"]}
+    return str(customer.request("POST", "/webhooks", json=body).json()["id"])
+
+
+def _write_skipped(parts: Parts, customer: Customer, webhook_id: str, count: int) -> None:
+    """What a long time of inactivity leaves behind."""
+    at = round(time.time() * 1000)
+    events, deliveries = [], []
+    for position in range(count):
+        event_id, kind = f"evt_{ULID()}", "message.sent"
+        payload = f'{{"event":"{kind}","data":{{"id":"msg_{position}"}}}}'
+        events.append(
+            (event_id, customer.account_id, kind, "num_1", f"msg_{position}", payload, at)
+        )
+        deliveries.append((f"dlv_{ULID()}", webhook_id, event_id, kind, "skipped", 0, 0, at, at))
+    with _stored(parts) as connection:
+        connection.executemany(
+            "INSERT INTO event (id, account_id, kind, number_id, subject_id, payload, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            events,
+        )
+        connection.executemany(
+            "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, attempt_count, tries,"
+            " created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            deliveries,
+        )
+
+
+def _redeliver(customer: Customer, webhook_id: str) -> int:
+    answer = customer.request("POST", f"/webhooks/{webhook_id}/redeliver", json={})
+    assert answer.status_code == 200, answer.text
+    count: int = answer.json()["count"]
+    return count
+
+
+def _total(customer: Customer, webhook_id: str, state: str) -> int:
+    path = f"/webhooks/{webhook_id}/deliveries"
+    page = customer.request("GET", path, params={"state": state, "limit": "1"}).json()
+    total: int = page["pagination"]["total"]
+    return total
+
+
+def _times(received: list[Received]) -> Counter[str]:
+    """How often each delivery came."""
+    return Counter(r.headers["x-service-delivery"] for r in received)
+
+
+def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
+    parts: Parts, customer: Customer, receiver: Receiver
+) -> None:
+    webhook_id = _webhook(customer, receiver)
+    _write_skipped(parts, customer, webhook_id, MANY)
+    assert _redeliver(customer, webhook_id) == MANY
+    assert _total(customer, webhook_id, "skipped") == MANY, "the request itself schedules nothing"
+    for file in (parts.folder / "var").glob("queue.db*"):
+        file.unlink()
+    # The first delivery comes while the later batches are still to be scheduled.
+    first = parts.start_worker()
+    receiver.wait(count=1, seconds=PATIENCE)
+    first.kill()
+    first.wait()
+    parts.start_worker()
+    wait_for(lambda: _total(customer, webhook_id, "delivered") == MANY, "all delivered", PATIENCE)
+    times = _times(receiver.at())
+    assert len(times) == MANY
+    again = [delivery_id for delivery_id, count in times.items() if count > 1]
+    assert len(again) <= IN_FLIGHT, "only what was under way when the worker was killed"
+    with _stored(parts) as connection:
+        attempts = "SELECT attempt_count, COUNT(*) FROM delivery GROUP BY attempt_count"
+        assert connection.execute(attempts).fetchall() == [(1, MANY)]
+        assert connection.execute("SELECT COUNT(*) FROM redelivery").fetchone() == (0,)
+
+
+def test_a_new_event_does_not_wait_behind_the_redeliveries_of_another_webhook(
+    parts: Parts, customer: Customer, receiver: Receiver
+) -> None:
+    go_on = threading.Event()
+
+    def hold(received: Received) -> Reply:
+        if received.path == "/many":
+            go_on.wait(1)
+        return Reply(200)
+
+    receiver.reply = hold
+    many, other = (_webhook(customer, receiver, path) for path in ("/many", "/other"))
+    _write_skipped(parts, customer, many, MANY)
+    assert _redeliver(customer, many) == MANY
+    parts.start_worker()
+    receiver.wait("/many", IN_FLIGHT)
+    assert customer.send("15551234567").status_code == 200
+    receiver.wait("/other")
+    assert len(receiver.at("/many")) < MANY // 2
+    assert _total(customer, other, "failed") == 0
+    go_on.set()
+
+
+def test_a_call_takes_at_most_ten_thousand_and_a_webhook_switched_off_gets_none(
+    parts: Parts, customer: Customer, receiver: Receiver
+) -> None:
+    """Until the worker has scheduled them they are what they were, so a second call takes the same."""
+    webhook_id = _webhook(customer, receiver)
+    _write_skipped(parts, customer, webhook_id, MOST + 1)
+    assert [_redeliver(customer, webhook_id) for _ in range(2)] == [MOST, MOST]
+    switched = customer.request("PATCH", f"/webhooks/{webhook_id}", json={"active": False})
+    assert switched.json()["active"] is False
+    parts.start_worker()
+
+    def left() -> int:
+        with _stored(parts) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM redelivery").fetchone()[0])
+
+    wait_for(lambda: left() == 0, "an end of the redeliveries")
+    assert _total(customer, webhook_id, "skipped") == MOST + 1
+    assert receiver.at() == []

@@ -1,0 +1,141 @@
+"""Pending work survives: the queue deleted, or a disk that was full for a while.
+
+A clock that is set back or forward: tests/tasks/test_clock_jumps.py.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import requests
+
+from contract_tests.chaos.ledger import Ledger
+from contract_tests.chaos.senders import Senders
+from contract_tests.full_disk import Fill, fill_up, forbid_writing, may_mount, small_disk
+from contract_tests.harness import Customer, Gateway, Receiver, running, wait_for
+from contract_tests.parts import deployed
+
+MESSAGES = 40
+KINDS = ["message.sent", "message.delivered", "message.read", "message.failed"]
+QUEUE_FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
+# The quota works everywhere; a disk that is really full needs the right to mount one.
+WAYS: dict[str, Fill] = {"quota": forbid_writing}
+if may_mount():
+    WAYS["full disk"] = fill_up
+
+
+def _delete_queue(gateway: Gateway) -> None:
+    folder = Path(gateway.environment["GATEWAY_DATA_DIR"])
+    assert (folder / QUEUE_FILES[0]).exists()
+    for name in QUEUE_FILES:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _subscribe(customer: Customer, receiver: Receiver) -> None:
+    body = {"url": receiver.url(), "events": KINDS}
+    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+
+
+def _send(customer: Customer, count: int = MESSAGES) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda n: customer.send(f"1556{n:07d}"), range(count))
+        assert {answer.status_code for answer in answers} == {200}
+
+
+def _events(receiver: Receiver) -> set[tuple[str, str]]:
+    return {(r.event["event"], r.event["data"]["id"]) for r in receiver.at()}
+
+
+def test_work_that_waits_survives_a_queue_deleted_while_the_worker_is_stopped(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    with deployed(tmp_path) as parts:
+        customer = parts.customer()
+        _subscribe(customer, receiver)
+        _send(customer)
+        _delete_queue(parts)
+        parts.start_worker()
+        ledger = Ledger(parts, customer)
+        ledger.settle(seconds=60)
+        assert len(_events(receiver)) == 3 * MESSAGES
+        assert _events(receiver) == ledger.due_events()
+
+
+@pytest.fixture
+def unswept(tmp_path: Path) -> Iterator[Gateway]:
+    """A service whose sweep runs once at its start, so that only the queue brings word."""
+    with running(tmp_path, GATEWAY_SWEEP_INTERVAL="3600") as gateway:
+        yield gateway
+
+
+def test_the_parts_find_each_other_again_after_the_queue_was_deleted_under_them(
+    unswept: Gateway, receiver: Receiver
+) -> None:
+    customer = unswept.customer()
+    _subscribe(customer, receiver)
+    for part in ("web", "worker"):
+        _delete_queue(unswept)
+        # One of them opens the queue anew, the other has it open since before.
+        unswept.kill(part)
+        unswept.part(part)
+        wait_for(lambda: _is_ready(unswept), "a ready service")
+        seen = len(_events(receiver))
+        assert customer.send("15561234567").status_code == 200
+        receiver.wait(count=seen + 3)
+    assert len(_events(receiver)) == 6
+
+
+def _is_ready(gateway: Gateway) -> bool:
+    with contextlib.suppress(requests.RequestException):
+        return requests.get(f"{gateway.url}/readyz", timeout=2).ok
+    return False
+
+
+@pytest.fixture(params=sorted(WAYS))
+def fill(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fill]:
+    """One way to fill the disk, prepared."""
+    way: str = request.param
+    with small_disk(tmp_path / "var") if way == "full disk" else contextlib.nullcontext():
+        yield WAYS[way]
+
+
+@pytest.fixture
+def gateway(fill: Fill, tmp_path: Path) -> Iterator[Gateway]:  # noqa: ARG001 - it makes the disk
+    """A service on the disk that is going to be full."""
+    with running(tmp_path, GATEWAY_RETRY_SCHEDULE=",".join(["0.5"] * 50)) as service:
+        yield service
+
+
+def test_a_disk_that_was_full_for_a_while_loses_nothing_and_doubles_no_send(
+    gateway: Gateway, fill: Fill, receiver: Receiver
+) -> None:
+    customer = gateway.customer()
+    _subscribe(customer, receiver)
+    senders = Senders(customer, seed=1, total=MESSAGES)
+    ledger = Ledger(gateway, customer)
+    receiver.status = 500
+    with senders.running():
+        senders.progress.allow(MESSAGES // 2)
+        wait_for(lambda: len(receiver.requests) > 5, "deliveries that wait for a retry")
+        free = fill(gateway)
+        # The clients go on asking, and the receiver recovers while nothing can be written down.
+        receiver.status = 200
+        senders.progress.allow(MESSAGES)
+        refused = senders.repeats
+        wait_for(lambda: senders.repeats > refused + 20, "requests that cannot be served")
+        assert customer.request("GET", "/numbers").status_code == 200, "reading needs no room"
+        free()
+    ledger.settle(seconds=60)
+    assert _events(receiver) == ledger.due_events()
+    assert set(ledger.delivery_states()) == {"delivered"}
+    attempts = [
+        (r.headers["x-service-delivery"], r.headers["x-service-attempt"]) for r in receiver.at()
+    ]
+    assert len(attempts) == len(set(attempts)), "an attempt was not recorded, and made again"
+    to = [message["to"] for message in ledger.accepted()]
+    assert len(to) == len(set(to))
+    told = {m["id"] for m in ledger.messages() if m["status"] == "read"}
+    assert set(senders.ids.values()) <= told
+    assert "ended" not in gateway.log(), "a part died of it"

@@ -1,0 +1,98 @@
+"""Two workers on one database share the work, and never do the same twice."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from contract_tests.harness import Customer, Received, Receiver, Reply, wait_for
+from contract_tests.parts import Parts, deployed, ports_of
+
+MESSAGES = 40
+KINDS = ("message.sent", "message.delivered", "message.read")
+PATHS = ("/one", "/two", "/three")
+DELIVERIES = MESSAGES * len(KINDS) * len(PATHS)
+# Every fourth first attempt fails, so that retries are shared as well.
+FAILING_SHARE = 4
+MAX_PER_WEBHOOK = 10
+
+
+class Slow:
+    """A receiver that takes a moment and fails now and then, and who asked it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: Counter[str] = Counter()
+        self._never = threading.Event()
+        self._first = 0
+        self.most = 0
+        self.failed = 0
+
+    def reply(self, received: Received) -> Reply:
+        """Answer after a moment."""
+        with self._lock:
+            self._under_way[received.path] += 1
+            self.most = max(self.most, self._under_way[received.path])
+            is_first = received.headers["x-service-attempt"] == "1"
+            self._first += is_first
+            fails = is_first and self._first % FAILING_SHARE == 0
+            self.failed += fails
+        self._never.wait(0.05)
+        with self._lock:
+            self._under_way[received.path] -= 1
+        return Reply(500 if fails else 200)
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[Parts]:
+    """A service without a worker."""
+    with deployed(tmp_path, GATEWAY_RETRY_SCHEDULE="0.2,0.2,0.2") as parts:
+        yield parts
+
+
+def _subscribe(customer: Customer, receiver: Receiver) -> None:
+    for path in PATHS:
+        body = {"url": receiver.url(path), "events": list(KINDS)}
+        assert customer.request("POST", "/webhooks", json=body).status_code == 201
+
+
+def _send(customer: Customer) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda n: customer.send(f"1556{n:07d}"), range(MESSAGES))
+        assert {answer.status_code for answer in answers} == {200}
+
+
+def test_no_delivery_is_attempted_by_both_and_both_have_their_share(
+    parts: Parts, receiver: Receiver
+) -> None:
+    slow = Slow()
+    receiver.reply = slow.reply
+    customer = parts.customer()
+    _subscribe(customer, receiver)
+    workers = [parts.start_worker(), parts.start_worker()]
+    ports: dict[int, set[int]] = {worker.pid: set() for worker in workers}
+
+    def all_came() -> bool:
+        for pid, known in ports.items():
+            # A connection does not last for ever, so they are noted while they are there.
+            known.update(ports_of(pid))
+        first = [r for r in receiver.requests if r.headers["x-service-attempt"] == "1"]
+        return len(first) == DELIVERIES and len(receiver.requests) == DELIVERIES + slow.failed
+
+    _send(customer)
+    wait_for(all_came, "all attempts", 60)
+    for worker in workers:
+        worker.terminate()
+        assert worker.wait(20) == 0
+    shares = [sum(r.peer in known for r in receiver.requests) for known in ports.values()]
+    attempts = Counter(
+        (r.headers["x-service-delivery"], r.headers["x-service-attempt"]) for r in receiver.requests
+    )
+    assert set(attempts.values()) == {1}
+    assert len(attempts) == DELIVERIES + slow.failed
+    assert len({delivery for delivery, _ in attempts}) == DELIVERIES
+    assert min(shares) >= DELIVERIES / 20, f"the workers' shares were {shares}"
+    assert slow.most <= MAX_PER_WEBHOOK, "the cap holds over both workers"

@@ -1,0 +1,126 @@
+"""Redelivery of many: what a call chose and the worker has still to schedule.
+
+A call writes down the identifiers of what it chose, in batches, in one short transaction. The worker
+schedules a batch and deletes it in one transaction. So a kill at any moment loses nothing and doubles
+nothing, whatever happens to the deliveries or the clock meanwhile, and nothing depends on the queue.
+"""
+
+import json
+from collections.abc import Sequence
+from itertools import islice
+from typing import Self
+
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+
+from models import clock
+from models.database import BaseModel, reading, writing
+from models.delivery import Delivery, DeliveryState
+from models.identifier import new_id
+from models.webhook import Webhook
+
+MAX_REDELIVERIES = 10_000
+BATCH_SIZE = 500
+
+
+class Redelivery(BaseModel):
+    """One batch. ``call_id`` is common to the batches of a call, ``delivery_ids`` are oldest first."""
+
+    webhook_id: str
+    id = CharField(primary_key=True)
+    call_id = CharField()
+    webhook = ForeignKeyField(Webhook, lazy_load=False, on_delete="CASCADE")
+    states_json = TextField()
+    delivery_ids_json = TextField()
+    created_at = BigIntegerField()
+
+    @property
+    def delivery_ids(self) -> list[str]:
+        """The deliveries of this batch."""
+        ids: list[str] = json.loads(self.delivery_ids_json)
+        return ids
+
+    @classmethod
+    def request(
+        cls, webhook_id: str, *, states: Sequence[str], since: int | None, until: int | None
+    ) -> "RedeliveryCall":
+        """Choose the deliveries that match, oldest first, at most MAX_REDELIVERIES, for the worker."""
+        # Chosen outside the write transaction, which it would make long: the worker looks again.
+        chosen = Delivery.matching(
+            webhook_id, states=states, since=since, until=until, limit=MAX_REDELIVERIES
+        )
+        call = RedeliveryCall(new_id("rdl"), chosen)
+        remaining = iter(chosen)
+        with writing():
+            if Webhook.find(webhook_id) is None:
+                # It was deleted meanwhile, and its deliveries with it.
+                return RedeliveryCall(call.id, [])
+            while batch := list(islice(remaining, BATCH_SIZE)):
+                cls.create(
+                    id=new_id("rdl"),
+                    call_id=call.id,
+                    webhook=webhook_id,
+                    states_json=json.dumps(list(states)),
+                    delivery_ids_json=json.dumps(batch),
+                    created_at=clock.now(),
+                )
+        return call
+
+    @classmethod
+    def work_off_one(cls) -> int | None:
+        """Schedule the oldest batch. Returns how many deliveries wait now, None when there is no batch.
+
+        A delivery that left the chosen states meanwhile was delivered again already, and an inactive
+        webhook gets nothing.
+        """
+        if not cls.exist():
+            return None
+        with writing():
+            batch: Self | None = cls.select().order_by(cls.id).first()
+            if batch is None:
+                return None
+            batch.delete_instance()
+            webhook = Webhook.get_by_id(batch.webhook_id)
+            if not webhook.active:
+                return 0
+            return Delivery.schedule_anew(batch.delivery_ids, json.loads(batch.states_json))
+
+    @classmethod
+    def exist(cls) -> bool:
+        """Whether any batch is left."""
+        with reading():
+            return bool(cls.select().exists())
+
+
+class RedeliveryCall:
+    """What one call chose, for those who want to see how far it is."""
+
+    def __init__(self, call_id: str, delivery_ids: list[str]) -> None:
+        self.id = call_id
+        self.delivery_ids = delivery_ids
+
+    @property
+    def count(self) -> int:
+        """How many deliveries the call chose."""
+        return len(self.delivery_ids)
+
+    def waiting(self, among: Sequence[str]) -> list[str]:
+        """Those of ``among`` that have not had their first attempt yet."""
+        with reading():
+            # First the batches: one that is worked off between the two queries is found by the second.
+            batches = Redelivery.select().where(Redelivery.call_id == self.id)
+            unscheduled = {i for batch in batches for i in batch.delivery_ids}
+            scheduled = [i for i in among if i not in unscheduled]
+            due = set[str]()
+            for start in range(0, len(scheduled), BATCH_SIZE):
+                due |= Delivery.before_first_attempt(scheduled[start : start + BATCH_SIZE])
+        return [i for i in among if i in unscheduled or i in due]
+
+    def states(self) -> dict[str, int]:
+        """How many of the deliveries are in each state. What was removed meanwhile is in none."""
+        counts = dict.fromkeys(DeliveryState, 0)
+        with reading():
+            for start in range(0, self.count, BATCH_SIZE):
+                batch = self.delivery_ids[start : start + BATCH_SIZE]
+                for delivery in Delivery.select().where(Delivery.id.in_(batch)):
+                    counts[DeliveryState(delivery.state)] += 1
+        return {str(state): count for state, count in counts.items()}

@@ -1,0 +1,114 @@
+"""Removing what is older than the operator keeps, one small batch in one short transaction.
+
+Rows are found by their identifiers, which begin with the time of their making, so that no index on a
+time is needed. What is still to be done is never removed: pending deliveries and their events,
+unsettled messages, callbacks that wait.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import fn
+
+from models.callback import Callback
+from models.database import BaseModel, reading, writing
+from models.delivery import IS_PENDING, Delivery
+from models.event import Event
+from models.identifier import id_bound
+from models.message import UNSETTLED, Message
+from models.redelivery import Redelivery
+
+# How many old rows are looked at for a batch. Those that must stay are few, so this is room enough; it
+# keeps the search short while the rows that hold others back are themselves a long way from removed.
+WINDOW = 2_000
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One kind of row to remove.
+
+    ``is_old`` takes the time before which rows are old, and its condition is one that an index in
+    ``order`` can serve, which is by default that of the keys. ``may_go`` is the condition on top of that.
+    """
+
+    name: str
+    model: type[BaseModel]
+    key: Any
+    is_old: Callable[[int], Any]
+    may_go: Any
+    order: Any = None
+    held_back: Callable[[], bool] = lambda: False
+
+    def old(self, before: int) -> Any:
+        """The query for the identifiers of the oldest rows."""
+        query = self.model.select(self.key).where(self.is_old(before))
+        return query.order_by(self.order or self.key).limit(WINDOW)
+
+    def removable(self, before: int, limit: int) -> Any:
+        """The query for the identifiers of a batch to remove."""
+        query = self.model.select(self.key).where(self.key.in_(self.old(before)), self.may_go)
+        return query.limit(limit)
+
+    def remove(self, before: int, limit: int) -> int:
+        """Remove one batch, with all that belongs to its rows. Returns how many rows."""
+        # Looked for without the lock, for which nobody should wait when nothing is old.
+        with reading():
+            found = [row[0] for row in self.removable(before, limit).tuples()]
+        if not found or self.held_back():
+            return 0
+        with writing():
+            # Looked at again: a delivery may have been scheduled anew in between.
+            query = self.model.delete().where(self.key.in_(found), self.may_go)
+            return int(query.execute())
+
+
+def _older_than(key: Any, prefix: str) -> Callable[[int], Any]:
+    return lambda before: key < id_bound(prefix, before)
+
+
+# Attempts go with their delivery. A delivery that a call has chosen is scheduled first.
+DELIVERIES = Removal(
+    "deliveries",
+    Delivery,
+    Delivery.id,
+    _older_than(Delivery.id, "dlv"),
+    Delivery.state != IS_PENDING,
+    held_back=Redelivery.exist,
+)
+# The history and the idempotency key go with their message.
+MESSAGES = Removal(
+    "messages",
+    Message,
+    Message.id,
+    _older_than(Message.id, "msg"),
+    Message.status.not_in(UNSETTLED),
+)
+# After its message: the event is what keeps a repeated callback from emitting it again.
+EVENTS = Removal(
+    "events",
+    Event,
+    Event.id,
+    _older_than(Event.id, "evt"),
+    ~fn.EXISTS(Delivery.select().where(Delivery.event == Event.id))
+    & ~fn.EXISTS(Message.select().where(Message.id == Event.subject_id)),
+)
+INGESTED_CALLBACKS = Removal(
+    "callbacks",
+    Callback,
+    Callback.id,
+    lambda before: Callback.ingested_at < before,
+    Callback.ingested_at.is_null(False),
+    order=Callback.ingested_at,
+)
+
+
+def given_up_callbacks(max_tries: int) -> Removal:
+    """Callbacks that could not be ingested in ``max_tries`` tries, after which they are left alone."""
+    return Removal(
+        "callbacks given up",
+        Callback,
+        Callback.id,
+        lambda before: Callback.ingested_at.is_null() & (Callback.id < id_bound("cb", before)),
+        Callback.ingested_at.is_null() & (Callback.tries >= max_tries),
+    )

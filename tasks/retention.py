@@ -1,0 +1,56 @@
+"""Retention: what is older than RETENTION_DAYS is removed, a little in each round of the sweep.
+
+Each batch is a short transaction with a pause behind it, so that no other writer waits for long.
+"""
+
+import logging
+import time
+
+from gateway.settings import get_settings
+from models import clock
+from models.retention import (
+    DELIVERIES,
+    EVENTS,
+    INGESTED_CALLBACKS,
+    MESSAGES,
+    Removal,
+    given_up_callbacks,
+)
+from tasks import ingest
+
+logger = logging.getLogger(__name__)
+
+DAY_MS = 24 * 3_600_000
+BATCH_SIZE = 200
+# Of each kind, in one round.
+MAX_BATCHES = 10
+PAUSE_SECONDS = 0.01
+# A callback that was ingested is of use only to whoever looks into yesterday's trouble.
+CALLBACK_LIFETIME_MS = DAY_MS
+
+
+def remove_old() -> None:
+    """One round: of each kind the oldest, at most MAX_BATCHES; the next sweep goes on."""
+    now = clock.now()
+    before = now - get_settings().retention_days * DAY_MS
+    for removal, border in (
+        (DELIVERIES, before),
+        (MESSAGES, before),
+        (EVENTS, before),
+        (INGESTED_CALLBACKS, now - CALLBACK_LIFETIME_MS),
+        (given_up_callbacks(ingest.MAX_TRIES), before),
+    ):
+        _remove(removal, border)
+
+
+def _remove(removal: Removal, before: int) -> None:
+    removed = 0
+    for _ in range(MAX_BATCHES):
+        batch = removal.remove(before, BATCH_SIZE)
+        removed += batch
+        if batch < BATCH_SIZE:
+            break
+        # Other writers get their turn between two batches.
+        time.sleep(PAUSE_SECONDS)
+    if removed:
+        logger.info("%d old %s removed", removed, removal.name)

@@ -1,0 +1,198 @@
+"""gateway deliveries redeliver, beside a ``gateway up`` on the same DATA_DIR."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.harness import (
+    WAIT_SECONDS,
+    Customer,
+    Gateway,
+    Received,
+    Receiver,
+    Reply,
+    running,
+    wait_for,
+)
+
+COMMAND = str(Path(sys.executable).with_name("gateway"))
+LONG_AGO = "2020-01-01T00:00:00Z"
+EVENTS = 4
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A running service, which gives up after the first failure."""
+    folder = tmp_path_factory.mktemp("redeliver")
+    with running(folder, GATEWAY_RETRY_SCHEDULE="600", GATEWAY_DELIVERY_TIMEOUT="10") as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def customer(service: Gateway) -> Customer:
+    """An account with an active number."""
+    return service.customer()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A customer's HTTP server."""
+    server = Receiver()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def webhook(customer: Customer, receiver: Receiver) -> Mapping[str, Any]:
+    """A webhook to which some events were delivered."""
+    body = {"url": receiver.url(), "events": ["message.sent"]}
+    row: Mapping[str, Any] = customer.request("POST", "/webhooks", json=body).json()
+    for _ in range(EVENTS):
+        assert customer.send("15551234567").status_code == 200
+    receiver.wait(count=EVENTS)
+    wait_for(lambda: len(_listed(customer, row, state="delivered")) == EVENTS, "all delivered")
+    return row
+
+
+def _listed(customer: Customer, webhook: Mapping[str, Any], **which: str) -> list[Any]:
+    path = f"/webhooks/{webhook['id']}/deliveries"
+    listed: list[Any] = customer.request("GET", path, params=which).json()["data"]
+    return listed
+
+
+def _start(service: Gateway, *arguments: str) -> subprocess.Popen[str]:
+    told = {k: v for k, v in service.environment.items() if not k.startswith("GATEWAY_")}
+    return subprocess.Popen(
+        [COMMAND, "deliveries", *arguments],
+        cwd=service.folder,
+        env=told | {"GATEWAY_DATA_DIR": str(service.folder / "var")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _run(service: Gateway, *arguments: str) -> tuple[int, str, str]:
+    process = _start(service, *arguments)
+    out, err = process.communicate(timeout=WAIT_SECONDS)
+    return process.returncode, out, err
+
+
+def _redeliver(webhook: Mapping[str, Any], *more: str, since: str = LONG_AGO) -> list[str]:
+    return ["redeliver", "--webhook", str(webhook["id"]), "--since", since, *more]
+
+
+def test_it_follows_the_deliveries_until_each_has_had_its_attempt(
+    service: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
+) -> None:
+    status, out, err = _run(service, *_redeliver(webhook, "--state", "delivered"))
+    assert (status, out) == (0, f"{EVENTS} scheduled: {EVENTS} delivered.\n")
+    assert "Delivering" in err
+    bodies = [request.body for request in receiver.at()]
+    assert len(bodies) == 2 * EVENTS
+    assert sorted(bodies[:EVENTS]) == sorted(bodies[EVENTS:])
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
+    service: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
+) -> None:
+    go_on = threading.Event()
+
+    def hang(_: Received) -> Reply:
+        go_on.wait(WAIT_SECONDS)
+        return Reply(200)
+
+    receiver.reply = hang
+    process = _start(service, *_redeliver(webhook, "--state", "delivered"))
+    receiver.wait(count=2 * EVENTS)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=WAIT_SECONDS)
+    go_on.set()
+    assert process.returncode == 0, err
+    assert out == f"{EVENTS} scheduled: {EVENTS} pending.\n"
+    assert f"{EVENTS} go on in the worker" in err
+
+
+def test_json_prints_one_document_at_once_and_no_bar(
+    service: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
+) -> None:
+    status, out, err = _run(service, *_redeliver(webhook, "--state", "delivered", "--json"))
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {"count": EVENTS, "webhookId": webhook["id"]}
+    receiver.wait(count=2 * EVENTS)
+
+
+def test_the_times_and_states_choose(
+    service: Gateway, customer: Customer, webhook: Mapping[str, Any]
+) -> None:
+    newest, *_, oldest = _listed(customer, webhook)
+    assert newest["createdAt"] > oldest["createdAt"]
+
+    def count(*more: str, since: str = LONG_AGO) -> Any:
+        _, out, _ = _run(service, *_redeliver(webhook, *more, "--json", since=since))
+        return json.loads(out)["count"]
+
+    delivered = ("--state", "delivered")
+    assert count() == 0, "none failed or was skipped"
+    assert count("--state", "skipped", "--state", "failed") == 0
+    assert count(*delivered, "--until", oldest["createdAt"]) == 0
+    assert count(*delivered, since=newest["createdAt"]) == 1
+    status, out, err = _run(service, *_redeliver(webhook))
+    assert (status, out, err) == (0, "Nothing to deliver again.\n", "")
+
+
+def test_the_list_takes_the_filters_of_the_contract(
+    service: Gateway, customer: Customer, webhook: Mapping[str, Any]
+) -> None:
+    newest, *others = _listed(customer, webhook)
+
+    def listed(*more: str) -> Any:
+        _, out, _ = _run(service, "list", "--webhook", webhook["id"], *more, "--json")
+        return json.loads(out)
+
+    assert listed("--since", newest["createdAt"]) == [newest]
+    assert listed("--until", newest["createdAt"]) == others
+    assert listed("--event", "message.sent", "--state", "delivered") == [newest, *others]
+    assert listed("--event", "message.read") == []
+
+
+def test_an_inactive_webhook_is_refused_with_what_to_do(
+    service: Gateway, customer: Customer, webhook: Mapping[str, Any]
+) -> None:
+    customer.request("PATCH", f"/webhooks/{webhook['id']}", json={"active": False})
+    status, out, err = _run(service, *_redeliver(webhook))
+    assert (status, out) == (1, "")
+    assert re.fullmatch(r"Error: The webhook wh_\w+ is inactive\. Set active to true .*\n", err)
+
+
+def test_a_webhook_that_does_not_exist_is_named(service: Gateway) -> None:
+    status, out, err = _run(service, *_redeliver({"id": "wh_none"}))
+    assert (status, out) == (1, "")
+    assert err == "Error: There is no webhook wh_none. See: gateway webhooks list\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["redeliver", "--webhook", "wh_none"],
+        ["redeliver", "--webhook", "wh_none", "--since", "yesterday"],
+        ["redeliver", "--webhook", "wh_none", "--since", "2026-11-20T09:30:00"],
+        ["redeliver", "--webhook", "wh_none", "--since", LONG_AGO, "--until", "soon"],
+        ["redeliver", "--webhook", "wh_none", "--since", LONG_AGO, "--state", "pending"],
+        ["list", "--webhook", "wh_none", "--until", "soon"],
+        ["list", "--webhook", "wh_none", "--event", "message.lost"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_ends_with_status_2(service: Gateway, arguments: list[str]) -> None:
+    status, out, err = _run(service, *arguments)
+    assert (status, out) == (2, "")
+    assert "Usage: gateway" in err

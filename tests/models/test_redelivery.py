@@ -1,0 +1,289 @@
+"""Redelivering many: what a call chooses, and what becomes of it batch by batch."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from models import redelivery
+from models.account import Account
+from models.claim import claim_due, record_outcomes
+from models.database import database, writing
+from models.delivery import Delivery, DeliveryState
+from models.redelivery import Redelivery, RedeliveryCall
+from models.webhook import Webhook
+from tests import factories
+from tests.conftest import Clock
+
+DELIVERED, FAILED = DeliveryState.DELIVERED, DeliveryState.FAILED
+PENDING, SKIPPED = DeliveryState.PENDING, DeliveryState.SKIPPED
+UNDELIVERED = (FAILED, SKIPPED)
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redelivery, "BATCH_SIZE", 2)
+
+
+@pytest.fixture
+def webhook(account: Account) -> Webhook:
+    """An active webhook."""
+    return factories.webhook(account)
+
+
+def _states(webhook: Webhook) -> list[str]:
+    query = Delivery.select().where(Delivery.webhook == webhook.id).order_by(Delivery.id)
+    return [delivery.state for delivery in query]
+
+
+def _finish_all(*, success: bool = False) -> None:
+    claimed = claim_due(100, 100, 1000)
+    finish = factories.success if success else factories.failure
+    record_outcomes(map(finish, claimed), lambda _: None, 1000)
+
+
+def _failed(account: Account, webhook: Webhook, count: int) -> list[str]:
+    made = factories.deliveries(account, webhook, count=count)
+    _finish_all()
+    return [delivery.id for delivery in made]
+
+
+def _request(webhook: Webhook, **which: int) -> RedeliveryCall:
+    return Redelivery.request(
+        webhook.id, states=UNDELIVERED, since=which.get("since"), until=which.get("until")
+    )
+
+
+def _work_off_all() -> int:
+    total = 0
+    while (scheduled := Redelivery.work_off_one()) is not None:
+        total += scheduled
+    return total
+
+
+@pytest.mark.parametrize(
+    ("states", "since", "until", "expected"),
+    [
+        ([FAILED, SKIPPED], None, None, 5),
+        ([FAILED], None, None, 3),
+        ([SKIPPED], None, None, 2),
+        ([FAILED, SKIPPED], 1, None, 4),
+        ([FAILED, SKIPPED], None, 1, 1),
+        ([FAILED, SKIPPED], 1, 2, 1),
+        ([FAILED], 9, None, 0),
+    ],
+)
+def test_many_are_redelivered_by_state_and_time(
+    account: Account,
+    webhook: Webhook,
+    clock: Clock,
+    states: list[str],
+    since: int | None,
+    until: int | None,
+    expected: int,
+) -> None:
+    start, other = clock.at, factories.webhook(account)
+    for _ in range(3):  # failed at 0, 1 and 2 seconds
+        factories.deliveries(account, webhook, other)
+        _finish_all()
+        clock.advance(seconds=1)
+    with writing():
+        webhook.deactivate()
+    factories.deliveries(account, webhook, count=2)  # skipped at 3 seconds
+    with writing():
+        webhook.activate()
+    call = Redelivery.request(
+        webhook.id,
+        states=states,
+        since=None if since is None else start + since * 1000,
+        until=None if until is None else start + until * 1000,
+    )
+    assert _states(webhook).count(PENDING) == 0, "that is the worker's"
+    assert (call.count, _work_off_all()) == (expected, expected)
+    assert _states(webhook).count(PENDING) == expected
+    assert _states(other) == [FAILED] * 3
+
+
+def test_a_call_takes_the_oldest_up_to_its_limit(
+    account: Account, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redelivery, "MAX_REDELIVERIES", 3)
+    _failed(account, webhook, 5)
+    assert (_request(webhook).count, _work_off_all()) == (3, 3)
+    assert _states(webhook) == [PENDING] * 3 + [FAILED] * 2
+
+
+def test_batches_come_oldest_first_and_each_is_a_transaction(
+    account: Account, webhook: Webhook
+) -> None:
+    _failed(account, webhook, 5)
+    _request(webhook)
+    seen = []
+    while Redelivery.work_off_one() is not None:
+        seen.append(_states(webhook).count(PENDING))
+        assert _states(webhook) == [PENDING] * seen[-1] + [FAILED] * (5 - seen[-1])
+    assert seen == [2, 4, 5]
+
+
+@contextmanager
+def _broken(table: str, event: str) -> Iterator[None]:
+    """Every such statement on the table fails."""
+    with writing():
+        database.execute_sql(
+            f"CREATE TRIGGER broken BEFORE {event} ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    yield
+    with writing():
+        database.execute_sql("DROP TRIGGER broken")
+
+
+@pytest.mark.parametrize(("table", "event"), [("delivery", "UPDATE"), ("redelivery", "DELETE")])
+def test_a_batch_that_breaks_off_is_left_as_it_was_and_done_once_later(
+    account: Account, webhook: Webhook, table: str, event: str
+) -> None:
+    _failed(account, webhook, 5)
+    _request(webhook)
+    Redelivery.work_off_one()
+    with _broken(table, event), pytest.raises(Exception, match="no"):
+        Redelivery.work_off_one()
+    assert _states(webhook).count(PENDING) == 2
+    assert _work_off_all() == 3
+    assert _states(webhook) == [PENDING] * 5
+    assert len(claim_due(100, 100, 1000)) == 5
+
+
+def test_nothing_is_written_until_all_of_a_call_is(account: Account, webhook: Webhook) -> None:
+    _failed(account, webhook, 3)
+    with writing():
+        database.execute_sql(
+            "CREATE TRIGGER second BEFORE INSERT ON redelivery WHEN EXISTS (SELECT 1 FROM redelivery)"
+            " BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    with pytest.raises(Exception, match="no"):
+        _request(webhook)
+    assert not Redelivery.exist()
+
+
+def test_one_that_fails_again_meanwhile_is_not_scheduled_twice_by_a_call(
+    account: Account, webhook: Webhook, clock: Clock
+) -> None:
+    _failed(account, webhook, 4)
+    _request(webhook)
+    Redelivery.work_off_one()
+    _finish_all()
+    clock.advance(hours=-1)  # Nor when the clock is set back.
+    assert _work_off_all() == 2
+    _finish_all()
+    assert [d.attempt_count for d in Delivery.select()] == [2] * 4
+    assert Redelivery.work_off_one() is None
+
+
+def test_one_that_fails_after_the_call_is_not_of_the_call(
+    account: Account, webhook: Webhook
+) -> None:
+    [waiting] = factories.deliveries(account, webhook)
+    [claimed] = claim_due(1, 1, 1000)
+    younger = _failed(account, webhook, 3)
+    call = _request(webhook)
+    record_outcomes([factories.failure(claimed)], lambda _: None, 1000)
+    assert call.delivery_ids == younger
+    assert _work_off_all() == 3
+    assert Delivery.get_by_id(waiting.id).state == FAILED
+
+
+def test_one_that_was_delivered_again_by_itself_is_left_alone(
+    account: Account, webhook: Webhook
+) -> None:
+    first, second, third = _failed(account, webhook, 3)
+    _request(webhook)
+    for delivery_id in (first, second):
+        Delivery.get_by_id(delivery_id).redeliver()
+    [claimed] = claim_due(1, 1, 1000)
+    assert claimed.delivery_id == first
+    assert _work_off_all() == 1, "one is under way, one waits already"
+    record_outcomes([factories.success(claimed)], lambda _: None, 1000)
+    assert _states(webhook) == [DELIVERED, PENDING, PENDING]
+    assert {c.delivery_id for c in claim_due(9, 9, 1000)} == {second, third}
+
+
+def test_two_workers_share_the_batches_and_double_nothing(
+    account: Account, webhook: Webhook
+) -> None:
+    _failed(account, webhook, 9)
+    _request(webhook)
+    assert sum(factories.at_once(_work_off_all, _work_off_all)) == 9
+    assert _states(webhook) == [PENDING] * 9
+
+
+def test_a_webhook_switched_off_meanwhile_gets_nothing(account: Account, webhook: Webhook) -> None:
+    _failed(account, webhook, 4)
+    _request(webhook)
+    Redelivery.work_off_one()
+    with writing():
+        webhook.deactivate()
+        Delivery.skip_waiting(webhook.id)
+    assert _work_off_all() == 0
+    assert _states(webhook) == [SKIPPED, SKIPPED, FAILED, FAILED]
+
+
+def test_a_deleted_webhook_takes_its_redeliveries_along(account: Account, webhook: Webhook) -> None:
+    other = factories.webhook(account)
+    factories.deliveries(account, webhook, other, count=3)
+    _finish_all()
+    _request(webhook)
+    _request(other)
+    with writing():
+        webhook.delete_instance()
+    assert _request(webhook).count == 0
+    assert _work_off_all() == 3
+    assert _states(other) == [PENDING] * 3
+
+
+def test_a_redelivery_holds_no_other_webhook_back(account: Account, webhook: Webhook) -> None:
+    """However many wait for one webhook, a new event of another is in the next claim."""
+    _failed(account, webhook, 50)
+    _request(webhook)
+    _work_off_all()
+    other = factories.webhook(account)
+    [new] = factories.deliveries(account, other)
+    claimed = claim_due(room=20, per_webhook=10, lease_ms=1000)
+    assert len(claimed) == 11
+    assert new.id in {c.delivery_id for c in claimed}
+
+
+def test_a_call_knows_what_waits_for_its_first_attempt(account: Account, webhook: Webhook) -> None:
+    ids = _failed(account, webhook, 3)
+    call = _request(webhook)
+    factories.deliveries(account, webhook)
+    assert call.waiting(ids) == ids
+    Redelivery.work_off_one()
+    assert call.waiting(ids) == ids, "two are scheduled"
+    claimed = claim_due(100, 100, 1000)
+    assert call.waiting(ids) == ids, "two are under way"
+    record_outcomes(map(factories.failure, claimed), lambda _: 60, 1000)
+    assert call.waiting(ids) == ids[2:], "a retry is not the first attempt"
+    _work_off_all()
+    _finish_all(success=True)
+    assert call.waiting(ids) == []
+    assert call.states() == {PENDING: 2, DELIVERED: 1, FAILED: 0, SKIPPED: 0}
+
+
+def test_redeliveries_are_chosen_by_an_index(
+    account: Account, webhook: Webhook, database_path: Path
+) -> None:
+    """In its order, so that ten thousand are found without sorting all."""
+    _failed(account, webhook, 1)
+    statements: list[str] = []
+    connection: sqlite3.Connection = database.connection()
+    connection.set_trace_callback(statements.append)
+    Redelivery.request(webhook.id, states=UNDELIVERED, since=1, until=2)
+    connection.set_trace_callback(None)
+    [chosen] = [s for s in statements if s.startswith("SELECT") and "LIMIT 10000" in s]
+    with sqlite3.connect(database_path) as reader:
+        plan = [row[3] for row in reader.execute(f"EXPLAIN QUERY PLAN {chosen}")]
+    reader.close()
+    [step] = plan
+    assert step.startswith("SEARCH")
+    assert "(webhook_id=? AND id>? AND id<?)" in step

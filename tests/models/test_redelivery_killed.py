@@ -1,0 +1,78 @@
+"""A process that is really killed while it schedules a batch of a redelivery."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from models import redelivery
+from models.account import Account
+from models.claim import claim_due, record_outcomes
+from models.delivery import Delivery, DeliveryState
+from models.redelivery import Redelivery
+from tests import factories
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60
+# Works one batch off, and then another during which it dies at the point that it was told.
+WORKER = """
+import os, signal, sys
+from models import database
+from models.delivery import Delivery
+from models.redelivery import Redelivery
+
+path, point = sys.argv[1:]
+database.connect(f"sqlite://{path}")
+Redelivery.work_off_one()
+schedule_anew = Delivery.schedule_anew
+
+def die(*chosen):
+    if point != "before":
+        schedule_anew(*chosen)
+    if point != "after the commit":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Delivery.schedule_anew = die
+Redelivery.work_off_one()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _pending() -> int:
+    return Delivery.select().where(Delivery.state == DeliveryState.PENDING).count()
+
+
+@pytest.mark.parametrize(
+    ("point", "scheduled"), [("before", 2), ("before the commit", 2), ("after the commit", 4)]
+)
+def test_a_batch_is_scheduled_whole_and_once_whenever_the_kill_comes(
+    account: Account,
+    database_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    point: str,
+    scheduled: int,
+) -> None:
+    monkeypatch.setattr(redelivery, "BATCH_SIZE", 2)
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook, count=5)
+    record_outcomes(map(factories.failure, claim_due(9, 9, 1000)), lambda _: None, 1000)
+    states = [DeliveryState.FAILED]
+    assert Redelivery.request(webhook.id, states=states, since=None, until=None).count == 5
+
+    killed = subprocess.run(
+        [sys.executable, "-c", WORKER, str(database_path), point],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert _pending() == scheduled
+    later = 0
+    while (batch := Redelivery.work_off_one()) is not None:
+        later += batch
+    assert (later, _pending()) == (5 - scheduled, 5)
+    assert len(claim_due(9, 9, 1000)) == 5

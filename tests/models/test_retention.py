@@ -1,0 +1,219 @@
+"""Retention: what goes, what stays, and how it is found."""
+
+import dataclasses
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models import retention
+from models.account import Account
+from models.attempt import Attempt
+from models.callback import Callback
+from models.claim import claim_due, record_outcomes
+from models.database import database, writing
+from models.delivery import Delivery, DeliveryState
+from models.event import Event
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus, StatusChange
+from models.number import Number
+from models.redelivery import Redelivery
+from models.retention import DELIVERIES, EVENTS, INGESTED_CALLBACKS, MESSAGES, Removal
+from tests import factories
+from tests.conftest import Clock
+
+MAX_TRIES = 3
+GIVEN_UP = retention.given_up_callbacks(MAX_TRIES)
+ALL = [DELIVERIES, MESSAGES, EVENTS, INGESTED_CALLBACKS, GIVEN_UP]
+
+
+def _finish_all(*, success: bool = True) -> None:
+    finish = factories.success if success else factories.failure
+    record_outcomes(map(finish, claim_due(100, 100, 1000)), lambda _: None, 1000)
+
+
+def _delivered(account: Account, count: int = 1) -> list[str]:
+    webhook = factories.webhook(account)
+    made = factories.deliveries(account, webhook, count=count)
+    _finish_all()
+    return [delivery.id for delivery in made]
+
+
+def _count(*models: Any) -> tuple[int, ...]:
+    return tuple(model.select().count() for model in models)
+
+
+def test_a_delivery_goes_with_its_attempts_and_leaves_its_event(
+    account: Account, clock: Clock
+) -> None:
+    _delivered(account)
+    border = clock.advance(milliseconds=1)
+    assert DELIVERIES.remove(border, 10) == 1
+    assert _count(Delivery, Attempt, Event) == (0, 0, 1)
+
+
+def test_what_is_as_old_as_the_border_stays(account: Account, clock: Clock) -> None:
+    _delivered(account)
+    assert DELIVERIES.remove(clock.at, 10) == 0
+    assert EVENTS.remove(clock.at, 10) == 0
+    assert _count(Delivery, Attempt, Event) == (1, 1, 1)
+
+
+def test_a_batch_takes_the_oldest_and_no_more_than_its_size(account: Account, clock: Clock) -> None:
+    made = _delivered(account, 5)
+    clock.advance(days=1)
+    assert [DELIVERIES.remove(clock.at, 2) for _ in range(2)] == [2, 2]
+    assert [d.id for d in Delivery.select()] == made[4:]
+    assert [DELIVERIES.remove(clock.at, 2) for _ in range(2)] == [1, 0]
+
+
+def test_failed_and_skipped_deliveries_go_and_pending_ones_never(
+    account: Account, clock: Clock
+) -> None:
+    factories.deliveries(account, factories.webhook(account))
+    _finish_all(success=False)
+    factories.deliveries(account, factories.webhook(account, active=False))
+    [waiting] = factories.deliveries(account, factories.webhook(account))
+    [under_way] = factories.deliveries(account, factories.webhook(account))
+    claim_due(1, 1, 1000)
+    clock.advance(days=400)
+    assert DELIVERIES.remove(clock.at, 10) == 2
+    assert [d.id for d in Delivery.select().order_by(Delivery.id)] == [waiting.id, under_way.id]
+
+
+def test_an_event_goes_when_its_last_delivery_has_gone(account: Account, clock: Clock) -> None:
+    hooks = [factories.webhook(account) for _ in range(2)]
+    factories.deliveries(account, *hooks)
+    lonely = factories.event(account)
+    clock.advance(days=1)
+    assert EVENTS.remove(clock.at, 10) == 1
+    assert Event.get_or_none(Event.id == lonely.id) is None
+    [claimed] = claim_due(1, 1, 1000)
+    record_outcomes([factories.success(claimed)], lambda _: None, 10)
+    assert (DELIVERIES.remove(clock.at, 10), EVENTS.remove(clock.at, 10)) == (1, 0)
+    _finish_all()
+    assert (DELIVERIES.remove(clock.at, 10), EVENTS.remove(clock.at, 10)) == (1, 1)
+
+
+def test_an_event_stays_as_long_as_its_message(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    """A repeated callback would else emit it a second time."""
+    message = factories.outbound(number)
+    with writing():
+        Event.append(
+            account.id,
+            "message.sent",
+            number_id=number.id,
+            subject_id=message.id,
+            payload="{}",
+            once=True,
+        )
+    clock.advance(days=1)
+    assert EVENTS.remove(clock.at, 10) == 0
+    with writing():
+        message.advance(MessageStatus.FAILED, at=clock.at)
+    assert (MESSAGES.remove(clock.at, 10), EVENTS.remove(clock.at, 10)) == (1, 1)
+
+
+@pytest.mark.parametrize("status", list(MessageStatus))
+def test_settled_messages_go_with_history_and_key_and_unsettled_ones_never(
+    number: Number, clock: Clock, status: MessageStatus
+) -> None:
+    message = factories.outbound(number)
+    with writing():
+        message.advance(status, at=clock.at)
+        IdempotencyKey.claim(number.account_id, "key", "f", message)
+    clock.advance(days=400)
+    settled = status not in {MessageStatus.PENDING, MessageStatus.UNKNOWN}
+    assert MESSAGES.remove(clock.at, 10) == int(settled)
+    kept = (*_count(Message, IdempotencyKey), StatusChange.select().exists())
+    assert kept == ((0, 0, False) if settled else (1, 1, True))
+
+
+def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
+    account: Account, clock: Clock
+) -> None:
+    assert account.id
+    late, early = Callback.store(b"{}"), Callback.store(b"{}")
+    early.finish()
+    clock.advance(days=2)
+    late.finish()
+    assert INGESTED_CALLBACKS.remove(clock.at, 10) == 1
+    assert [c.id for c in Callback.select()] == [late.id]
+
+
+def test_callbacks_that_wait_stay_until_they_are_given_up(account: Account, clock: Clock) -> None:
+    assert account.id
+    callback = Callback.store(b"{}")
+    clock.advance(days=400)
+    for _ in range(MAX_TRIES):
+        assert GIVEN_UP.remove(clock.at, 10) == 0
+        callback.note_failure("no")
+    assert INGESTED_CALLBACKS.remove(clock.at, 10) == 0
+    assert GIVEN_UP.remove(clock.at, 10) == 1
+
+
+def test_a_delivery_that_a_call_has_chosen_is_scheduled_first(
+    account: Account, clock: Clock
+) -> None:
+    [delivery_id] = _delivered(account)
+    webhook_id = Delivery.get_by_id(delivery_id).webhook_id
+    clock.advance(days=1)
+    Redelivery.request(webhook_id, states=[DeliveryState.DELIVERED], since=None, until=None)
+    assert DELIVERIES.remove(clock.at, 10) == 0
+    assert Redelivery.work_off_one() == 1
+    assert DELIVERIES.remove(clock.at, 10) == 0
+    _finish_all()
+    assert DELIVERIES.remove(clock.at, 10) == 1
+
+
+def test_one_that_is_scheduled_anew_in_between_stays(account: Account, clock: Clock) -> None:
+    """Between the look and the lock."""
+    [delivery_id] = _delivered(account)
+    clock.advance(days=1)
+
+    def redeliver() -> bool:
+        Delivery.get_by_id(delivery_id).redeliver()
+        return False
+
+    racing = dataclasses.replace(DELIVERIES, held_back=redeliver)
+    assert racing.remove(clock.at, 10) == 0
+    assert Delivery.get_by_id(delivery_id).state == DeliveryState.PENDING
+
+
+def test_nothing_old_takes_no_lock(account: Account, database_path: Path) -> None:
+    _delivered(account)
+    other = sqlite3.connect(database_path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert [removal.remove(1, 10) for removal in ALL] == [0] * 5
+    other.execute("ROLLBACK")
+    other.close()
+
+
+def _plan(query: Any) -> list[str]:
+    sql, values = query.sql()
+    return [row[3] for row in database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
+
+
+@pytest.mark.usefixtures("database_path")
+@pytest.mark.parametrize(
+    ("removal", "index"),
+    [
+        (DELIVERIES, "(id<?)"),
+        (MESSAGES, "(id<?)"),
+        (EVENTS, "(id<?)"),
+        (INGESTED_CALLBACKS, "(ingested_at<?)"),
+        (GIVEN_UP, "(ingested_at=? AND id<?)"),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_old_rows_are_found_by_an_index_and_never_by_a_scan(removal: Removal, index: str) -> None:
+    [oldest] = _plan(removal.old(1))
+    assert oldest.startswith("SEARCH")
+    assert oldest.endswith(index)
+    steps = [step for step in _plan(removal.removable(1, 10)) if "SUBQUERY" not in step]
+    assert all(step.startswith("SEARCH") for step in steps), steps
+    deletion = removal.model.delete().where(removal.key.in_(["x"]))
+    assert all(step.startswith("SEARCH") for step in _plan(deletion))

@@ -1,0 +1,104 @@
+"""Rounds of the retention: what each setting means, and how much one round does."""
+
+import logging
+
+import pytest
+
+from models.account import Account
+from models.attempt import Attempt
+from models.callback import Callback
+from models.claim import claim_due, record_outcomes
+from models.database import writing
+from models.delivery import Delivery
+from models.event import Event
+from models.message import Message, MessageStatus, StatusChange
+from models.number import Number
+from tasks import ingest, retention, sweep
+from tests import factories
+from tests.conftest import Clock, Configure
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAUSE_SECONDS", 0)
+
+
+def _delivered(account: Account, count: int = 1) -> None:
+    factories.deliveries(account, factories.webhook(account), count=count)
+    claimed = claim_due(100, 100, 1000)
+    record_outcomes(map(factories.success, claimed), lambda _: None, 10)
+
+
+def _counts() -> list[int]:
+    models = (Delivery, Attempt, Event, Message, StatusChange)
+    return [model.select().count() for model in models]
+
+
+def test_the_sweep_removes_what_is_older_than_the_setting(
+    configure: Configure, account: Account, number: Number, clock: Clock
+) -> None:
+    configure(RETENTION_DAYS="7")
+    _delivered(account)
+    message = factories.outbound(number)
+    with writing():
+        message.advance(MessageStatus.FAILED, at=clock.at)
+    clock.advance(days=7)
+    sweep.sweep()
+    assert _counts() == [1, 1, 1, 1, 2]
+    clock.advance(milliseconds=1)
+    sweep.sweep()
+    assert _counts() == [0, 0, 0, 0, 0]
+
+
+def test_thirty_days_are_kept_when_nothing_is_said(account: Account, clock: Clock) -> None:
+    _delivered(account)
+    clock.advance(days=30)
+    retention.remove_old()
+    assert Delivery.select().count() == 1
+    clock.advance(milliseconds=1)
+    retention.remove_old()
+    assert Delivery.select().count() == 0
+
+
+def test_a_round_is_bounded_and_the_next_one_goes_on(
+    account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
+    monkeypatch.setattr(retention, "MAX_BATCHES", 3)
+    _delivered(account, 7)
+    clock.advance(days=31)
+    retention.remove_old()
+    assert _counts()[:3] == [1, 1, 1], "and not the event of the one that is left"
+    retention.remove_old()
+    assert _counts()[:3] == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("database_path")
+def test_an_ingested_callback_is_kept_for_a_day_and_one_given_up_as_long_as_the_rest(
+    clock: Clock,
+) -> None:
+    Callback.store(b"{}").finish()
+    given_up, waiting = Callback.store(b"{}"), Callback.store(b"{}")
+    for _ in range(ingest.MAX_TRIES):
+        given_up.note_failure("no")
+    clock.advance(days=1)
+    retention.remove_old()
+    assert Callback.select().count() == 3
+    clock.advance(milliseconds=1)
+    retention.remove_old()
+    assert {c.id for c in Callback.select()} == {given_up.id, waiting.id}
+    clock.advance(days=30)
+    retention.remove_old()
+    assert [c.id for c in Callback.select()] == [waiting.id]
+
+
+def test_what_was_removed_is_logged_by_kind(
+    account: Account, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    _delivered(account, 2)
+    clock.advance(days=31)
+    retention.remove_old()
+    retention.remove_old()
+    logged = [r.getMessage() for r in caplog.records if r.name == retention.__name__]
+    assert logged == ["2 old deliveries removed", "2 old events removed"]
