@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import logging
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import aiohttp
 from yarl import URL
 
+from sandbox import clock
 from sandbox.settings import Settings
 from sandbox.shapes import Update, envelope
 from sandbox.signing import encode, signature
@@ -139,7 +139,7 @@ class Outbox:
             if await self._attempt(body):
                 self.counters.delivered += 1
                 return True
-            if time.time() - born > GIVE_UP_AFTER:
+            if clock.now() - born > GIVE_UP_AFTER:
                 return False
             self.counters.waiting_to_retry += 1
             try:

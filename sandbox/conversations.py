@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from sandbox import clock
 from sandbox.entities import Inbound, Message
 from sandbox.state import Network
 
@@ -16,7 +17,7 @@ TICKS = {"accepted": "\N{WATCH}", "sent": "✓", "delivered": "✓✓", "read": 
 
 def read(network: Network, number_id: str, person: str) -> list[dict[str, Any]]:
     """The end of the conversation of a number and a person, oldest first, with its ticks."""
-    now = time.time()
+    now = clock.now()
     entries = [
         _entry(each, now) for each in network.conversations.get((number_id, person), ())[-SHOWN:]
     ]
@@ -34,8 +35,8 @@ def _entry(thing: Message | Inbound, now: float) -> dict[str, Any]:
 
 
 def _view(kind: str, content: object, at: float) -> dict[str, Any]:
-    clock = time.strftime("%H:%M", time.localtime(at))
-    return {"type": kind, "text": _summary(kind, content), "at": at, "time": clock}
+    shown = time.strftime("%H:%M", time.localtime(at))
+    return {"type": kind, "text": _summary(kind, content), "at": at, "time": shown}
 
 
 def _summary(kind: str, content: object) -> str:

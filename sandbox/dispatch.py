@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
-from sandbox import shapes
+from sandbox import clock, shapes
 from sandbox.callbacks import Outbox
 from sandbox.entities import AccountUpdate, Inbound, Message
 from sandbox.state import KEY_SEPARATOR, Network
@@ -30,7 +29,7 @@ class Dispatcher:
 
     def follow(self, message: Message) -> None:
         """Emit each status of a message that is not confirmed yet, at its time."""
-        loop, now = asyncio.get_running_loop(), time.time()
+        loop, now = asyncio.get_running_loop(), clock.now()
         for status in message.steps:
             if status not in message.confirmed:
                 loop.call_later(max(0.0, message.due_at(status) - now), self._emit, message, status)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-import time
 from datetime import UTC, datetime
 from typing import Any
 
+from sandbox import clock
 from sandbox.entities import BANNED, CONNECTED, DISCONNECTED, Number
 from sandbox.state import Network
 
@@ -48,7 +48,7 @@ def change_status(
         "waba_id": number.waba_id,
         "entry_id": PROVIDER_BUSINESS_ID if partner else number.waba_id,
         "value": value,
-        "at": time.time(),
+        "at": clock.now(),
     }
     network.record(changed, announced)
     return key

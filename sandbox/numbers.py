@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 
 from aiohttp import web
 
-from sandbox import auth, errors
+from sandbox import auth, clock, errors
 from sandbox.bodies import graph_body, require_product
 from sandbox.entities import BANNED, CONNECTED, DISCONNECTED
 from sandbox.keys import NETWORK
@@ -34,7 +33,7 @@ async def register(request: web.Request) -> web.Response:
     if number.pin is not None and number.pin != pin:
         raise errors.known(133005)
     request.app[NETWORK].record(
-        {"fact": "registered", "number_id": number.id, "pin": pin, "at": time.time()}
+        {"fact": "registered", "number_id": number.id, "pin": pin, "at": clock.now()}
     )
     return web.json_response({"success": True})
 

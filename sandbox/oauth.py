@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from aiohttp import web
 
-from sandbox import auth, errors
+from sandbox import auth, clock, errors
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.numbering import new_token
 
@@ -24,7 +22,7 @@ async def exchange_code(request: web.Request) -> web.Response:
             raise errors.oauth(f"Missing {name} parameter.", 100)
     if not auth.is_app(request.app[SETTINGS], query["client_id"], query["client_secret"]):
         raise errors.oauth("Error validating client secret.", 1)
-    code, now = network.codes.get(query["code"]), time.time()
+    code, now = network.codes.get(query["code"]), clock.now()
     if code is None:
         raise errors.oauth("Invalid verification code format.", 100, 36008)
     if code.used:

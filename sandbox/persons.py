@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
+from sandbox import clock
 from sandbox.entities import CONNECTED, Inbound, Number
 from sandbox.numbering import digits_of, new_wamid, user_id
 from sandbox.state import Network
@@ -30,7 +30,7 @@ def write(network: Network, body: dict[str, Any]) -> Inbound:
     if not isinstance(name, str):
         raise ValueError("profile_name must be a text")  # noqa: TRY004 - one kind of error for callers
     kind, content = _content(body)
-    wamid, now = new_wamid(person, inbound=True), time.time()
+    wamid, now = new_wamid(person, inbound=True), clock.now()
     item = {
         "from": person,
         "from_user_id": user_id(person),

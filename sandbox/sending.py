@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from itertools import permutations
 from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, errors, orders
+from sandbox import auth, clock, errors, orders
 from sandbox.bodies import graph_body, require_product
 from sandbox.entities import BANNED, CONNECTED, Message, Number
 from sandbox.fates import Answer, fate_of
@@ -60,7 +59,7 @@ def _accept(network: Network, number: Number, order: orders.Order) -> Message:
             "to": order.to,
             "type": order.type,
             "content": order.content,
-            "accepted_at": time.time(),
+            "accepted_at": clock.now(),
             "delay": network.behaviour.status_delay_ms / 1000,
             "steps": _steps(fate_of(order.to).statuses, reorder=network.behaviour.reorder),
             "extras": order.extras,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
+from sandbox import clock
 from sandbox.entities import Number
 from sandbox.journal import Fact
 from sandbox.numbering import digits_of, new_code, new_object_id
@@ -34,7 +34,7 @@ def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
         facts += _pin_reset(number) if reset_pin else []
     code = new_code()
     facts.append(
-        {"fact": "code", "value": code, "waba_id": waba_id, "expires_at": time.time() + CODE_LIFE}
+        {"fact": "code", "value": code, "waba_id": waba_id, "expires_at": clock.now() + CODE_LIFE}
     )
     network.record(*facts)
     return {

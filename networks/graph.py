@@ -1,0 +1,91 @@
+"""The Graph API on the wire: one kept session, its errors turned into ours.
+
+No retries: the network knows no idempotency key, so a request that may have arrived is never repeated.
+"""
+
+import contextlib
+import http.cookiejar
+from typing import Any
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+from networks.classify import HTTP_SERVER_ERROR, classify
+from networks.errors import AmbiguousError, NetworkError, NotReachedError, RefusedError
+
+HTTP_OK_LIMIT = 300
+# What urllib3 raises before any byte of the request went out.
+_BEFORE_SENDING = (
+    urllib3.exceptions.NewConnectionError,
+    urllib3.exceptions.ConnectTimeoutError,
+    urllib3.exceptions.SSLError,
+    urllib3.exceptions.ProxyError,
+)
+
+
+class GraphClient:
+    """Calls of the Graph API at ``root`` (its version included). ``timeout`` is in seconds."""
+
+    def __init__(self, root: str, timeout: float, pool_size: int) -> None:
+        self._root = root
+        self._timeout = timeout
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+        adapter = HTTPAdapter(pool_connections=1, pool_maxsize=pool_size, max_retries=0)
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, adapter)
+
+    def call(self, method: str, path: str, *, token: str | None = None, **request: Any) -> Any:
+        """The parsed answer of a call. Raises a class of networks.errors."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            response = self._session.request(
+                method,
+                f"{self._root}/{path}",
+                headers=headers,
+                timeout=self._timeout,
+                allow_redirects=False,
+                **request,
+            )
+        except requests.RequestException as error:
+            raise _from_transport(error) from None
+        if response.status_code < HTTP_OK_LIMIT:
+            with contextlib.suppress(requests.JSONDecodeError):
+                return response.json()
+            raise AmbiguousError("answer", "The network's answer is not JSON.")
+        raise _from_answer(response)
+
+
+def required(answer: Any, name: str) -> Any:
+    """A member that the answer must have. Raises AmbiguousError when it has not."""
+    if not isinstance(answer, dict) or name not in answer:
+        raise AmbiguousError("answer", f"The network's answer has no {name}.")
+    return answer[name]
+
+
+def _from_transport(error: requests.RequestException) -> NetworkError:
+    """Tell requests that certainly did not go out from those that may have."""
+    cause: object = error.args[0] if error.args else error
+    reason = getattr(cause, "reason", cause)
+    if isinstance(error, requests.ConnectTimeout) or isinstance(reason, _BEFORE_SENDING):
+        return NotReachedError("unreachable", "The messaging network could not be reached.")
+    if isinstance(error, requests.Timeout):
+        return AmbiguousError("timeout", "The messaging network did not answer in time.")
+    return AmbiguousError("connection", "The connection to the messaging network was lost.")
+
+
+def _from_answer(response: requests.Response) -> NetworkError:
+    try:
+        error = response.json()["error"]
+        code, subcode = int(error["code"]), error.get("error_subcode")
+    except (requests.JSONDecodeError, KeyError, TypeError, ValueError):
+        text = f"HTTP status {response.status_code} without an error code."
+        if response.status_code >= HTTP_SERVER_ERROR:
+            return AmbiguousError("http", text)
+        return RefusedError("http", text)
+    data = error.get("error_data")
+    details = data.get("details") if isinstance(data, dict) else None
+    details = details or error.get("message", "")
+    return classify(code, str(details), http_status=response.status_code, subcode=subcode)
