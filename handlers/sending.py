@@ -131,16 +131,9 @@ def _record_failure(
             IdempotencyKey.release(message)
         else:
             IdempotencyKey.answer(message, response.status, response.body, response.retry_after)
-        _move_number(number, error)
+        lifecycle.apply_error(number, error)
     deliver.wake()
     return response
-
-
-def _move_number(number: Number, error: network.NetworkError) -> None:
-    if isinstance(error, network.NumberLostError):
-        lifecycle.change_status(number, NumberStatus.DISCONNECTED)
-    elif isinstance(error, network.NumberBannedError):
-        lifecycle.change_status(number, NumberStatus.BANNED)
 
 
 def _answer_to(number: Number, message: Message, error: network.NetworkError) -> ApiError:

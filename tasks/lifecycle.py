@@ -2,6 +2,7 @@
 
 from models.database import writing
 from models.number import Number, NumberStatus
+from networks import errors as network
 from tasks import deliver
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
@@ -24,3 +25,15 @@ def change_status(number: Number, status: NumberStatus) -> bool:
     if waiting:
         deliver.wake()
     return changed
+
+
+def apply_error(number: Number, error: network.NetworkError) -> bool:
+    """Do to a number what an error of the network says of it; joins a transaction of the caller.
+
+    The same for the answer to a send and for a ``failed`` status. True when the number moved.
+    """
+    if isinstance(error, network.NumberLostError):
+        return change_status(number, NumberStatus.DISCONNECTED)
+    if isinstance(error, network.NumberBannedError):
+        return change_status(number, NumberStatus.BANNED)
+    return False
