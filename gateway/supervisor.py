@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -62,6 +61,32 @@ class Part:
             self.process.wait()
 
 
+class StopFlag:
+    """Whether to stop.
+
+    Set by a signal handler, which may interrupt the main thread anywhere. So it takes no lock: a
+    threading.Event that is set inside its own wait() waits for itself for ever.
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def set(self) -> None:
+        """Stop."""
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return self._is_set
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for it, at most so long. Returns whether to stop."""
+        deadline = time.monotonic() + seconds
+        while not self._is_set and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, POLL_SECONDS))
+        return self._is_set
+
+
 class Supervisor:
     """Runs parts until it is told to stop. ``longest_stop``: seconds that a part may need to end."""
 
@@ -71,7 +96,7 @@ class Supervisor:
         self._parts = parts
         self._say = say
         self._longest_stop = longest_stop
-        self.stopping = threading.Event()
+        self.stopping = StopFlag()
 
     def start(self) -> None:
         """Start all parts."""

@@ -202,3 +202,34 @@ def test_no_part_outlives_a_killed_supervisor(supervise: Callable[..., Supervise
     supervised.process.kill()
     supervised.process.communicate(timeout=SECONDS)
     supervised.wait("steady", "SIGTERM")
+
+
+INTERRUPTED = """
+import signal
+from gateway.supervisor import StopFlag
+
+flag, heard = StopFlag(), 0
+
+def hear(*_):
+    global heard
+    heard += 1
+    flag.set()
+
+signal.signal(signal.SIGALRM, hear)
+signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+while heard < 3000:
+    flag.wait(0.001)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print("done")
+"""
+
+
+def test_a_signal_inside_any_moment_of_the_wait_stops_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert done.stdout == "done\n"
