@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import hmac
-import secrets
+from typing import Any
 
-import aiohttp
 from aiohttp import web
 
-from sandbox import auth, errors
+from sandbox import attachments, auth, overrides
 from sandbox.bodies import graph_body
-from sandbox.keys import NETWORK, OUTBOX, SETTINGS
+from sandbox.keys import NETWORK, SETTINGS
 from sandbox.nodes import number_node, waba_node
-
-# The platform gives up on the verification request after about this many seconds.
-HANDSHAKE_TIMEOUT = 6.0
 
 
 async def get_node(request: web.Request) -> web.Response:
@@ -23,7 +17,10 @@ async def get_node(request: web.Request) -> web.Response:
     fields = request.query.get("fields")
     if request.match_info["object_id"] in request.app[NETWORK].wabas:
         return web.json_response(waba_node(auth.own_waba(request), fields))
-    return web.json_response(number_node(auth.own_number(request), fields))
+    if request.match_info["object_id"] in request.app[NETWORK].media:
+        return web.json_response(attachments.node(request))
+    number = auth.own_number(request)
+    return web.json_response(number_node(number, fields, overrides.in_force(request, number)))
 
 
 async def list_numbers(request: web.Request) -> web.Response:
@@ -32,23 +29,29 @@ async def list_numbers(request: web.Request) -> web.Response:
     numbers = [
         number for number in request.app[NETWORK].numbers.values() if number.waba_id == waba.id
     ]
-    data = [number_node(number, request.query.get("fields")) for number in numbers]
+    fields = request.query.get("fields")
+    data = [number_node(each, fields, overrides.in_force(request, each)) for each in numbers]
     return web.json_response(
         {"data": data, "paging": {"cursors": {"before": "QVFI", "after": "QVFI"}}}
     )
 
 
 async def subscribe(request: web.Request) -> web.Response:
-    """``POST {waba_id}/subscribed_apps``: after the handshake, callbacks of this WABA are sent."""
+    """``POST {waba_id}/subscribed_apps``: after the handshake, callbacks of this WABA are sent.
+
+    With ``override_callback_uri`` they go there, without it to the app's URL again.
+    """
     waba = auth.own_waba(request)
     payload = await graph_body(request)
+    url = None
     if "override_callback_uri" in payload:
-        # Taking it and sending the callbacks elsewhere would be worse than saying so.
-        raise errors.parameter("override_callback_uri is not supported by this sandbox")
-    await _verify_callback(request)
-    if not waba.subscribed:
+        url = await overrides.check(request, payload, waba.id)
+    else:
+        settings = request.app[SETTINGS]
+        await overrides.shake_hands(request, settings.callback_url, settings.verify_token)
+    if not waba.subscribed or waba.override_url != url:
         request.app[NETWORK].record(
-            {"fact": "subscription", "waba_id": waba.id, "subscribed": True}
+            {"fact": "subscription", "waba_id": waba.id, "subscribed": True, "override_url": url}
         )
     return web.json_response({"success": True})
 
@@ -61,9 +64,10 @@ async def list_subscriptions(request: web.Request) -> web.Response:
         "name": "Sandbox",
         "link": "https://www.facebook.com/games/",
     }
-    return web.json_response(
-        {"data": [{"whatsapp_business_api_data": app}] if waba.subscribed else []}
-    )
+    subscription: dict[str, Any] = {"whatsapp_business_api_data": app}
+    if waba.override_url is not None:
+        subscription["override_callback_uri"] = waba.override_url
+    return web.json_response({"data": [subscription] if waba.subscribed else []})
 
 
 async def unsubscribe(request: web.Request) -> web.Response:
@@ -74,40 +78,3 @@ async def unsubscribe(request: web.Request) -> web.Response:
             {"fact": "subscription", "waba_id": waba.id, "subscribed": False}
         )
     return web.json_response({"success": True})
-
-
-async def _verify_callback(request: web.Request) -> None:
-    challenge = str(secrets.randbelow(9_000_000_000) + 1_000_000_000)
-    try:
-        status, body = await asyncio.wait_for(_ask(request, challenge), HANDSHAKE_TIMEOUT)
-    except TimeoutError as error:
-        raise _unverified(
-            "HTTP Timeout; curl_errno = 28; curl_error = Operation timed out"
-        ) from error
-    except (aiohttp.ClientError, OSError) as error:
-        raise _unverified("curl_errno = 7; curl_error = Failed to connect") from error
-    if status != 200:  # noqa: PLR2004 - OK, and nothing else
-        raise _unverified(f"HTTP Status Code = {status}")
-    if not hmac.compare_digest(body, challenge.encode()):
-        raise _unverified("the response does not match the challenge")
-
-
-async def _ask(request: web.Request, challenge: str) -> tuple[int, bytes]:
-    settings = request.app[SETTINGS]
-    query = {
-        "hub.mode": "subscribe",
-        "hub.challenge": challenge,
-        "hub.verify_token": settings.verify_token,
-    }
-    session = request.app[OUTBOX].session
-    unbounded = aiohttp.ClientTimeout(total=None)
-    async with session.get(
-        settings.callback_url, params=query, timeout=unbounded, allow_redirects=False
-    ) as answer:
-        return answer.status, await answer.content.read(len(challenge) + 1)
-
-
-def _unverified(reason: str) -> errors.GraphError:
-    return errors.oauth(
-        f"(#2200) Callback verification failed with the following errors: {reason}", 2200
-    )

@@ -8,15 +8,16 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from sandbox import control, errors, graph, page
+from sandbox import attachments, control, dialog, errors, graph, page, rules, sdk
 from sandbox.callbacks import Outbox
 from sandbox.control import ControlError
 from sandbox.dispatch import Dispatcher
 from sandbox.errors import GraphError
 from sandbox.journal import Journal
-from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS
+from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS, TIMETABLE
 from sandbox.settings import Settings
 from sandbox.state import Network
+from sandbox.timetable import Timetable
 
 log = logging.getLogger(__name__)
 MAX_BODY = 4 * 1024 * 1024
@@ -32,11 +33,16 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     network.load(settings.compact_bytes)
     app = web.Application(middlewares=[_answer_errors], client_max_size=MAX_BODY)
     app[SETTINGS], app[NETWORK] = settings, network
-    app[OUTBOX] = Outbox(network, settings)
-    app[DISPATCHER] = Dispatcher(network, app[OUTBOX])
+    app[TIMETABLE] = Timetable()
+    app[OUTBOX] = Outbox(network, settings, app[TIMETABLE])
+    app[DISPATCHER] = Dispatcher(network, app[OUTBOX], app[TIMETABLE], settings.callback_url)
     # The fixed paths go first: the Graph paths begin with an id that could be anything.
     control.add_routes(app)
+    rules.add_routes(app)
     page.add_routes(app)
+    attachments.add_routes(app)
+    sdk.add_routes(app)
+    dialog.add_routes(app)
     graph.add_routes(app)
     app.on_startup.append(_start)
     app.on_cleanup.append(_stop)
@@ -44,11 +50,12 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
 
 
 async def _start(app: web.Application) -> None:
-    await app[OUTBOX].open()
+    await app[OUTBOX].client.open()
     app[DISPATCHER].resume()
 
 
 async def _stop(app: web.Application) -> None:
+    app[TIMETABLE].close()
     await app[OUTBOX].close()
 
 

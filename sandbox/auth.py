@@ -7,7 +7,7 @@ import hmac
 
 from aiohttp import web
 
-from sandbox import errors
+from sandbox import clock, errors
 from sandbox.entities import Number, Token, Waba
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.settings import Settings
@@ -27,8 +27,10 @@ def require_token(request: web.Request) -> Token:
     if not value.startswith("EAA"):
         raise errors.unreadable_token()
     token = request.app[NETWORK].tokens.get(value)
-    if token is None:
+    if token is None or token.revoked:
         raise errors.void_token()
+    if token.expires_at is not None and token.is_expired(clock.now()):
+        raise errors.expired_token(token.expires_at)
     _check_proof(request, value)
     return token
 

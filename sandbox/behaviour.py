@@ -1,14 +1,18 @@
-"""The knobs of ``PUT /_sandbox/behaviour``."""
+"""The knobs of ``PUT /_sandbox/behaviour``. docs/sandbox.md has a table for people."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-DAY_MS = 24 * 60 * 60 * 1000
+from sandbox.knobs import CHECK, knob, milliseconds, one_of, optional, seconds, share, switch, whole
+
 # One callback holds at most 1000 updates (Cloud API, Webhooks: delivery).
 MAX_BATCH = 1000
+# The highest throughput the platform grants a number (Cloud API, Throughput).
+MAX_THROUGHPUT = 1000
+MAX_SEED = 2**53
+IN_ANSWER, IN_STATUS = "answer", "status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,48 +23,63 @@ class Behaviour:
     ``status_delay_ms`` lies before each status. ``duplicate_rate`` is the share of callbacks sent
     twice, ``error_rate`` that of sends refused before acceptance. ``reorder`` mixes the statuses of
     each message. ``batch_size`` is the most updates in one callback.
+    ``media_url_ms`` is how long the address of a media object's bytes may be used.
     """
 
-    latency_ms: float = 0
-    status_delay_ms: float = 50
-    duplicate_rate: float = 0
-    reorder: bool = False
-    error_rate: float = 0
-    batch_size: int = 1
+    latency_ms: float = knob(0, milliseconds)
+    status_delay_ms: float = knob(50, milliseconds)
+    duplicate_rate: float = knob(0, share)
+    reorder: bool = knob(default=False, check=switch)
+    error_rate: float = knob(0, share)
+    batch_size: int = knob(1, whole(1, MAX_BATCH))
+    media_url_ms: float = knob(300_000, milliseconds)
+
+    # Shares of accepted messages, by what becomes of their statuses.
+    skip_delivered: float = knob(0, share)
+    delivered_before_response: float = knob(0, share)
+    failed_after_delivered: float = knob(0, share)
+    no_status: float = knob(0, share)
+
+    # Shares of updates, by what their callbacks lack or have too much.
+    missing_contacts: float = knob(0, share)
+    missing_profile: float = knob(0, share)
+    missing_wa_id: float = knob(0, share)
+    unknown_fields: float = knob(0, share)
+
+    # Shares of accepted sends, by how they are answered all the same.
+    server_error_rate: float = knob(0, share)
+    hang_up_rate: float = knob(0, share)
+    silence_rate: float = knob(0, share)
+    slow_rate: float = knob(0, share)
+    slow_ms: float = knob(5000, milliseconds)
+
+    # The platform's rules. Those that would surprise a first send, or a load test, are off.
+    service_window: bool = knob(default=False, check=switch)
+    service_window_refusal: str = knob(IN_ANSWER, one_of(IN_ANSWER, IN_STATUS))
+    throughput_per_second: int = knob(0, whole(0, MAX_THROUGHPUT))
+    pair_limit: bool = knob(default=False, check=switch)
+    register_limit: bool = knob(default=True, check=switch)
+    token_life_seconds: float = knob(0, seconds)
+    known_media: bool = knob(default=False, check=switch)
+    more_fates: bool = knob(default=False, check=switch)
+
+    seed: int | None = knob(None, optional(whole(0, MAX_SEED)))
 
     def changed(self, changes: dict[str, Any]) -> Behaviour:
         """These knobs with some turned.
 
         Raises ValueError with the reason; then nothing has changed.
         """
-        names = {each.name for each in fields(self)}
+        checks = {each.name: each.metadata[CHECK] for each in fields(self)}
         for name, value in changes.items():
-            if name not in names:
-                raise ValueError(f"{name} is no behaviour; there are {', '.join(sorted(names))}")
-            _check(name, value)
+            if name not in checks:
+                raise ValueError(f"{name} is no behaviour; there are {', '.join(sorted(checks))}")
+            try:
+                checks[name](value)
+            except ValueError as error:
+                raise ValueError(f"{name} {error}") from error
         return replace(self, **changes)
 
     def as_dict(self) -> dict[str, Any]:
         """All knobs as JSON shows them."""
         return asdict(self)
-
-
-def _check(name: str, value: object) -> None:
-    if name == "reorder":
-        _require(isinstance(value, bool), "reorder must be true or false")
-        return
-    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-    if name == "batch_size":
-        _require(
-            isinstance(number, int) and 1 <= number <= MAX_BATCH,
-            f"batch_size must be 1 to {MAX_BATCH}",
-        )
-    elif name.endswith("_ms"):
-        _require(0 <= number <= DAY_MS, f"{name} must be milliseconds from 0 to {DAY_MS}")
-    else:
-        _require(0 <= number <= 1, f"{name} must be a number from 0 to 1")
-
-
-def _require(fulfilled: bool, message: str) -> None:  # noqa: FBT001 - an assertion reads best this way
-    if not fulfilled:
-        raise ValueError(message)

@@ -1,22 +1,20 @@
-"""Callbacks on their way out: batched, signed, sent concurrently, retried until a 2xx."""
+"""Callbacks on their way out: batched, sent concurrently, retried until a 2xx."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-import aiohttp
-from yarl import URL
-
-from sandbox import clock
+from sandbox import attempts, clock
+from sandbox.attempts import Counters, Log, Record
+from sandbox.client import Client
+from sandbox.distortion import distort, with_unknown_change
 from sandbox.settings import Settings
 from sandbox.shapes import Update, envelope
-from sandbox.signing import encode, signature
+from sandbox.signing import encode
 from sandbox.state import Network
+from sandbox.timetable import Timetable
 
 log = logging.getLogger(__name__)
 
@@ -24,24 +22,9 @@ log = logging.getLogger(__name__)
 # intervals are not published; these suit a local network, where an outage lasts seconds.
 FIRST_DELAY = 0.2
 GIVE_UP_AFTER = 7 * 24 * 3600.0
-# More open sockets than this exhaust the usual limit of file descriptors on a laptop.
-MOST_IN_FLIGHT = 200
-# How long a callback that is not full waits for company when batching is on.
+# How long a callback that is not full waits for company when batching is on. This is the sandbox's
+# own haste and no time of the protocol, so the machine's clock measures it.
 LINGER = 0.02
-# The class of HTTP statuses that end the retries.
-SUCCESS = 2
-
-
-@dataclass(slots=True)
-class Counters:
-    """What happened since the start of the process."""
-
-    delivered: int = 0
-    attempts: int = 0
-    failed_attempts: int = 0
-    given_up: int = 0
-    in_flight: int = 0
-    waiting_to_retry: int = 0
 
 
 class Outbox:
@@ -50,61 +33,58 @@ class Outbox:
     An update is written off in the journal when its callback got a 2xx.
     """
 
-    def __init__(self, network: Network, settings: Settings) -> None:
+    def __init__(self, network: Network, settings: Settings, timetable: Timetable) -> None:
         self._network = network
         self._settings = settings
-        # Parsed once, not for each callback.
-        self._url = URL(settings.callback_url)
-        self._session: aiohttp.ClientSession | None = None
-        self._slots = asyncio.Semaphore(MOST_IN_FLIGHT)
+        self._timetable = timetable
         self._tasks: set[asyncio.Task[None]] = set()
-        self._batch: list[Update] = []
+        self._batches: dict[str, list[Update]] = {}
         self._flush_timer: asyncio.TimerHandle | None = None
         self._value_first = False
+        self._awaited: dict[str, asyncio.Event] = {}
         self.counters = Counters()
-
-    async def open(self) -> None:
-        """Make the client; it belongs to the running event loop."""
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
-            timeout=aiohttp.ClientTimeout(total=self._settings.callback_timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
+        self.log = Log()
+        self.client = Client(settings, self.counters)
 
     async def close(self) -> None:
         """Stop at once. What is not delivered stays owed in the journal."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._session is not None:
-            await self._session.close()
+        await self.client.close()
 
-    @property
-    def session(self) -> aiohttp.ClientSession:
-        """The client that reaches the callback URL."""
-        if self._session is None:
-            raise RuntimeError("the outbox is not open")
-        return self._session
-
-    def add(self, update: Update) -> None:
-        """Deliver this update, together with others when batching is on."""
-        self._batch.append(update)
-        if len(self._batch) >= self._network.behaviour.batch_size:
-            self._flush()
+    def add(self, update: Update, url: str) -> None:
+        """Deliver this update to a URL, together with others for it when batching is on."""
+        batch = self._batches.setdefault(url, [])
+        batch.append(update)
+        if len(batch) >= self._network.behaviour.batch_size:
+            self._start(self._batches.pop(url), url)
         elif self._flush_timer is None:
             self._flush_timer = asyncio.get_running_loop().call_later(LINGER, self._flush)
 
-    def _flush(self) -> None:
-        if self._flush_timer is not None:
-            self._flush_timer.cancel()
-            self._flush_timer = None
-        batch, self._batch = self._batch, []
-        if batch:
-            self._start(batch)
+    def release(self, keys: list[str]) -> None:
+        """Updates with these keys are written off: whoever waits for one goes on."""
+        for key in keys:
+            if key in self._awaited:
+                self._awaited[key].set()
 
-    def _start(self, batch: list[Update]) -> None:
+    async def written_off(self, key: str) -> None:
+        """Return once the update with this key, which is still owed, is written off."""
+        event = self._awaited.setdefault(key, asyncio.Event())
+        try:
+            await event.wait()
+        finally:
+            self._awaited.pop(key, None)
+
+    def _flush(self) -> None:
+        self._flush_timer = None
+        while self._batches:
+            url, batch = self._batches.popitem()
+            self._start(batch, url)
+
+    def _start(self, batch: list[Update], url: str) -> None:
         # A task of its own for each callback: one that cannot be delivered never holds up another.
-        task = asyncio.get_running_loop().create_task(self._deliver(batch))
+        task = asyncio.get_running_loop().create_task(self._deliver(batch, url))
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 
@@ -113,37 +93,50 @@ class Outbox:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a callback was abandoned until the next start: %r", error)
 
-    async def _deliver(self, batch: list[Update]) -> None:
-        self._value_first = not self._value_first
-        body = encode(envelope(batch, value_first=self._value_first))
-        delivered = await self._until_delivered(body, born=min(update.at for update in batch))
-        await self._write_off(batch)
+    async def _deliver(self, batch: list[Update], url: str) -> None:
+        body, keys = self._encoded(batch), [update.key for update in batch]
+        record = self.log.open(url, keys, len(body))
+        delivered = await self._until_delivered(body, record, min(update.at for update in batch))
+        record.state = attempts.DELIVERED if delivered else attempts.GIVEN_UP
+        await self._write_off(keys)
         if not delivered:
             self.counters.given_up += 1
-        elif random.random() < self._network.behaviour.duplicate_rate:  # noqa: S311 - not a secret
-            await self._attempt(body)
+        elif self._network.chance.callbacks.happens(self._network.behaviour.duplicate_rate):
+            record.add(await self.client.attempt(url, body))
 
-    async def _write_off(self, batch: list[Update]) -> None:
+    def _encoded(self, batch: list[Update]) -> bytes:
+        behaviour, chance = self._network.behaviour, self._network.chance.callbacks
+        self._value_first = not self._value_first
+        told = [distort(update, behaviour, chance) for update in batch]
+        payload = envelope(told, value_first=self._value_first)
+        if chance.happens(behaviour.unknown_fields):
+            payload = with_unknown_change(payload)
+        return encode(payload)
+
+    async def _write_off(self, keys: list[str]) -> None:
         """Record that nothing of this is owed any longer; a full disk may have room again later."""
         while True:
             try:
-                self._network.record({"fact": "done", "keys": [update.key for update in batch]})
+                self._network.record({"fact": "done", "keys": keys})
             except OSError as error:
                 log.warning("a callback is not written off yet: %s", error)
                 await asyncio.sleep(self._settings.retry_cap)
             else:
-                return
+                break
+        self.release(keys)
 
-    async def _until_delivered(self, body: bytes, born: float) -> bool:
+    async def _until_delivered(self, body: bytes, record: Record, born: float) -> bool:
         for delay in self._delays():
-            if await self._attempt(body):
+            attempt = await self.client.attempt(record.url, body)
+            record.add(attempt)
+            if attempt.accepted:
                 self.counters.delivered += 1
                 return True
             if clock.now() - born > GIVE_UP_AFTER:
                 return False
             self.counters.waiting_to_retry += 1
             try:
-                await asyncio.sleep(delay)
+                await self._timetable.wait_until(clock.now() + delay)
             finally:
                 self.counters.waiting_to_retry -= 1
         return False
@@ -154,31 +147,3 @@ class Outbox:
         while True:
             yield min(delay, self._settings.retry_cap)
             delay = min(delay * 2, self._settings.retry_cap)
-
-    async def _attempt(self, body: bytes) -> bool:
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": "facebookexternalua",
-            "X-Hub-Signature-256": signature(body, self._settings.app_secret),
-        }
-        # Waiting for a slot happens outside the client, so that a queue here is never mistaken for
-        # a slow receiver.
-        async with self._slots:
-            self.counters.attempts += 1
-            self.counters.in_flight += 1
-            accepted = False
-            try:
-                with contextlib.suppress(aiohttp.ClientError, OSError, TimeoutError):
-                    accepted = await self._post(body, headers)
-            finally:
-                self.counters.in_flight -= 1
-        self.counters.failed_attempts += not accepted
-        return accepted
-
-    async def _post(self, body: bytes, headers: dict[str, str]) -> bool:
-        async with self.session.post(
-            self._url, data=body, headers=headers, allow_redirects=False
-        ) as answer:
-            # Read to the end, because only then the connection can be kept.
-            await answer.read()
-            return answer.status // 100 == SUCCESS

@@ -5,12 +5,12 @@ Apart from the Graph paths.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from aiohttp import web
 
-from sandbox import lifecycle, persons, signup
+from sandbox import clock, lifecycle, persons, signup
 from sandbox.bodies import json_object
 from sandbox.entities import Message, Number
 from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS
@@ -39,6 +39,7 @@ def add_routes(app: web.Application) -> None:
             web.get(f"{PREFIX}/messages", list_messages),
             web.get(f"{PREFIX}/behaviour", get_behaviour),
             web.put(f"{PREFIX}/behaviour", change_behaviour),
+            web.get(f"{PREFIX}/inbound", list_inbound),
             web.post(f"{PREFIX}/inbound", write_inbound),
             web.post(f"{PREFIX}/signup", sign_up),
             web.post(f"{PREFIX}/numbers/{{phone_number_id}}/status", change_status),
@@ -58,7 +59,6 @@ async def get_state(request: web.Request) -> web.Response:
     """
     network, counters = request.app[NETWORK], request.app[OUTBOX].counters
     owed = {"statuses": network.statuses_owed, "other": len(network.owed)}
-    callbacks = {name: getattr(counters, name) for name in counters.__slots__}
     return web.json_response(
         {
             "numbers": [number_view(number) for number in network.numbers.values()],
@@ -69,7 +69,8 @@ async def get_state(request: web.Request) -> web.Response:
             "messages": len(network.messages),
             "inbound": len(network.inbound),
             "owed": {**owed, "total": sum(owed.values())},
-            "callbacks": callbacks,
+            "sends": {"asked": network.sends_asked, "accepted": network.sends_accepted},
+            "callbacks": counters.as_dict(),
             "behaviour": network.behaviour.as_dict(),
         }
     )
@@ -96,11 +97,33 @@ async def change_behaviour(request: web.Request) -> web.Response:
     """Turn the knobs that are given; the others stay. Answers with all of them."""
     network = request.app[NETWORK]
     try:
-        behaviour = network.behaviour.changed(await json_object(request))
+        body = await json_object(request)
+        behaviour = network.behaviour.changed(body)
     except ValueError as error:
         raise ControlError(400, str(error)) from error
     network.record({"fact": "behaviour", **behaviour.as_dict()})
+    if "seed" in body:
+        network.chance.seed(behaviour.seed)
     return web.json_response(behaviour.as_dict())
+
+
+async def list_inbound(request: web.Request) -> web.Response:
+    """Every message that a person wrote, in order, and whether the business marked it as read."""
+    inbound = request.app[NETWORK].inbound.values()
+    return web.json_response(
+        {
+            "data": [
+                {
+                    "id": each.id,
+                    "phone_number_id": each.number_id,
+                    "from": each.person,
+                    "type": each.item["type"],
+                    "read": each.read,
+                }
+                for each in inbound
+            ]
+        }
+    )
 
 
 async def write_inbound(request: web.Request) -> web.Response:
@@ -154,7 +177,6 @@ def number_view(number: Number) -> dict[str, Any]:
 
 def message_view(message: Message) -> dict[str, Any]:
     """An accepted message as the control paths show it."""
-    accepted = datetime.fromtimestamp(message.accepted_at, UTC)
     return {
         "id": message.id,
         "phone_number_id": message.number_id,
@@ -162,7 +184,7 @@ def message_view(message: Message) -> dict[str, Any]:
         "type": message.type,
         message.type: message.content,
         **message.extras,
-        "accepted_at": accepted.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "accepted_at": clock.iso(message.accepted_at),
     }
 
 

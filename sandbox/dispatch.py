@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
-from sandbox import clock, shapes
+from sandbox import shapes
 from sandbox.callbacks import Outbox
-from sandbox.entities import AccountUpdate, Inbound, Message
+from sandbox.entities import AccountUpdate, Inbound, Message, Number
+from sandbox.lifecycle import PROVIDER_BUSINESS_ID
 from sandbox.state import KEY_SEPARATOR, Network
+from sandbox.timetable import Timetable
 
 
 class Dispatcher:
@@ -16,9 +18,13 @@ class Dispatcher:
     Holds nothing that the journal cannot give back.
     """
 
-    def __init__(self, network: Network, outbox: Outbox) -> None:
+    def __init__(
+        self, network: Network, outbox: Outbox, timetable: Timetable, app_url: str
+    ) -> None:
         self._network = network
         self._outbox = outbox
+        self._timetable = timetable
+        self._app_url = app_url
 
     def resume(self) -> None:
         """After a start: take up everything that was owed when the process ended."""
@@ -29,28 +35,44 @@ class Dispatcher:
 
     def follow(self, message: Message) -> None:
         """Emit each status of a message that is not confirmed yet, at its time."""
-        loop, now = asyncio.get_running_loop(), clock.now()
         for status in message.steps:
             if status not in message.confirmed:
-                loop.call_later(max(0.0, message.due_at(status) - now), self._emit, message, status)
+                self._timetable.at(message.due_at(status), partial(self._emit, message, status))
+
+    async def told(self, message: Message, status: str) -> None:
+        """Return once this status is confirmed, or dropped because nobody is subscribed."""
+        if status in message.steps and status not in message.confirmed:
+            await self._outbox.written_off(status_key(message, status))
 
     def announce(self, owed: Inbound | AccountUpdate) -> None:
         """Emit an inbound message or an account update now."""
         if isinstance(owed, Inbound):
             number = self._network.numbers[owed.number_id]
-            self._offer(shapes.inbound_update(owed, number), number.waba_id)
+            self._offer(shapes.inbound_update(owed, number), number.waba_id, number)
+        elif owed.entry_id == PROVIDER_BUSINESS_ID:
+            # What becomes of a partnership is told to the app, whatever the customer subscribed.
+            self._outbox.add(shapes.account_update(owed), self._app_url)
         else:
             self._offer(shapes.account_update(owed), owed.waba_id)
 
     def _emit(self, message: Message, status: str) -> None:
         number = self._network.numbers[message.number_id]
-        key = f"{message.id}{KEY_SEPARATOR}{status}"
-        self._offer(shapes.status_update(key, message, status, number), number.waba_id)
+        update = shapes.status_update(status_key(message, status), message, status, number)
+        self._offer(update, number.waba_id, number)
 
-    def _offer(self, update: shapes.Update, waba_id: str) -> None:
-        if self._network.wabas[waba_id].subscribed:
-            self._outbox.add(update)
+    def _offer(self, update: shapes.Update, waba_id: str, number: Number | None = None) -> None:
+        waba = self._network.wabas[waba_id]
+        if waba.subscribed:
+            # The nearer override wins (Webhooks: overriding the callback).
+            nearest = number.override_url if number is not None else None
+            self._outbox.add(update, nearest or waba.override_url or self._app_url)
         else:
             # Without a subscription the platform drops callbacks silently, and never sends them
             # later.
             self._network.record({"fact": "done", "keys": [update.key]})
+            self._outbox.release([update.key])
+
+
+def status_key(message: Message, status: str) -> str:
+    """The key under which a status is owed."""
+    return f"{message.id}{KEY_SEPARATOR}{status}"

@@ -8,21 +8,30 @@ from typing import Any
 from sandbox.fates import FAILED, Fate, fate_of
 
 PENDING, CONNECTED, DISCONNECTED, BANNED = "PENDING", "CONNECTED", "DISCONNECTED", "BANNED"
+DELETED = "DELETED"
 
 
 @dataclass(slots=True)
 class Waba:
-    """A WhatsApp Business Account. Numbers belong to it, callbacks are subscribed on it."""
+    """A WhatsApp Business Account. Numbers belong to it, callbacks are subscribed on it.
+
+    ``override_url`` takes its callbacks instead of the app's URL.
+    """
 
     id: str
     business_id: str
     name: str
     subscribed: bool = False
+    override_url: str | None = None
 
 
 @dataclass(slots=True)
 class Number:
-    """A business phone number. ``pin`` stays once set, as two-step verification does."""
+    """A business phone number. ``pin`` stays once set, as two-step verification does.
+
+    ``registrations`` are the times (Unix seconds) at which it was registered or deregistered,
+    ``override_url`` takes its callbacks instead of its WABA's.
+    """
 
     id: str
     waba_id: str
@@ -31,6 +40,8 @@ class Number:
     status: str = PENDING
     pin: str | None = field(default=None, repr=False)
     onboarded_at: float | None = None
+    registrations: list[float] = field(default_factory=list)
+    override_url: str | None = None
 
 
 @dataclass(slots=True)
@@ -45,11 +56,20 @@ class Code:
 
 @dataclass(slots=True)
 class Token:
-    """A business token; it opens the objects of one WABA."""
+    """A business token; it opens the objects of one WABA.
+
+    ``expires_at`` is in Unix seconds, None for never.
+    """
 
     value: str
     waba_id: str
     issued_at: float
+    expires_at: float | None = None
+    revoked: bool = False
+
+    def is_expired(self, now: float) -> bool:
+        """Whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= now
 
 
 @dataclass(slots=True)
@@ -58,6 +78,7 @@ class Message:
 
     ``steps`` is the order in which its statuses are emitted, ``delay`` (seconds) lies before each.
     ``confirmed`` holds those whose callback got a 2xx, or that nobody was subscribed for.
+    ``statuses`` and ``failure`` stand for what its fate says when they are given.
     """
 
     id: str
@@ -70,11 +91,23 @@ class Message:
     steps: tuple[str, ...]
     extras: dict[str, Any]
     confirmed: set[str] = field(default_factory=set)
+    statuses: tuple[str, ...] | None = None
+    failure: int | None = None
 
     @property
     def fate(self) -> Fate:
         """The fate its recipient stands for."""
         return fate_of(self.to)
+
+    @property
+    def course(self) -> tuple[str, ...]:
+        """Its statuses in the order in which they happen at the recipient."""
+        return self.fate.statuses if self.statuses is None else self.statuses
+
+    @property
+    def failure_code(self) -> int | None:
+        """The error code of its ``failed`` status."""
+        return self.fate.failure if self.failure is None else self.failure
 
     def due_at(self, status: str) -> float:
         """When this status is emitted (Unix seconds)."""
@@ -82,11 +115,11 @@ class Message:
 
     def happened_at(self, status: str) -> float:
         """When it happened at the recipient: in natural order, however the callbacks are mixed."""
-        return self.accepted_at + self.delay * (self.fate.statuses.index(status) + 1)
+        return self.accepted_at + self.delay * (self.course.index(status) + 1)
 
     def shown(self, now: float) -> str:
         """The ticks a sender would see at this time: accepted, sent, delivered, read or failed."""
-        reached = [status for status in self.fate.statuses if self.happened_at(status) <= now]
+        reached = [status for status in self.course if self.happened_at(status) <= now]
         return FAILED if FAILED in reached else (reached[-1] if reached else "accepted")
 
 
@@ -104,8 +137,20 @@ class Inbound:
 
 
 @dataclass(slots=True)
+class Media:
+    """A media object of a WABA; it is there until ``expires_at`` (Unix seconds). ``size`` in bytes."""
+
+    id: str
+    waba_id: str
+    mime_type: str
+    sha256: str
+    size: int
+    expires_at: float
+
+
+@dataclass(slots=True)
 class AccountUpdate:
-    """A change of a WABA that the platform announces.
+    """A change of a WABA that the platform announces under a ``webhook_field``.
 
     ``entry_id`` is the id the callback's entry carries.
     """
@@ -115,3 +160,4 @@ class AccountUpdate:
     entry_id: str
     value: dict[str, Any]
     at: float
+    webhook_field: str = "account_update"

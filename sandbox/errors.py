@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 HELP_URL = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"
@@ -27,9 +28,15 @@ TABLE: dict[int, Known] = {
         "Message failed to send because there were too many messages sent from this phone number"
         " in a short period of time",
     ),
+    368: Known(
+        403,
+        "Temporarily blocked for policies violations",
+        "The account is temporarily blocked because it violated the platform's policy.",
+    ),
     131000: Known(500, "Something went wrong", "Message failed to send due to an unknown error."),
     131008: Known(400, "Required parameter is missing", "A required parameter is missing."),
     131009: Known(400, "Parameter value is not valid", "A parameter value is not valid."),
+    131016: Known(500, "Service unavailable", "A service is temporarily unavailable."),
     131021: Known(
         400, "Recipient cannot be sender", "Recipient and sender phone number is the same."
     ),
@@ -39,10 +46,39 @@ TABLE: dict[int, Known] = {
         "Account has been locked",
         "Your business account has been locked because it violated the platform's policy.",
     ),
+    131042: Known(
+        400,
+        "Business eligibility payment issue",
+        "Message failed to send because of an issue with the payment method of the account.",
+    ),
+    131047: Known(
+        400,
+        "Re-engagement message",
+        "Message failed to send because more than 24 hours have passed since the customer last"
+        " replied to this number.",
+    ),
+    131048: Known(
+        400,
+        "Spam rate limit hit",
+        "Message failed to send because there are restrictions on how many messages can be sent"
+        " from this phone number.",
+    ),
     131049: Known(
         400,
         "This message was not delivered to maintain healthy ecosystem engagement.",
         "In order to maintain a healthy ecosystem engagement, the message failed to be delivered.",
+    ),
+    131053: Known(400, "Media upload error", "The media file could not be uploaded."),
+    131050: Known(
+        400,
+        "User has stopped marketing messages",
+        "The recipient has chosen to stop receiving marketing messages from this business.",
+    ),
+    131056: Known(
+        400,
+        "(Business Account, Consumer Account) pair rate limit hit",
+        "Message failed to send because there were too many messages sent from this phone number"
+        " to the same phone number in a short period of time.",
     ),
     133005: Known(
         400, "Two step verification PIN Mismatch", "The two-step verification PIN is not correct."
@@ -51,6 +87,12 @@ TABLE: dict[int, Known] = {
         400,
         "The account is not registered",
         "The phone number is not registered on the platform; register it before using the API.",
+    ),
+    133016: Known(
+        400,
+        "Account register deregister rate limit exceeded",
+        "There were too many attempts to register or deregister this phone number in a short"
+        " period of time.",
     ),
 }
 
@@ -102,6 +144,23 @@ def unreadable_token() -> GraphError:
     """Code 0: no token, or one that is no token at all."""
     message = "Invalid OAuth access token - Cannot parse access token"
     return GraphError(401, {"message": message, "type": "OAuthException", "code": 0})
+
+
+def expired_token(expired_at: float) -> GraphError:
+    """Code 190/463: the token was good until then (Unix seconds)."""
+    at = datetime.fromtimestamp(expired_at, UTC)
+    message = (
+        f"Error validating access token: Session has expired on {at:%A, %d-%b-%y %H:%M:%S} UTC."
+    )
+    return GraphError(
+        401, {"message": message, "type": "OAuthException", "code": 190, "error_subcode": 463}
+    )
+
+
+def number_gone() -> GraphError:
+    """Code 33: the business number has been deleted."""
+    message = "(#33) This object does not exist or does not support this action"
+    return GraphError(400, {"message": message, "type": "GraphMethodException", "code": 33})
 
 
 def void_token() -> GraphError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from sandbox import accounts, numbers, oauth, sending
+from sandbox import accounts, attachments, numbers, oauth, sending
 
 VERSION = r"/{version:v\d+\.\d+}"
 OBJECT = r"/{object_id:[^/_][^/]*}"
@@ -23,7 +23,10 @@ def add_routes(app: web.Application) -> None:
                 web.delete(f"{prefix}{OBJECT}/subscribed_apps", accounts.unsubscribe),
                 web.post(f"{prefix}{OBJECT}/register", numbers.register),
                 web.post(f"{prefix}{OBJECT}/deregister", numbers.deregister),
+                web.post(f"{prefix}{OBJECT}", numbers.change),
                 web.post(f"{prefix}{OBJECT}/messages", sending.post_message),
+                web.post(f"{prefix}{OBJECT}/media", attachments.upload),
+                web.delete(f"{prefix}{OBJECT}", attachments.delete),
                 web.get(f"{prefix}{OBJECT}", accounts.get_node),
             ]
         )

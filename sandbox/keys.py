@@ -8,8 +8,10 @@ from sandbox.callbacks import Outbox
 from sandbox.dispatch import Dispatcher
 from sandbox.settings import Settings
 from sandbox.state import Network
+from sandbox.timetable import Timetable
 
 SETTINGS = web.AppKey("settings", Settings)
 NETWORK = web.AppKey("network", Network)
 OUTBOX = web.AppKey("outbox", Outbox)
 DISPATCHER = web.AppKey("dispatcher", Dispatcher)
+TIMETABLE = web.AppKey("timetable", Timetable)

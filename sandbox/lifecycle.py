@@ -70,9 +70,13 @@ def _announcement(
 
 
 def _ban(state: str) -> dict[str, Any]:
-    now = datetime.now(UTC)
-    date = f"{now:%B} {now.day}, {now.year}"
     return {
         "event": "DISABLED_UPDATE",
-        "ban_info": {"waba_ban_state": state, "waba_ban_date": date},
+        "ban_info": {"waba_ban_state": state, "waba_ban_date": ban_date()},
     }
+
+
+def ban_date() -> str:
+    """Today, as a ban names its day."""
+    now = datetime.fromtimestamp(clock.now(), UTC)
+    return f"{now:%B} {now.day}, {now.year}"

@@ -23,9 +23,12 @@ NUMBER_DEFAULTS = (
 )
 
 
-def number_node(number: Number, fields: str | None) -> dict[str, Any]:
-    """A business phone number. Raises GraphError 100 for a field it has not."""
-    everything = _number_fields(number)
+def number_node(number: Number, fields: str | None, callbacks: dict[str, str]) -> dict[str, Any]:
+    """A business phone number; ``callbacks`` are the URLs that take its callbacks, by level.
+
+    Raises GraphError 100 for a field it has not.
+    """
+    everything = _number_fields(number) | {"webhook_configuration": callbacks}
     return _pick(everything, fields, NUMBER_DEFAULTS, "WhatsAppBusinessPhoneNumber")
 
 
@@ -62,7 +65,6 @@ def _number_fields(number: Number) -> dict[str, Any]:
         "platform_type": "CLOUD_API" if registered else "NOT_APPLICABLE",
         "throughput": {"level": "STANDARD" if registered else "NOT_APPLICABLE"},
         "health_status": _health(number),
-        "webhook_configuration": {},
         "whatsapp_business_manager_messaging_limit": "TIER_2K",
         "last_onboarded_time": None,
     }

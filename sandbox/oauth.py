@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aiohttp import web
 
 from sandbox import auth, clock, errors
+from sandbox.entities import Token
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.numbering import new_token
 
@@ -29,17 +32,19 @@ async def exchange_code(request: web.Request) -> web.Response:
         raise errors.oauth("This authorization code has been used.", 100, 36009)
     if now > code.expires_at:
         raise errors.oauth("This authorization code has expired.", 100, 36007)
-    value = new_token()
+    value, life = new_token(), network.behaviour.token_life_seconds
     network.record(
         {
             "fact": "token",
             "value": value,
             "waba_id": code.waba_id,
             "issued_at": now,
+            "expires_at": now + life if life else None,
             "code": code.value,
         }
     )
-    return web.json_response({"access_token": value, "token_type": "bearer"})
+    answer: dict[str, Any] = {"access_token": value, "token_type": "bearer"}
+    return web.json_response(answer | ({"expires_in": int(life)} if life else {}))
 
 
 async def debug_token(request: web.Request) -> web.Response:
@@ -50,20 +55,33 @@ async def debug_token(request: web.Request) -> web.Response:
         raise errors.parameter("The parameter input_token is required.")
     app_id = request.app[SETTINGS].app_id
     token = request.app[NETWORK].tokens.get(value)
+    problem = _problem(token)
     if token is None:
-        error = {"code": 190, "message": "Invalid OAuth access token."}
         return web.json_response(
-            {"data": {"app_id": app_id, "is_valid": False, "error": error, "scopes": []}}
+            {"data": {"app_id": app_id, "is_valid": False, "error": problem, "scopes": []}}
         )
     data = {
         "app_id": app_id,
         "type": "SYSTEM_USER",
         "application": "Sandbox",
         "data_access_expires_at": 0,
-        "expires_at": 0,
-        "is_valid": True,
+        # 0 stands for never.
+        "expires_at": int(token.expires_at or 0),
+        "is_valid": problem is None,
         "issued_at": int(token.issued_at),
         "scopes": SCOPES,
         "granular_scopes": [{"scope": scope, "target_ids": [token.waba_id]} for scope in SCOPES],
     }
-    return web.json_response({"data": data})
+    return web.json_response({"data": data | ({"error": problem} if problem else {})})
+
+
+def _problem(token: Token | None) -> dict[str, Any] | None:
+    if token is None:
+        return {"code": 190, "message": "Invalid OAuth access token."}
+    error = None
+    if token.revoked:
+        error = errors.void_token().error
+    elif token.expires_at is not None and token.is_expired(clock.now()):
+        error = errors.expired_token(token.expires_at).error
+    names = {"code": "code", "message": "message", "error_subcode": "subcode"}
+    return error and {shown: error[name] for name, shown in names.items()}

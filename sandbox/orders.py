@@ -6,23 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox import errors
+from sandbox.contents import CONTENTS
+from sandbox.contents.checks import MESSAGE_ID
 from sandbox.entities import Number
 from sandbox.numbering import digits_of
 
-TYPES = (
-    "audio",
-    "contacts",
-    "document",
-    "image",
-    "interactive",
-    "location",
-    "reaction",
-    "sticker",
-    "template",
-    "text",
-    "video",
-)
-MAX_TEXT = 4096
 MAX_OPAQUE = 512
 # Kept with the message when given, under the names they have on the wire.
 EXTRAS = ("biz_opaque_callback_data", "context")
@@ -67,35 +55,18 @@ def check(payload: dict[str, Any], number: Number) -> Order:
 
 def _type(payload: dict[str, Any]) -> str:
     kind = payload.get("type", "text")
-    if kind not in TYPES:
-        listed = ", ".join(each.upper() for each in TYPES)
+    if not isinstance(kind, str) or kind not in CONTENTS:
+        listed = ", ".join(each.upper() for each in CONTENTS)
         raise errors.parameter(f'Param type must be one of {{{listed}}} - got "{kind}".')
-    return str(kind)
+    return kind
 
 
 def _content(payload: dict[str, Any], kind: str) -> object:
     content = payload.get(kind)
     if content is None:
         raise errors.known(131008, f"Parameter '{kind}' is mandatory for type '{kind}'")
-    if not isinstance(content, list if kind == "contacts" else dict):
-        raise errors.known(131009, f"Parameter '{kind}' is not of the right kind.")
-    if kind == "text":
-        _check_text(payload["text"])
+    CONTENTS[kind](kind, content)
     return content
-
-
-def _check_text(text: dict[str, Any]) -> None:
-    body = text.get("body")
-    if body is None:
-        raise errors.known(131008, "Parameter 'body' is mandatory for type 'text'")
-    if not isinstance(body, str):
-        raise errors.known(131009, "Parameter 'text.body' must be a string.")
-    if not body:
-        raise errors.parameter("Param text['body'] must be at least 1 characters long.")
-    if len(body) > MAX_TEXT:
-        raise errors.parameter(f"Param text['body'] must be at most {MAX_TEXT} characters long.")
-    if not isinstance(text.get("preview_url", False), bool):
-        raise errors.known(131009, "Parameter 'text.preview_url' must be a boolean.")
 
 
 def _check_extras(payload: dict[str, Any]) -> None:
@@ -104,10 +75,7 @@ def _check_extras(payload: dict[str, Any]) -> None:
         raise errors.parameter(
             f"Param biz_opaque_callback_data must be at most {MAX_OPAQUE} characters long."
         )
-    context = payload.get("context", {"message_id": "-"})
-    if (
-        not isinstance(context, dict)
-        or not isinstance(context.get("message_id"), str)
-        or not context["message_id"]
-    ):
-        raise errors.known(131009, "Parameter 'context.message_id' must be a message id.")
+    if "context" in payload:
+        context = payload["context"]
+        quoted = context.get("message_id") if isinstance(context, dict) else None
+        MESSAGE_ID("context['message_id']", quoted)

@@ -1,48 +1,57 @@
-"""``/``: a phone for people. Read what was sent to a person, answer as that person."""
+"""``/``: phones for people. Read what was sent to a person, answer as that person."""
 
 from __future__ import annotations
 
-import html
+import re
 import secrets
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from aiohttp import web
 
 from sandbox import conversations
 from sandbox.control import PREFIX, ControlError, number_view
+from sandbox.conversations import MOST_SHOWN, SHOWN
 from sandbox.entities import Number
 from sandbox.keys import NETWORK
 from sandbox.numbering import digits_of, display
+from sandbox.state import Network
+from sandbox.views import render
 
-TEMPLATE = Template(
-    (Path(__file__).parent / "templates" / "phone.html").read_text(encoding="utf-8")
-)
+MOST_PHONES = 3
+STATIC = Path(__file__).parent / "static" / "phone"
 
 
 def add_routes(app: web.Application) -> None:
-    """Register the page and the endpoint it polls."""
-    app.add_routes([web.get("/", show), web.get(f"{PREFIX}/conversation", get_conversation)])
+    """Register the page, its files, and the endpoint it polls."""
+    app.add_routes(
+        [
+            web.get("/", show),
+            web.get(f"{PREFIX}/conversation", get_conversation),
+            web.get(f"{PREFIX}/static/phone/{{name}}", get_file),
+        ]
+    )
 
 
 async def show(request: web.Request) -> web.Response:
     """The page, readable as it comes; its script only keeps it fresh and sends."""
     network, query = request.app[NETWORK], request.query
     number_id = query.get("number") or next(reversed(network.numbers), "")
-    person = digits_of(query.get("person", "")) or conversations.latest_person(network, number_id)
     nonce = secrets.token_urlsafe(16)
-    text = TEMPLATE.substitute(
+    text = render.page(
         nonce=nonce,
-        numbers="".join(_number(each, number_id) for each in network.numbers.values()),
-        people="".join(_person(each) for each in conversations.people(network, number_id)),
-        person=html.escape(person),
-        messages="".join(map(_bubble, conversations.read(network, number_id, person))),
+        number_id=number_id,
+        numbers=_numbers(network),
+        people=conversations.people(network, number_id),
+        phones=[_phone(network, number_id, each) for each in _chosen(request, number_id)],
+        most_phones=MOST_PHONES,
     )
-    # Everything on the page comes from itself: what people write can never become a script.
+    # Everything on the page comes from itself: what people write can never become a script, nor
+    # make the browser ask anybody else.
     policy = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}';"
-        " connect-src 'self'; base-uri 'none'; form-action 'none'"
+        " connect-src 'self'; img-src 'self'; media-src 'self';"
+        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     return web.Response(
         # A lone surrogate in what somebody wrote has no UTF-8.
@@ -54,39 +63,68 @@ async def show(request: web.Request) -> web.Response:
 
 
 async def get_conversation(request: web.Request) -> web.Response:
-    """What the page polls: a conversation with its ticks, the people, and the numbers."""
-    network, number_id = request.app[NETWORK], request.query.get("number", "")
+    """What the page polls: a conversation with its ticks, the people, and the numbers.
+
+    Answers 204 while ``version`` is still how it looks. ``shown`` is how much of its end is
+    wanted.
+    """
+    network, query = request.app[NETWORK], request.query
+    number_id, person = query.get("number", ""), digits_of(query.get("person", "")) or ""
     if number_id not in network.numbers:
         raise ControlError(400, "number must be a phone_number_id of this sandbox")
-    person = digits_of(request.query.get("person", ""))
+    shown = _shown(query.get("shown", ""))
+    version = conversations.version(network, number_id, person, shown)
+    if query.get("version") == version:
+        return web.Response(status=204)
+    entries, more = conversations.read(network, number_id, person, shown)
     return web.json_response(
         {
-            "data": conversations.read(network, number_id, person) if person else [],
+            "version": version,
+            "data": [_bubble(each) for each in entries],
+            "more": more and shown < MOST_SHOWN,
             "people": conversations.people(network, number_id),
-            "numbers": [
-                {**number_view(number), "label": _label(number)}
-                for number in network.numbers.values()
-            ],
+            "numbers": _numbers(network),
         }
     )
 
 
-def _number(number: Number, chosen: str) -> str:
-    selected = " selected" if number.id == chosen else ""
-    return (
-        f'<option value="{html.escape(number.id)}"{selected}>{html.escape(_label(number))}</option>'
-    )
+async def get_file(request: web.Request) -> web.StreamResponse:
+    """A script or the style of the page."""
+    names = {each.name: each for each in STATIC.iterdir()}
+    if request.match_info["name"] not in names:
+        raise ControlError(404, "there is no such file")
+    # A browser that kept the files of an older sandbox would mix them with a newer page.
+    headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+    return web.FileResponse(names[request.match_info["name"]], headers=headers)
+
+
+def _chosen(request: web.Request, number_id: str) -> list[str]:
+    """Whose phones lie on the table; one at least."""
+    people = [digits_of(each) or "" for each in request.query.getall("person", [])][:MOST_PHONES]
+    if len(people) < 2:  # noqa: PLR2004 - only beside others may a phone be nobody's yet
+        people = list(filter(None, people))
+    return people or [conversations.latest_person(request.app[NETWORK], number_id)]
+
+
+def _phone(network: Network, number_id: str, person: str) -> dict[str, Any]:
+    entries, more = conversations.read(network, number_id, person)
+    return {"person": person, "entries": entries, "more": more}
+
+
+def _bubble(entry: conversations.Entry) -> dict[str, Any]:
+    shown = {"id": entry.id, "direction": entry.direction, "type": entry.type}
+    state = {"text": entry.summary, "status": entry.status, "ticks": entry.ticks}
+    return {**shown, **state, "reason": entry.reason, "html": render.bubble(entry)}
+
+
+def _numbers(network: Network) -> list[dict[str, Any]]:
+    return [{**number_view(each), "label": _label(each)} for each in network.numbers.values()]
 
 
 def _label(number: Number) -> str:
     return f"{display(number.digits)} {number.verified_name} ({number.status})"
 
 
-def _person(digits: str) -> str:
-    return f'<option value="{html.escape(digits)}">'
-
-
-def _bubble(entry: dict[str, Any]) -> str:
-    text, status = html.escape(entry["text"]), html.escape(entry["status"])
-    foot = f'{entry["time"]} <span class="ticks {status}" title="{status}">{entry["ticks"]}</span>'
-    return f'<li class="{entry["direction"]}"><p>{text}</p><small>{foot}</small></li>'
+def _shown(text: str) -> int:
+    wanted = int(text) if re.fullmatch(r"[0-9]{1,6}", text) else SHOWN
+    return min(max(wanted, 1), MOST_SHOWN)

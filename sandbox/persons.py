@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox import clock
+from sandbox import clock, media
 from sandbox.entities import CONNECTED, Inbound, Number
 from sandbox.numbering import digits_of, new_wamid, user_id
 from sandbox.state import Network
@@ -30,6 +30,8 @@ def write(network: Network, body: dict[str, Any]) -> Inbound:
     if not isinstance(name, str):
         raise ValueError("profile_name must be a text")  # noqa: TRY004 - one kind of error for callers
     kind, content = _content(body)
+    if isinstance(content.get(kind), dict):
+        content[kind] = media.describe(network, content[kind])
     wamid, now = new_wamid(person, inbound=True), clock.now()
     item = {
         "from": person,
@@ -38,7 +40,7 @@ def write(network: Network, body: dict[str, Any]) -> Inbound:
         "timestamp": str(int(now)),
         "type": kind,
     }
-    item |= content | _context(body, number)
+    item |= content | _context(network, body, number)
     network.record(
         {
             "fact": "inbound",
@@ -82,7 +84,7 @@ def _is_text(text: object) -> bool:
     return isinstance(text, dict) and isinstance(text.get("body"), str) and bool(text["body"])
 
 
-def _context(body: dict[str, Any], number: Number) -> dict[str, Any]:
+def _context(network: Network, body: dict[str, Any], number: Number) -> dict[str, Any]:
     context = body.get("context")
     if context is None:
         return {}
@@ -91,4 +93,6 @@ def _context(body: dict[str, Any], number: Number) -> dict[str, Any]:
     # The send API says message_id, callbacks say id and add whose message it was.
     quoted = context.get("id", context.get("message_id"))
     passed = {name: value for name, value in context.items() if name != "message_id"}
-    return {"context": {"from": number.digits, "id": quoted, **passed} if quoted else passed}
+    own = network.inbound.get(quoted) if isinstance(quoted, str) else None
+    author = own.person if own else number.digits
+    return {"context": {"from": author, "id": quoted, **passed} if quoted else passed}

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from itertools import permutations
+import contextlib
 from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, clock, errors, orders
+from sandbox import admission, auth, clock, errors, orders
 from sandbox.bodies import graph_body, require_product
-from sandbox.entities import BANNED, CONNECTED, Message, Number
-from sandbox.fates import Answer, fate_of
+from sandbox.entities import Message, Number
+from sandbox.fates import DELIVERED, Answer
 from sandbox.keys import DISPATCHER, NETWORK
-from sandbox.numbering import new_wamid
+from sandbox.numbering import new_wamid, user_id
+from sandbox.outcomes import Outcome, decide
 from sandbox.state import Network
+
+# Seconds for which the answer to a send is held back until its statuses have been told.
+LONGEST_WAIT = 5.0
 
 
 async def post_message(request: web.Request) -> web.Response:
@@ -29,27 +32,16 @@ async def post_message(request: web.Request) -> web.Response:
     if "status" in payload:
         return _mark_read(network, number, payload)
     order = orders.check(payload, number)
-    _require_able(network, number, order)
-    message = _accept(network, number, order)
+    network.sends_asked += 1
+    in_window = admission.check(network, number, order)
+    outcome = decide(network, order.to, in_window=in_window)
+    message = _accept(network, number, order, outcome)
     request.app[DISPATCHER].follow(message)
-    if network.behaviour.latency_ms:
-        await asyncio.sleep(network.behaviour.latency_ms / 1000)
-    return _answer(request, message, order)
+    await _wait(request, message, outcome)
+    return _answer(request, message, order, outcome)
 
 
-def _require_able(network: Network, number: Number, order: orders.Order) -> None:
-    if number.status == BANNED:
-        raise errors.known(131031)
-    if number.status != CONNECTED:
-        raise errors.known(133010)
-    if random.random() < network.behaviour.error_rate:  # noqa: S311 - not a secret
-        raise errors.overloaded()
-    refusal = fate_of(order.to).refusal
-    if refusal is not None:
-        raise errors.known(refusal)
-
-
-def _accept(network: Network, number: Number, order: orders.Order) -> Message:
+def _accept(network: Network, number: Number, order: orders.Order, outcome: Outcome) -> Message:
     wamid = new_wamid(order.to)
     network.record(
         {
@@ -60,36 +52,49 @@ def _accept(network: Network, number: Number, order: orders.Order) -> Message:
             "type": order.type,
             "content": order.content,
             "accepted_at": clock.now(),
-            "delay": network.behaviour.status_delay_ms / 1000,
-            "steps": _steps(fate_of(order.to).statuses, reorder=network.behaviour.reorder),
+            "delay": outcome.delay,
+            "steps": outcome.steps,
             "extras": order.extras,
+            **outcome.exceptions,
         }
     )
+    network.sends_accepted += 1
     return network.messages[wamid]
 
 
-def _steps(statuses: tuple[str, ...], *, reorder: bool) -> list[str]:
-    if not reorder or len(statuses) < 2:  # noqa: PLR2004 - one has no order
-        return list(statuses)
-    mixed = [each for each in permutations(statuses) if each != statuses]
-    return list(random.choice(mixed))  # noqa: S311 - not a secret
+async def _wait(request: web.Request, message: Message, outcome: Outcome) -> None:
+    """Hold the answer back as long as it is to be late. These times are real, as on a wire."""
+    if outcome.latency:
+        await asyncio.sleep(outcome.latency)
+    if outcome.after_delivered:
+        # A receiver that cannot be reached delays the answer, but never withholds it.
+        with contextlib.suppress(TimeoutError):
+            told = request.app[DISPATCHER].told(message, DELIVERED)
+            await asyncio.wait_for(told, LONGEST_WAIT)
 
 
-def _answer(request: web.Request, message: Message, order: orders.Order) -> web.Response:
-    answer = message.fate.answer
-    if answer is Answer.SERVER_ERROR:
+def _answer(
+    request: web.Request, message: Message, order: orders.Order, outcome: Outcome
+) -> web.Response:
+    if outcome.answer is Answer.SERVER_ERROR:
         raise errors.known(131000)
-    if answer is Answer.HANG_UP and request.transport is not None:
+    if outcome.answer in {Answer.HANG_UP, Answer.SILENCE} and request.transport is not None:
         # The response below is then written nowhere: the client sees the connection end without a
         # byte.
         request.transport.abort()
     return web.json_response(
         {
             "messaging_product": "whatsapp",
-            "contacts": [{"input": order.given_to, "wa_id": order.to}],
+            "contacts": [_contact(order, outcome)],
             "messages": [{"id": message.id}],
         }
     )
+
+
+def _contact(order: orders.Order, outcome: Outcome) -> dict[str, str]:
+    if outcome.nameless:
+        return {"input": order.given_to, "user_id": user_id(order.to)}
+    return {"input": order.given_to, "wa_id": order.to}
 
 
 def _mark_read(network: Network, number: Number, payload: dict[str, Any]) -> web.Response:

@@ -26,6 +26,7 @@ class Settings:
     port: int
     data_dir: Path
     app_id: str
+    config_id: str
     app_secret: str = field(repr=False)
     verify_token: str = field(repr=False)
     callback_url: str
@@ -44,6 +45,7 @@ def load(environ: Mapping[str, str]) -> Settings:
         port=_integer(environ, "SANDBOX_PORT", 8081, MAX_PORT),
         data_dir=Path(_text(environ, "SANDBOX_DATA_DIR", "./var")),
         app_id=_app_id(environ, "SANDBOX_APP_ID", "100000000000001"),
+        config_id=_text(environ, "SANDBOX_CONFIG_ID", "200000000000001"),
         app_secret=_text(environ, "SANDBOX_APP_SECRET", "sandbox-app-secret"),
         verify_token=_text(environ, "SANDBOX_VERIFY_TOKEN", "sandbox-verify-token"),
         callback_url=_url(

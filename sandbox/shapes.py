@@ -10,7 +10,7 @@ from sandbox.errors import in_status
 from sandbox.fates import DELIVERED, FAILED, SENT
 from sandbox.numbering import user_id
 
-STATUSES, MESSAGES, ACCOUNT = "statuses", "messages", "account_update"
+STATUSES, MESSAGES = "statuses", "messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def status_update(key: str, message: Message, status: str, number: Number) -> Up
         item["biz_opaque_callback_data"] = message.extras["biz_opaque_callback_data"]
     if status in {SENT, DELIVERED}:
         item["pricing"] = _pricing(message.type)
-    if status == FAILED and message.fate.failure is not None:
-        item["errors"] = [in_status(message.fate.failure)]
+    if status == FAILED and message.failure_code is not None:
+        item["errors"] = [in_status(message.failure_code)]
     contact = None if status == FAILED else {"wa_id": message.to, "user_id": user_id(message.to)}
     return Update(key, STATUSES, number.waba_id, at, item, number, contact)
 
@@ -63,7 +63,7 @@ def inbound_update(inbound: Inbound, number: Number) -> Update:
 
 def account_update(update: AccountUpdate) -> Update:
     """A change of a whole WABA."""
-    return Update(update.key, ACCOUNT, update.entry_id, update.at, update.value)
+    return Update(update.key, update.webhook_field, update.entry_id, update.at, update.value)
 
 
 def envelope(updates: list[Update], *, value_first: bool) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def envelope(updates: list[Update], *, value_first: bool) -> dict[str, Any]:
             values[place] = _value(update.number, update.kind)
             entry["changes"].append(_change("messages", values[place], value_first=value_first))
         values[place][update.kind].append(update.item)
-        if update.contact is not None and (*place, update.contact["wa_id"]) not in introduced:
-            introduced.add((*place, update.contact["wa_id"]))
+        if update.contact is not None and (*place, update.contact["user_id"]) not in introduced:
+            introduced.add((*place, update.contact["user_id"]))
             values[place].setdefault("contacts", []).append(update.contact)
     return {"object": "whatsapp_business_account", "entry": list(entries.values())}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sandbox import clock
@@ -14,24 +15,30 @@ CODE_LIFE = 30.0
 # Invented numbers count up from here, clear of the recipients with a fixed fate.
 FIRST_NUMBER = 15552000001
 MAX_NAME = 128
+_PIN = re.compile(r"[0-9]{6}")
 
 
 def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
     """Make a new WABA with a PENDING number, or only a new code when ``phone`` exists already.
 
-    ``reset_pin`` is the customer turning two-step verification off on the way. Raises ValueError
-    with the reason.
+    ``reset_pin`` is the customer turning two-step verification off on the way, ``pin`` having it on
+    with this PIN already. ``waba_id`` puts a new number into an account that exists. Raises
+    ValueError with the reason.
     """
     phone, name, reset_pin = _checked(body)
+    home, pin = _home(network, body), _own_pin(body)
     number = network.numbers_by_digits.get(phone) if phone else None
     facts: list[Fact] = []
     if number is None:
-        digits = phone or _free_number(network)
-        waba_id, number_id = new_object_id(), new_object_id()
-        facts += _newcomer(waba_id, number_id, digits, name or f"Sandbox {digits[-4:]}")
+        digits = phone or free_number(network)
+        waba_id, number_id = home or new_object_id(), new_object_id()
+        newcomer = _newcomer(waba_id, number_id, digits, name or f"Sandbox {digits[-4:]}")
+        facts += newcomer[1:] if home else newcomer
     else:
         waba_id, number_id, digits = number.waba_id, number.id, number.digits
         facts += _pin_reset(number) if reset_pin else []
+    if pin is not None:
+        facts.append({"fact": "pin_set", "number_id": number_id, "pin": pin})
     code = new_code()
     facts.append(
         {"fact": "code", "value": code, "waba_id": waba_id, "expires_at": clock.now() + CODE_LIFE}
@@ -46,7 +53,7 @@ def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
 
 
 def _checked(body: dict[str, Any]) -> tuple[str | None, str | None, bool]:
-    unknown = sorted(set(body) - {"phone", "display_name", "reset_pin"})
+    unknown = sorted(set(body) - {"phone", "display_name", "reset_pin", "pin", "waba_id"})
     if unknown:
         raise ValueError(f"unknown property {unknown[0]}")
     phone, name, reset_pin = (
@@ -64,7 +71,26 @@ def _checked(body: dict[str, Any]) -> tuple[str | None, str | None, bool]:
     return digits, name, reset_pin
 
 
-def _free_number(network: Network) -> str:
+def _home(network: Network, body: dict[str, Any]) -> str | None:
+    waba_id = body.get("waba_id")
+    if waba_id is None:
+        return None
+    if not isinstance(waba_id, str) or waba_id not in network.wabas:
+        raise ValueError("waba_id must be that of an account that exists")
+    return waba_id
+
+
+def _own_pin(body: dict[str, Any]) -> str | None:
+    pin = body.get("pin")
+    if pin is None:
+        return None
+    if not isinstance(pin, str) or not _PIN.fullmatch(pin):
+        raise ValueError("pin must be 6 digits")
+    return pin
+
+
+def free_number(network: Network) -> str:
+    """The digits of an invented number that nobody has yet."""
     candidate = FIRST_NUMBER + len(network.numbers)
     while str(candidate) in network.numbers_by_digits:
         candidate += 1

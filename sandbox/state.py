@@ -12,8 +12,11 @@ from dataclasses import asdict
 from typing import Any
 
 from sandbox.behaviour import Behaviour
-from sandbox.entities import AccountUpdate, Code, Inbound, Message, Number, Token, Waba
+from sandbox.chance import Chance
+from sandbox.clock import CLOCK
+from sandbox.entities import AccountUpdate, Code, Inbound, Media, Message, Number, Token, Waba
 from sandbox.journal import Fact, Journal
+from sandbox.meters import Meters
 
 # Between a message id and a status in the key of an update; base64 has no such character.
 KEY_SEPARATOR = "|"
@@ -25,6 +28,8 @@ class Network:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.behaviour = Behaviour()
+        self.chance = Chance()
+        self.meters = Meters()
         self.wabas: dict[str, Waba] = {}
         self.numbers: dict[str, Number] = {}
         self.numbers_by_digits: dict[str, Number] = {}
@@ -33,8 +38,12 @@ class Network:
         self.messages: dict[str, Message] = {}
         self.inbound: dict[str, Inbound] = {}
         self.conversations: dict[tuple[str, str], list[Message | Inbound]] = {}
+        self.last_inbound: dict[tuple[str, str], float] = {}
         self.owed: dict[str, Inbound | AccountUpdate] = {}
+        self.media: dict[str, Media] = {}
         self.statuses_owed = 0
+        # Since the start of the process.
+        self.sends_asked = self.sends_accepted = 0
         self._appliers: dict[str, Callable[..., None]] = {
             "waba": self._waba,
             "number": self._number,
@@ -43,11 +52,19 @@ class Network:
             "subscription": self._subscription,
             "status": self._status,
             "registered": self._registered,
+            "deregistered": self._deregistered,
+            "override": self._override,
+            "tokens_expired": self._tokens_expired,
+            "tokens_revoked": self._tokens_revoked,
+            "clock": self._clock,
             "pin_reset": self._pin_reset,
+            "pin_set": self._pin_set,
             "message": self._message,
             "inbound": self._inbound,
             "account": self._account,
             "read": self._read,
+            "media": self._keep_media,
+            "media_gone": self._lose_media,
             "done": self._done,
             "behaviour": self._behaviour,
         }
@@ -58,6 +75,7 @@ class Network:
         for fact in self._journal.replay():
             self.apply(fact)
             read += 1
+        self.chance.seed(self.behaviour.seed)
         if self._journal.size >= compact_bytes and read > 2 * sum(1 for _ in self.snapshot()):
             self._journal.rewrite(self.snapshot())
 
@@ -80,11 +98,13 @@ class Network:
 
         Accepted messages are kept whole: they are the record of what was sent.
         """
+        yield {"fact": "clock", "ahead": CLOCK.ahead}
         yield {"fact": "behaviour", **self.behaviour.as_dict()}
         for name, things in (
             ("waba", self.wabas),
             ("number", self.numbers),
             ("token", self.tokens),
+            ("media", self.media),
         ):
             yield from ({"fact": name, **asdict(thing)} for thing in things.values())
         yield from (
@@ -118,8 +138,25 @@ class Network:
         if code is not None:
             self.codes[code].used = True
 
-    def _subscription(self, *, waba_id: str, subscribed: bool) -> None:
-        self.wabas[waba_id].subscribed = subscribed
+    def _subscription(
+        self, *, waba_id: str, subscribed: bool, override_url: str | None = None
+    ) -> None:
+        waba = self.wabas[waba_id]
+        waba.subscribed, waba.override_url = subscribed, override_url
+
+    def _override(self, *, number_id: str, url: str | None) -> None:
+        self.numbers[number_id].override_url = url
+
+    def _tokens_expired(self, *, waba_id: str, at: float) -> None:
+        for token in self._tokens_of(waba_id):
+            token.expires_at = at if token.expires_at is None else min(at, token.expires_at)
+
+    def _tokens_revoked(self, *, waba_id: str) -> None:
+        for token in self._tokens_of(waba_id):
+            token.revoked = True
+
+    def _tokens_of(self, waba_id: str) -> list[Token]:
+        return [token for token in self.tokens.values() if token.waba_id == waba_id]
 
     def _status(self, *, number_id: str, status: str) -> None:
         self.numbers[number_id].status = status
@@ -127,14 +164,34 @@ class Network:
     def _registered(self, *, number_id: str, pin: str, at: float) -> None:
         number = self.numbers[number_id]
         number.status, number.pin, number.onboarded_at = "CONNECTED", pin, at
+        number.registrations.append(at)
+
+    def _deregistered(self, *, number_id: str, at: float) -> None:
+        number = self.numbers[number_id]
+        number.status = "DISCONNECTED"
+        number.registrations.append(at)
 
     def _pin_reset(self, *, number_id: str) -> None:
         self.numbers[number_id].pin = None
 
+    def _pin_set(self, *, number_id: str, pin: str) -> None:
+        self.numbers[number_id].pin = pin
+
     def _message(
-        self, *, steps: list[str], confirmed: list[str] | None = None, **data: Any
+        self,
+        *,
+        steps: list[str],
+        confirmed: list[str] | None = None,
+        statuses: list[str] | None = None,
+        **data: Any,
     ) -> None:
-        message = Message(**data, steps=tuple(steps), confirmed=set(confirmed or ()))
+        message = Message(
+            **data,
+            steps=tuple(steps),
+            confirmed=set(confirmed or ()),
+            statuses=None if statuses is None else tuple(statuses),
+        )
+        self.meters.count(message.number_id, message.to, message.accepted_at, self.behaviour)
         self.messages[message.id] = message
         self.conversations.setdefault((message.number_id, message.to), []).append(message)
         self.statuses_owed += len(message.steps) - len(message.confirmed)
@@ -142,7 +199,10 @@ class Network:
     def _inbound(self, *, owed: bool = True, **data: Any) -> None:
         inbound = Inbound(**data)
         self.inbound[inbound.id] = inbound
-        self.conversations.setdefault((inbound.number_id, inbound.person), []).append(inbound)
+        pair = (inbound.number_id, inbound.person)
+        self.conversations.setdefault(pair, []).append(inbound)
+        self.last_inbound[pair] = inbound.at
+        self.meters.count_inbound(inbound.number_id, inbound.at, self.behaviour)
         if owed:
             self.owed[inbound.id] = inbound
 
@@ -152,6 +212,13 @@ class Network:
 
     def _read(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
         self.inbound[id].read = True
+
+    def _keep_media(self, **data: Any) -> None:
+        media = Media(**data)
+        self.media[media.id] = media
+
+    def _lose_media(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
+        self.media.pop(id, None)
 
     def _done(self, *, keys: list[str]) -> None:
         for key in keys:
@@ -164,3 +231,6 @@ class Network:
 
     def _behaviour(self, **data: Any) -> None:
         self.behaviour = Behaviour(**data)
+
+    def _clock(self, *, ahead: float) -> None:
+        CLOCK.ahead = ahead

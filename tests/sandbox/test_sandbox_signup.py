@@ -181,3 +181,26 @@ def test_nobody_listening_refuses_the_subscription(sandbox: Sandbox, receiver: R
     receiver.close()
     response = business.graph("POST", f"{business.waba_id}/subscribed_apps")
     assert (response.status_code, response.json()["error"]["code"]) == (400, 2200)
+
+
+def test_a_number_may_come_with_a_pin_of_its_own_and_keeps_it(sandbox: Sandbox) -> None:
+    business = sandbox.sign_up(pin="202611")
+    assert business.register("123456").json()["error"]["code"] == 133005
+    assert business.register("202611").ok
+    assert business.graph("POST", f"{business.number_id}/deregister").ok
+    assert business.register("123456").json()["error"]["code"] == 133005
+
+
+def test_an_account_may_have_a_second_number(sandbox: Sandbox) -> None:
+    one = sandbox.sign_up()
+    two = sandbox.sign_up(waba_id=one.waba_id)
+    assert (two.waba_id, two.number_id == one.number_id) == (one.waba_id, False)
+    listed = one.graph("GET", f"{one.waba_id}/phone_numbers").json()["data"]
+    assert {number["id"] for number in listed} == {one.number_id, two.number_id}
+
+
+@pytest.mark.parametrize(
+    "wish", [{"pin": "12345"}, {"pin": 123456}, {"waba_id": "1"}, {"waba_id": 1}], ids=str
+)
+def test_a_wish_without_sense_is_refused(sandbox: Sandbox, wish: dict[str, object]) -> None:
+    assert sandbox.call("POST", "/_sandbox/signup", json=wish).status_code == 400

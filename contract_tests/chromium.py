@@ -1,0 +1,47 @@
+"""The system's Chromium, and a witness of what its pages ask for and complain about."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # A request for any other host would fail, and show as an error in the console.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A Chromium of one's own; its user data are thrown away."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), headless=True, args=FLAGS
+        )
+        yield browser
+        browser.close()
+
+
+class Witness:
+    """Whom a page asked (host and port), and what it complained about in the console."""
+
+    def __init__(self, page: Page) -> None:
+        self.hosts: set[str] = set()
+        self.complaints: list[str] = []
+        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
+        page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("console", lambda message: self._hear(message.type, message.text))
+
+    def _hear(self, level: str, text: str) -> None:
+        if level in {"error", "warning"}:
+            self.complaints.append(f"{level}: {text}")

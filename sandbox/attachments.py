@@ -1,0 +1,198 @@
+"""Media over HTTP: the Graph paths, the address of the bytes, and the control calls."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import AsyncIterator
+from typing import Any
+
+from aiohttp import BodyPartReader, web
+
+from sandbox import auth, clock, errors, media, media_types
+from sandbox.bodies import require_product
+from sandbox.control import PREFIX, ControlError
+from sandbox.entities import BANNED, CONNECTED, Media, Number
+from sandbox.keys import NETWORK, SETTINGS
+from sandbox.media import INBOUND_LIFE, UPLOADED_LIFE, Stored, TooLargeError
+from sandbox.numbering import digits_of
+
+# Where the bytes are, under a host of its own at the platform.
+DOWNLOAD = "/whatsapp_business/attachments/"
+CHUNK = 64 * 1024
+MAX_FIELD = 4096
+# Shown in a page of ours; anything else is handed over as a file.
+SHOWN = ("audio/", "image/", "video/")
+
+
+def add_routes(app: web.Application) -> None:
+    """Register the paths that are not Graph paths."""
+    app.add_routes(
+        [
+            web.get(DOWNLOAD, download),
+            web.post(f"{PREFIX}/media", attach),
+            web.get(f"{PREFIX}/media/{{media_id}}", show),
+            web.delete(f"{PREFIX}/media/{{media_id}}", lose),
+        ]
+    )
+
+
+async def upload(request: web.Request) -> web.Response:
+    """``POST {phone_number_id}/media``: multipart, with ``messaging_product`` and ``file``."""
+    number = auth.own_number(request)
+    if number.status == BANNED:
+        raise errors.known(131031)
+    if number.status != CONNECTED:
+        raise errors.known(133010)
+    if request.content_type != "multipart/form-data":
+        raise errors.parameter("The parameter file is required.")
+    fields: dict[str, Any] = {}
+    stored: tuple[str, Stored] | None = None
+    try:
+        async for part in await request.multipart():
+            if isinstance(part, BodyPartReader) and part.name == "file" and stored is None:
+                stored = await _store(request, part)
+            elif isinstance(part, BodyPartReader) and part.name:
+                fields[part.name] = await _text(part)
+    except ValueError as error:
+        raise errors.parameter("Invalid multipart body") from error
+    if stored is None:
+        raise errors.parameter("The parameter file is required.")
+    try:
+        require_product(fields)
+    except errors.GraphError:
+        stored[1].path.unlink()
+        raise
+    return web.json_response({"id": _keep(request, number, *stored, UPLOADED_LIFE).id})
+
+
+def node(request: web.Request) -> dict[str, Any]:
+    """``GET {media_id}``: where the bytes are, for a few minutes. Raises GraphError 100/33."""
+    found, settings = _own_media(request), request.app[SETTINGS]
+    expires_at = clock.now() + request.app[NETWORK].behaviour.media_url_ms / 1000
+    ends = f"{expires_at:.3f}"
+    signature = media.sign(settings.app_secret, found.id, ends)
+    query = {"mid": found.id, "ext": ends, "hash": signature}
+    return {
+        "messaging_product": "whatsapp",
+        "url": str(request.url.origin().with_path(DOWNLOAD).with_query(query)),
+        "mime_type": found.mime_type,
+        "sha256": found.sha256,
+        "file_size": found.size,
+        "id": found.id,
+    }
+
+
+async def delete(request: web.Request) -> web.Response:
+    """``DELETE {media_id}``."""
+    media.lose(request.app[NETWORK], request.app[SETTINGS].data_dir, _own_media(request))
+    return web.json_response({"success": True})
+
+
+async def download(request: web.Request) -> web.StreamResponse:
+    """The bytes, to whoever has the address and the token. An address whose time is over is a 404."""
+    token, query = auth.require_token(request), request.query
+    media_id, ends, given = (query.get(name, "") for name in ("mid", "ext", "hash"))
+    expected = media.sign(request.app[SETTINGS].app_secret, media_id, ends)
+    found = media.find(request.app[NETWORK], media_id)
+    is_ours = hmac.compare_digest(given.encode(errors="surrogatepass"), expected.encode())
+    # What we signed is a number; anything else is not looked at.
+    if not is_ours or clock.now() >= float(ends):
+        return web.Response(status=404)
+    if found is None or found.waba_id != token.waba_id:
+        return web.Response(status=404)
+    return _bytes(request, found)
+
+
+async def attach(request: web.Request) -> web.Response:
+    """A person picks a file to send to the number ``?to=``: the body is the bytes."""
+    network = request.app[NETWORK]
+    number = network.numbers_by_digits.get(digits_of(request.query.get("to", "")) or "")
+    if number is None:
+        raise ControlError(400, "to must be the digits of a business number of this sandbox")
+    mime_type = media_types.bare(request.headers.get("Content-Type", ""))
+    if not media.is_type(mime_type):
+        raise ControlError(415, "the header Content-Type must be the type of the file")
+    try:
+        chunks = request.content.iter_chunked(CHUNK)
+        stored = await media.store(request.app[SETTINGS].data_dir, chunks, media_types.MOST)
+    except TooLargeError:
+        raise ControlError(413, f"a file has at most {media_types.MOST} bytes") from None
+    found = _keep(request, number, mime_type, stored, INBOUND_LIFE)
+    return web.json_response({"id": found.id, "mime_type": found.mime_type, "sha256": found.sha256})
+
+
+async def show(request: web.Request) -> web.StreamResponse:
+    """The bytes, for the page with the phone and for tests."""
+    response = _bytes(request, _known_media(request))
+    # What somebody uploaded must not act as a page of this host.
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    if not response.headers["Content-Type"].startswith(SHOWN):
+        response.headers["Content-Disposition"] = "attachment"
+    return response
+
+
+async def lose(request: web.Request) -> web.Response:
+    """The platform loses a media object before its time."""
+    media.lose(request.app[NETWORK], request.app[SETTINGS].data_dir, _known_media(request))
+    return web.json_response({"success": True})
+
+
+async def _store(request: web.Request, part: BodyPartReader) -> tuple[str, Stored]:
+    mime_type = media_types.bare(part.headers.get("Content-Type", ""))
+    limit = media_types.limit_of(mime_type)
+    try:
+        return mime_type, await media.store(request.app[SETTINGS].data_dir, _chunks(part), limit)
+    except TooLargeError:
+        raise errors.known(
+            131053, f"A file of type {mime_type} has at most {limit} bytes."
+        ) from None
+
+
+async def _chunks(part: BodyPartReader) -> AsyncIterator[bytes]:
+    while chunk := await part.read_chunk(CHUNK):
+        yield chunk
+
+
+async def _text(part: BodyPartReader) -> str:
+    text = b""
+    async for chunk in _chunks(part):
+        text += chunk
+        if len(text) > MAX_FIELD:
+            raise errors.parameter(f"Param {part.name} is too long.")
+    return text.decode(errors="replace")
+
+
+def _keep(
+    request: web.Request, number: Number, mime_type: str, stored: Stored, life: float
+) -> Media:
+    data_dir = request.app[SETTINGS].data_dir
+    return media.keep(request.app[NETWORK], data_dir, number.waba_id, mime_type, stored, life)
+
+
+def _own_media(request: web.Request) -> Media:
+    """The media object of the path, if the token opens it and ``phone_number_id`` may see it."""
+    token, object_id = auth.require_token(request), request.match_info["object_id"]
+    network = request.app[NETWORK]
+    found = media.find(network, object_id)
+    number = network.numbers.get(request.query.get("phone_number_id", ""))
+    asked = "phone_number_id" in request.query
+    if (
+        found is None
+        or found.waba_id != token.waba_id
+        or (asked and (number is None or number.waba_id != found.waba_id))
+    ):
+        raise errors.no_such_object(request.method, object_id)
+    return found
+
+
+def _known_media(request: web.Request) -> Media:
+    found = media.find(request.app[NETWORK], request.match_info["media_id"])
+    if found is None:
+        raise ControlError(404, "there is no media object with this id")
+    return found
+
+
+def _bytes(request: web.Request, found: Media) -> web.FileResponse:
+    path = media.folder(request.app[SETTINGS].data_dir) / found.id
+    headers = {"Content-Type": found.mime_type, "X-Content-Type-Options": "nosniff"}
+    return web.FileResponse(path, chunk_size=CHUNK, headers=headers)

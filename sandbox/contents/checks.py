@@ -1,0 +1,148 @@
+"""Checks that are put together to what a content has to look like.
+
+A check takes the place of a value, written as the platform does (``image['caption']``), and the value.
+It raises GraphError: 131008 for what is missing, 131009 for what is of the wrong kind, out of its range or
+too long, 100 for what the Graph layer itself refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbox import errors
+from sandbox.errors import GraphError
+
+Check = Callable[[str, Any], None]
+Refusal = Callable[[str], GraphError]
+
+LINK = re.compile(r"https?://[^\s/?#]+\S*")
+MAX_LINK = 2048
+
+
+def value_error(details: str) -> GraphError:
+    """Code 131009."""
+    return errors.known(131009, details)
+
+
+def text(most: int, *, least: int = 1, refusal: Refusal = value_error) -> Check:
+    """A string of so many characters. ``refusal`` makes the error of a wrong length."""
+
+    def check(place: str, value: Any) -> None:
+        if not isinstance(value, str):
+            raise value_error(f"Parameter '{place}' must be a string.")
+        if len(value) < least:
+            raise refusal(f"Param {place} must be at least {least} characters long.")
+        if len(value) > most:
+            raise refusal(f"Param {place} must be at most {most} characters long.")
+
+    return check
+
+
+def matching(pattern: str, what: str) -> Check:
+    """A string that is wholly of this form."""
+    form = re.compile(pattern, re.ASCII)
+
+    def check(place: str, value: Any) -> None:
+        if not isinstance(value, str) or not form.fullmatch(value):
+            raise value_error(f"Parameter '{place}' must be {what}.")
+
+    return check
+
+
+# An id of the platform's own: whoever hands on another system's has mixed them up.
+MESSAGE_ID = matching(r"wamid\.\S+", "the id of a message")
+
+
+def word(*words: str) -> Check:
+    """One of these words."""
+
+    def check(place: str, value: Any) -> None:
+        if value not in words:
+            listed = ", ".join(each.upper() for each in words)
+            raise errors.parameter(f"Param {place} must be one of {{{listed}}}")
+
+    return check
+
+
+def boolean(place: str, value: Any) -> None:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise value_error(f"Parameter '{place}' must be a boolean.")
+
+
+def number(least: float, most: float) -> Check:
+    """A number from ``least`` to ``most``."""
+
+    def check(place: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise value_error(f"Parameter '{place}' must be a number.")
+        if not least <= value <= most:
+            raise value_error(f"Parameter '{place}' must be from {least} to {most}.")
+
+    return check
+
+
+def whole(place: str, value: Any) -> None:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise value_error(f"Parameter '{place}' must be a whole number.")
+
+
+def link(place: str, value: Any) -> None:
+    """An address that the platform can fetch from."""
+    if not isinstance(value, str) or len(value) > MAX_LINK or not LINK.fullmatch(value):
+        raise errors.parameter(f"Param {place} is not a valid URI.")
+
+
+def array(item: Check, most: int, *, least: int = 1) -> Check:
+    """So many values, each of them checked."""
+
+    def check(place: str, value: Any) -> None:
+        if not isinstance(value, list):
+            raise value_error(f"Parameter '{place}' must be an array.")
+        if not least <= len(value) <= most:
+            raise value_error(f"Parameter '{place}' must have from {least} to {most} elements.")
+        for position, each in enumerate(value):
+            item(f"{place}[{position}]", each)
+
+    return check
+
+
+def fields(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
+    """An object with these members and no others."""
+    known = {**required, **(optional or {})}
+
+    def check(place: str, value: Any) -> None:
+        require_object(place, value)
+        for name in value:
+            if name not in known:
+                raise errors.parameter(f'Unexpected key "{name}" on param "{place}".')
+        for name in required:
+            if value.get(name) is None:
+                raise errors.known(131008, f"Parameter '{name}' is mandatory in '{place}'")
+        for name, given in value.items():
+            known[name](f"{place}['{name}']", given)
+
+    return check
+
+
+def require_object(place: str, value: Any) -> None:
+    """Raise unless the value is an object."""
+    if not isinstance(value, dict):
+        raise value_error(f"Parameter '{place}' must be an object.")
+
+
+def by_word(name: str, choices: Mapping[str, Check]) -> Check:
+    """An object whose member ``name`` says which of the checks it has to pass."""
+    choose = word(*choices)
+
+    def check(place: str, value: Any) -> None:
+        require_object(place, value)
+        if value.get(name) is None:
+            raise errors.known(131008, f"Parameter '{name}' is mandatory in '{place}'")
+        choose(f"{place}['{name}']", value[name])
+        choices[value[name]](place, value)
+
+    return check

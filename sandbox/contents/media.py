@@ -1,0 +1,40 @@
+"""Contents that are files, by their address or by the id of an upload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sandbox import errors
+from sandbox.contents.checks import Check, boolean, fields, link, require_object, text, word
+
+CAPTION = text(1024, refusal=errors.parameter)
+FILENAME = text(240)
+
+
+def media(**more: Check) -> Check:
+    """A file by exactly one of ``id`` and ``link``, and what else may be said of it."""
+    members = fields({}, {"id": text(1024), "link": link, **more})
+
+    def check(place: str, value: Any) -> None:
+        require_object(place, value)
+        given = [name for name in ("id", "link") if value.get(name) is not None]
+        if not given:
+            raise errors.known(131008, f"Parameter '{place}' must have an id or a link.")
+        if len(given) > 1:
+            raise errors.parameter(f"Param {place} must have exactly one of id and link.")
+        members(place, value)
+
+    return check
+
+
+SOURCE = media()
+# What may stand above an interactive message, and in the header of a template.
+HEADERS: dict[str, Check] = {
+    "image": fields({"type": word("image"), "image": SOURCE}),
+    "video": fields({"type": word("video"), "video": SOURCE}),
+    "document": fields({"type": word("document"), "document": media(filename=FILENAME)}),
+}
+IMAGE = VIDEO = media(caption=CAPTION)
+AUDIO = media(voice=boolean)
+DOCUMENT = media(caption=CAPTION, filename=FILENAME)
+STICKER = media()

@@ -1,0 +1,160 @@
+"""Media: what was uploaded, by a business or by a person, and for how long it is there.
+
+The bytes lie as files beside the journal; that they are there is a fact of the journal. A file
+without its fact was never answered for, and nobody can ask for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox import clock, errors
+from sandbox.entities import Media, Number
+from sandbox.numbering import new_object_id
+from sandbox.state import Network
+
+DAY = 24 * 60 * 60.0
+# Seconds for which the platform keeps what a business uploaded, and what a person sent.
+UPLOADED_LIFE, INBOUND_LIFE = 30 * DAY, 7 * DAY
+# A type as it may stand in a header.
+_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+
+
+class TooLargeError(Exception):
+    """There are more bytes than allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes that have been written to ``path`` and belong to nothing yet."""
+
+    path: Path
+    sha256: str
+    size: int
+
+
+def is_type(mime_type: str) -> bool:
+    """Whether this is a media type at all."""
+    return _TYPE.fullmatch(mime_type) is not None
+
+
+def folder(data_dir: Path) -> Path:
+    """Where the bytes lie."""
+    return data_dir / "media"
+
+
+async def store(data_dir: Path, chunks: AsyncIterator[bytes], limit: int) -> Stored:
+    """Write bytes down as they come.
+
+    Raises TooLargeError when there are more than ``limit``; then none are left.
+    """
+    folder(data_dir).mkdir(parents=True, exist_ok=True)
+    spool = _Spool(folder(data_dir) / f"{secrets.token_hex(8)}.part", limit)
+    try:
+        async for chunk in chunks:
+            spool.write(chunk)
+    except BaseException:
+        spool.path.unlink(missing_ok=True)
+        raise
+    finally:
+        spool.file.close()
+    return Stored(spool.path, spool.digest.hexdigest(), spool.size)
+
+
+def keep(
+    network: Network, data_dir: Path, waba_id: str, mime_type: str, stored: Stored, life: float
+) -> Media:
+    """Make stored bytes a media object of an account."""
+    media_id = new_object_id()
+    stored.path.replace(folder(data_dir) / media_id)
+    network.record(
+        {
+            "fact": "media",
+            "id": media_id,
+            "waba_id": waba_id,
+            "mime_type": mime_type,
+            "sha256": stored.sha256,
+            "size": stored.size,
+            "expires_at": clock.now() + life,
+        }
+    )
+    return network.media[media_id]
+
+
+def find(network: Network, media_id: str) -> Media | None:
+    """The media object, unless its time is over."""
+    media = network.media.get(media_id)
+    return media if media is not None and clock.now() < media.expires_at else None
+
+
+def named(content: object) -> Iterator[object]:
+    """The ids of the media that a message's content names, in its header or parameters as well."""
+    if isinstance(content, list):
+        for each in content:
+            yield from named(each)
+    if isinstance(content, dict):
+        # Buttons and rows have ids too; they have titles beside them.
+        if "id" in content and "title" not in content:
+            yield content["id"]
+        for each in content.values():
+            yield from named(each)
+
+
+def require(network: Network, number: Number, media_id: object) -> Media:
+    """The media object that a send of this number names. Raises GraphError 100."""
+    media = find(network, media_id) if isinstance(media_id, str) else None
+    if media is None or media.waba_id != number.waba_id:
+        raise errors.parameter(
+            "Param id is not a valid whatsapp business account media attachment ID"
+        )
+    return media
+
+
+def describe(network: Network, content: dict[str, Any]) -> dict[str, Any]:
+    """What a callback says of a message: of media that are here their type and checksum as well."""
+    media_id = content.get("id")
+    media = find(network, media_id) if isinstance(media_id, str) else None
+    if media is None:
+        return content
+    return {"mime_type": media.mime_type, "sha256": media.sha256, **content}
+
+
+def lose(network: Network, data_dir: Path, media: Media) -> None:
+    """Delete a media object and its bytes."""
+    network.record({"fact": "media_gone", "id": media.id})
+    (folder(data_dir) / media.id).unlink(missing_ok=True)
+
+
+def sign(app_secret: str, media_id: str, ends: str) -> str:
+    """What makes a download address one of ours: nobody else can write it, and it names its end."""
+    text = f"{media_id} {ends}".encode(errors="surrogatepass")
+    return hmac.new(app_secret.encode(), text, hashlib.sha256).hexdigest()
+
+
+class _Spool:
+    """A file that is being written, of at most ``limit`` bytes."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.path = path
+        # Unbuffered and in small pieces, so that the event loop waits for none of them.
+        self.file = open(path, "wb", buffering=0, opener=_private)  # noqa: SIM115 - store closes it
+        self.digest, self.size, self._limit = hashlib.sha256(), 0, limit
+
+    def write(self, chunk: bytes) -> None:
+        self.size += len(chunk)
+        if self.size > self._limit:
+            raise TooLargeError
+        self.digest.update(chunk)
+        self.file.write(chunk)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

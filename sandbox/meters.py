@@ -1,0 +1,59 @@
+"""How fast a number sends, and how fast to one person (Cloud API, Throughput and pair limits).
+
+A meter remembers for each key until when what has passed keeps it busy. What has passed is counted
+as facts are applied, so that a restart finds the meters as they were.
+"""
+
+from __future__ import annotations
+
+from sandbox.behaviour import Behaviour
+
+# One message per 6 seconds to the same person, of which 45 may be borrowed from the future.
+PAIR_INTERVAL, PAIR_BURST = 6.0, 45
+
+
+class Meter:
+    """Lets ``burst`` things pass at once, and one more per ``interval`` seconds."""
+
+    def __init__(self) -> None:
+        self._busy_until: dict[object, float] = {}
+
+    def count(self, key: object, at: float, interval: float, burst: int) -> None:
+        """One more has passed. What passed while nobody looked never costs more than a burst."""
+        until = max(self._busy_until.get(key, at), at) + interval
+        self._busy_until[key] = min(until, at + interval * burst)
+
+    def is_full(self, key: object, at: float, interval: float, burst: int) -> bool:
+        """Whether one more at this time would be one too many."""
+        # Half an interval of tolerance: sums of intervals are not exact.
+        return self._busy_until.get(key, at) - at > interval * (burst - 0.5)
+
+
+class Meters:
+    """The throughput of each number, and of each pair of a number and a person."""
+
+    def __init__(self) -> None:
+        self._numbers = Meter()
+        self._pairs = Meter()
+
+    def count(self, number_id: str, person: str, at: float, behaviour: Behaviour) -> None:
+        """A message was accepted. Nothing is counted for limits that are off."""
+        self.count_inbound(number_id, at, behaviour)
+        if behaviour.pair_limit:
+            self._pairs.count((number_id, person), at, PAIR_INTERVAL, PAIR_BURST)
+
+    def count_inbound(self, number_id: str, at: float, behaviour: Behaviour) -> None:
+        """A message came in: the throughput is of both directions."""
+        rate = behaviour.throughput_per_second
+        if rate:
+            self._numbers.count(number_id, at, 1 / rate, rate)
+
+    def refusal(self, number_id: str, person: str, at: float, behaviour: Behaviour) -> int | None:
+        """The error code of a send that comes too fast, None when it does not."""
+        rate = behaviour.throughput_per_second
+        if rate and self._numbers.is_full(number_id, at, 1 / rate, rate):
+            return 130429
+        pair = (number_id, person)
+        if behaviour.pair_limit and self._pairs.is_full(pair, at, PAIR_INTERVAL, PAIR_BURST):
+            return 131056
+        return None

@@ -1,0 +1,40 @@
+// Brings a list of bubbles up to date, and touches only what changed: a voice that plays goes on
+// playing, a button that has the focus keeps it, and a screen reader hears only what is new.
+
+function made(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;  // The sandbox escaped what people wrote; no script runs without the nonce.
+  return holder.content.firstElementChild;
+}
+
+function patch(old, fresh) {
+  for (const {name, value} of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  [...fresh.children].forEach((part, index) => {
+    if (!old.children[index].isEqualNode(part)) old.children[index].replaceWith(part);
+  });
+}
+
+export function draw(list, entries) {
+  const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
+  const fromEnd = list.scrollHeight - list.scrollTop;
+  const first = list.firstElementChild?.dataset.id;
+  const there = new Map([...list.children].map(each => [each.dataset.id, each]));
+  const wanted = new Set(entries.map(each => each.id));
+  for (const [id, each] of there) if (!wanted.has(id)) each.remove();
+  let place = list.firstElementChild;
+  for (const entry of entries) {
+    const fresh = made(entry.html), old = there.get(entry.id);
+    if (old) patch(old, fresh);
+    const item = old ?? fresh;
+    if (item === place) place = place.nextElementSibling;
+    else list.insertBefore(item, place);
+  }
+  if (atEnd) showEnd(list);
+  else if (first !== list.firstElementChild?.dataset.id) list.scrollTop = list.scrollHeight - fromEnd;
+}
+
+export function showEnd(list) {
+  list.scrollTop = list.scrollHeight;
+}

@@ -1,0 +1,1 @@
+"""What a phone shows, as HTML. Knows conversations, neither the network nor requests."""

@@ -1,0 +1,25 @@
+"""A network that is asked what numbers are, and nothing else."""
+
+from collections.abc import Callable
+
+from models.database import database
+from networks.errors import NetworkError
+from networks.interface import NumberProfile, Sender
+
+
+class AskedPlatform:
+    """Says what numbers are. ``while_asked`` runs before the answer."""
+
+    def __init__(self) -> None:
+        self.status = "CONNECTED"
+        self.error: NetworkError | None = None
+        self.while_asked: Callable[[], object] = lambda: None
+        self.asked: list[str] = []
+
+    def get_number(self, sender: Sender) -> NumberProfile:
+        self.asked.append(sender.phone_number_id)
+        assert not database.in_transaction(), "no transaction is held while the network answers"
+        self.while_asked()
+        if self.error:
+            raise self.error
+        return NumberProfile(sender.phone_number_id, "15550001111", "Acme", self.status)

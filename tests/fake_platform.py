@@ -1,0 +1,75 @@
+"""A messaging network that knows one business account, and keeps what it was asked."""
+
+from dataclasses import dataclass, field
+
+from networks.errors import AmbiguousError, NetworkError, RefusedError
+from networks.interface import NumberProfile, OutboundMessage, Sender, TokenGrant
+
+CODE, WABA, TOKEN = "code-1", "2001", "token-1"
+SCOPES = frozenset({"whatsapp_business_management", "whatsapp_business_messaging"})
+
+GRANT = TokenGrant(is_valid=True, scopes=SCOPES, waba_ids=frozenset({WABA}))
+
+
+@dataclass
+class Platform:
+    """The network. ``statuses`` are those of its numbers; asked for ``errors``, it raises them."""
+
+    statuses: dict[str, str] = field(
+        default_factory=lambda: dict.fromkeys(("1000", "1001"), "PENDING")
+    )
+    status_after_registration: str = "CONNECTED"
+    grant: TokenGrant = GRANT
+    errors: dict[str, NetworkError] = field(default_factory=dict)
+    # The two-step PIN of its numbers; the first registration sets it.
+    pin: str | None = None
+    codes: set[str] = field(default_factory=lambda: {CODE})
+    asked: list[str] = field(default_factory=list)
+
+    def _ask(self, what: str) -> None:
+        self.asked.append(what)
+        if what in self.errors:
+            raise self.errors[what]
+
+    def _profile(self, phone_number_id: str) -> NumberProfile:
+        return NumberProfile(phone_number_id, "15550001111", "Acme", self.statuses[phone_number_id])
+
+    def interrupt(self, what: str) -> None:
+        """Leave this call without an answer from now on."""
+        self.errors = {what: AmbiguousError("timeout", "No answer.")}
+
+    def send(self, sender: Sender, message: OutboundMessage) -> str:
+        raise NotImplementedError
+
+    def exchange_code(self, code: str) -> str:
+        self._ask("exchange_code")
+        if code not in self.codes:
+            raise RefusedError("100", "This authorization code has been used.")
+        self.codes.remove(code)
+        return TOKEN
+
+    def inspect_token(self, access_token: str) -> TokenGrant:
+        self._ask("inspect_token")
+        assert access_token == TOKEN
+        return self.grant
+
+    def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
+        self._ask("list_numbers")
+        assert access_token == TOKEN
+        return [self._profile(number) for number in self.statuses] if waba_id == WABA else []
+
+    def subscribe(self, waba_id: str, access_token: str) -> None:
+        self._ask("subscribe")
+        assert (waba_id, access_token) == (WABA, TOKEN)
+
+    def register(self, sender: Sender, pin: str) -> None:
+        self._ask("register")
+        assert len(pin) == 6
+        if self.pin not in {None, pin}:
+            raise RefusedError("133005", "Two step verification PIN Mismatch")
+        self.pin = pin
+        self.statuses[sender.phone_number_id] = self.status_after_registration
+
+    def get_number(self, sender: Sender) -> NumberProfile:
+        self._ask("get_number")
+        return self._profile(sender.phone_number_id)

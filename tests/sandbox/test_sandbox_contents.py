@@ -1,0 +1,152 @@
+"""The contents that the platform takes, type by type, and the code with which it refuses the rest."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.contents import CONTENTS
+from sandbox.errors import GraphError
+
+LINK = "https://example.com/a"
+REPLY = {"type": "reply", "reply": {"id": "1", "title": "One"}}
+TEXT = {"type": "text", "text": "x"}
+
+
+def buttons(*replies: Any, **more: Any) -> dict[str, Any]:
+    """Reply buttons."""
+    action = {"buttons": list(replies)}
+    return {"type": "button", "body": {"text": "?"}, "action": action} | more
+
+
+def reply(**changes: Any) -> dict[str, Any]:
+    """One button, changed."""
+    return {"type": "reply", "reply": {"id": "1", "title": "One"} | changes}
+
+
+def choice(*sections: Any, **more: Any) -> dict[str, Any]:
+    """A list."""
+    action = {"button": "Pick", "sections": list(sections)}
+    return {"type": "list", "body": {"text": "?"}, "action": action} | more
+
+
+def rows(*ids: str, **more: Any) -> dict[str, Any]:
+    """A section."""
+    return {"rows": [{"id": i, "title": "Row"} for i in ids]} | more
+
+
+def template(*components: Any, **more: Any) -> dict[str, Any]:
+    """A template."""
+    start = {"name": "order", "language": {"code": "en_US"}, "components": list(components)}
+    return start | more
+
+
+def body(*parameters: Any) -> dict[str, Any]:
+    """The text of a template."""
+    return {"type": "body", "parameters": list(parameters)}
+
+
+def money(**changes: Any) -> dict[str, Any]:
+    """An amount of money."""
+    value = {"fallback_value": "$1", "code": "USD", "amount_1000": 1000} | changes
+    return {"type": "currency", "currency": value}
+
+
+def button(**changes: Any) -> dict[str, Any]:
+    """A button of a template."""
+    payload = {"type": "payload", "payload": "X"}
+    start = {"type": "button", "sub_type": "quick_reply", "index": "0", "parameters": [payload]}
+    return start | changes
+
+
+GOOD: list[tuple[str, Any]] = [
+    ("text", {"body": "x" * 4096, "preview_url": False}),
+    ("image", {"id": "1", "caption": "x" * 1024}),
+    ("audio", {"link": LINK, "voice": True}),
+    ("document", {"link": LINK, "filename": "a.pdf", "caption": "x"}),
+    ("sticker", {"id": "1"}),
+    ("location", {"latitude": -90, "longitude": 180.0, "name": "x", "address": "y"}),
+    ("contacts", [{"name": {"formatted_name": "Ana"}, "birthday": "1990-01-31"}]),
+    ("reaction", {"message_id": "wamid.X", "emoji": ""}),
+    ("interactive", buttons(reply(), reply(id="2", title="Two"), reply(id="3", title="Three"))),
+    ("interactive", buttons(REPLY, header={"type": "image", "image": {"id": "1"}})),
+    ("interactive", choice(rows(*"abcdefghij"), header=TEXT, footer={"text": "x"})),
+    ("interactive", choice(rows("a", title="A"), rows("b", title="B"))),
+    ("template", {"name": "order", "language": {"code": "en"}}),
+    ("template", template(body(TEXT, money()), button())),
+]
+MISSING, VALUE, GRAPH = 131008, 131009, 100
+BAD: list[tuple[str, Any, int]] = [
+    ("text", {"body": ""}, GRAPH),
+    ("text", {"text": "x"}, GRAPH),
+    ("text", {}, MISSING),
+    ("image", {}, MISSING),
+    ("image", {"caption": "x"}, MISSING),
+    ("image", {"id": "1", "link": LINK}, GRAPH),
+    ("image", {"link": "file:///etc/passwd"}, GRAPH),
+    ("image", {"link": 5}, GRAPH),
+    ("image", {"id": ""}, VALUE),
+    ("image", {"id": "1", "caption": "x" * 1025}, GRAPH),
+    ("image", {"id": "1", "filename": "a.png"}, GRAPH),
+    ("audio", {"id": "1", "caption": "x"}, GRAPH),
+    ("audio", {"id": "1", "voice": "yes"}, VALUE),
+    ("sticker", "1", VALUE),
+    ("location", {"latitude": 1}, MISSING),
+    ("location", {"latitude": 90.1, "longitude": 1}, VALUE),
+    ("location", {"latitude": "1", "longitude": 1}, VALUE),
+    ("location", {"latitude": True, "longitude": 1}, VALUE),
+    ("contacts", {"name": {"formatted_name": "Ana"}}, VALUE),
+    ("contacts", [], VALUE),
+    ("contacts", [{}], MISSING),
+    ("contacts", [{"name": {"first_name": "Ana"}}], MISSING),
+    ("contacts", [{"name": {"formatted_name": "Ana"}, "birthday": "31.1.1990"}], VALUE),
+    ("reaction", {"emoji": "x"}, MISSING),
+    ("reaction", {"message_id": "wamid.X"}, MISSING),
+    ("reaction", {"message_id": "msg_01", "emoji": "x"}, VALUE),
+    ("interactive", {}, MISSING),
+    ("interactive", {"type": "menu"}, GRAPH),
+    ("interactive", {"type": ["list"]}, GRAPH),
+    ("interactive", buttons(), VALUE),
+    ("interactive", buttons(REPLY, REPLY, REPLY, REPLY), VALUE),
+    ("interactive", buttons(reply(title="")), VALUE),
+    ("interactive", buttons(reply(id="")), VALUE),
+    ("interactive", buttons(reply(title="x" * 21)), VALUE),
+    ("interactive", buttons(reply(id="x" * 257)), VALUE),
+    ("interactive", buttons(reply(), reply(id="2")), VALUE),
+    ("interactive", buttons(reply(), reply(title="Two")), VALUE),
+    ("interactive", buttons(REPLY, body={"text": "x" * 1025}), VALUE),
+    ("interactive", buttons(REPLY, footer={"text": "x" * 61}), VALUE),
+    ("interactive", choice(), VALUE),
+    ("interactive", choice(rows()), VALUE),
+    ("interactive", choice(rows("a", "a")), VALUE),
+    ("interactive", choice(rows(*"abcdef", title="A"), rows(*"ghijk", title="B")), VALUE),
+    ("interactive", choice(rows("a", title="A"), rows("b")), MISSING),
+    ("interactive", choice(rows("a", title="x" * 25)), VALUE),
+    ("interactive", choice(rows("a"), header={"type": "image", "image": {"id": "1"}}), GRAPH),
+    ("interactive", choice(rows("a"), body={"text": "x" * 4097}), VALUE),
+    ("template", {"name": "order"}, MISSING),
+    ("template", template(name="Order!"), VALUE),
+    ("template", template(language={"code": "English"}), VALUE),
+    ("template", template({"type": "footer", "parameters": []}), GRAPH),
+    ("template", template(body()), VALUE),
+    ("template", template(body({"type": "payload", "payload": "X"})), GRAPH),
+    ("template", template(body(money(amount_1000="1"))), VALUE),
+    ("template", template(body(money(code="dollar"))), VALUE),
+    ("template", template(button(index=0)), VALUE),
+    ("template", template(button(sub_type="call")), GRAPH),
+    ("template", template(button(parameters=[TEXT])), GRAPH),
+]
+
+
+@pytest.mark.parametrize(("kind", "content"), GOOD, ids=str)
+def test_a_content_in_its_shape_is_taken(kind: str, content: Any) -> None:
+    CONTENTS[kind](kind, content)
+
+
+@pytest.mark.parametrize(("kind", "content", "code"), BAD, ids=str)
+def test_any_other_is_refused_with_its_code_and_place(kind: str, content: Any, code: int) -> None:
+    with pytest.raises(GraphError) as caught:
+        CONTENTS[kind](kind, content)
+    error = caught.value.error
+    assert (caught.value.status, error["code"]) == (400, code)
+    details = error["message"] if code == GRAPH else error["error_data"]["details"]
+    assert kind in details or "unique" in details or "Section" in details or "row" in details
