@@ -35,18 +35,18 @@ class Callback(BaseModel):
             return cls.get_or_none(cls.id == callback_id, cls.ingested_at.is_null())
 
     @classmethod
-    def waiting_before(cls, before: int, max_tries: int, limit: int = 100) -> list[str]:
+    def waiting_before(cls, before: int, limit: int = 100) -> list[str]:
         """Identifiers of callbacks received before ``before`` that still wait, oldest first.
 
         Those received in the future count too: the clock was set back since.
         """
         old = (cls.received_at < before) | (cls.received_at > clock.now())
         with reading():
-            query = cls.select(cls.id).where(cls.ingested_at.is_null(), old, cls.tries < max_tries)
+            query = cls.select(cls.id).where(cls.ingested_at.is_null(), old)
             return [row.id for row in query.order_by(cls.id).limit(limit)]
 
     def finish(self) -> None:
-        """All its items are ingested."""
+        """All its items are ingested or set aside."""
         with writing():
             Callback.update(ingested_at=clock.now(), error=None).where(
                 Callback.id == self.id

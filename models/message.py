@@ -7,7 +7,7 @@ import json
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.account import Account
@@ -140,11 +140,12 @@ class Message(BaseModel):
     ) -> bool:
         """Record a step inside the caller's transaction. True when the status moved forwards.
 
-        A repeated step changes nothing; an older one is only kept in the history.
+        A lower step is kept in the history only. Of a repeated one the earliest time stays, so that
+        neither the status nor the history depends on the order in which the steps become known.
         """
         forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
         # The status is the highest step of the history, so a higher one cannot be there yet.
-        if forwards or not StatusChange.has(self, status):
+        if forwards or not StatusChange.repeat(self, status, at):
             StatusChange.append(self, status, at, error)
         changes: dict[str, str | None] = {}
         if wa_message_id and not self.wa_message_id:
@@ -237,3 +238,9 @@ class StatusChange(BaseModel):
     def has(cls, message: Message, status: MessageStatus) -> bool:
         """Whether the message went through this status before."""
         return bool(cls.select().where(cls.message == message.id, cls.status == status).exists())
+
+    @classmethod
+    def repeat(cls, message: Message, status: MessageStatus, at: int) -> bool:
+        """Keep the earlier time of a step that is there already. False when it is not there."""
+        this = (cls.message == message.id) & (cls.status == status)
+        return bool(cls.update(at=fn.MIN(cls.at, at)).where(this).execute())

@@ -1,7 +1,10 @@
-"""Numbers: connected phone numbers and their lifecycle (specification, States and transitions)."""
+"""Numbers: connected phone numbers and their lifecycle (specification, States and transitions).
+
+When the network is to be asked what a number is stands in ``check_due_at``; models.check keeps it.
+"""
 
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegrityError, TextField
 
@@ -10,6 +13,10 @@ from models.account import Account
 from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.page import Page, fetch_page
+
+# How long a signup may be at work on a number. After that its process is taken for dead: before, all
+# its calls to the network would have timed out.
+PROVISIONING_LIFETIME_MS = 15 * 60_000
 
 
 class NumberStatus(StrEnum):
@@ -40,6 +47,7 @@ class Number(BaseModel):
     sealed_pin = TextField()
     created_at = BigIntegerField()
     activated_at = BigIntegerField(null=True)
+    check_due_at = BigIntegerField(null=True, index=True)
 
     class Meta:
         indexes = ((("account", "phone_number_id"), True),)
@@ -77,6 +85,7 @@ class Number(BaseModel):
             "sealed_token": secret.encrypt(access_token),
         }
         with writing():
+            cls.abandon_dead()
             cls.refuse_if_taken(account_id, phone_number_id)
             known = cls.get_or_none(
                 cls.account == account_id, cls.phone_number_id == phone_number_id
@@ -104,6 +113,7 @@ class Number(BaseModel):
                     cls.phone_number_id == phone_number_id,
                     cls.account != account_id,
                     cls.status != NumberStatus.DISCONNECTED,
+                    ~cls._is_dead(),
                 )
                 .exists()
             )
@@ -162,6 +172,25 @@ class Number(BaseModel):
             rows = cls.select(cls.id, cls.account).where(cls.id.in_(number_ids))
             return {row.id: row.account_id for row in rows}
 
+    @classmethod
+    def _is_dead(cls) -> Any:
+        """The condition for a number whose signup died. Only new rows are ever PROVISIONING."""
+        before = clock.now() - PROVISIONING_LIFETIME_MS
+        return (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
+
+    @classmethod
+    def abandon_dead(cls) -> None:
+        """Let go of numbers whose signup died, so that they keep no other account from them."""
+        with reading():
+            if not cls.select().where(cls._is_dead()).exists():
+                return
+        with writing():
+            cls.update(status=NumberStatus.DISCONNECTED).where(cls._is_dead()).execute()
+
+    def keep_pin(self, pin: str) -> None:
+        """The number is registered with this two-step PIN now. In the caller's transaction."""
+        Number.update(sealed_pin=secret.encrypt(pin)).where(Number.id == self.id).execute()
+
     def abandon(self) -> None:
         """Let go of a number whose signup failed, so that it keeps no other account from it."""
         with writing():
@@ -174,7 +203,8 @@ class Number(BaseModel):
 
         Raises NumberTakenError when another account connected the number in the meantime.
         """
-        changes: dict[str, str | int] = {"status": status}
+        # A check under way was asked about the status before, so its answer no longer counts.
+        changes: dict[str, str | int | None] = {"status": status, "check_due_at": None}
         if status == NumberStatus.ACTIVE:
             changes["activated_at"] = clock.now()
         update = Number.update(changes).where(Number.id == self.id, Number.status != status)

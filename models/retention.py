@@ -17,7 +17,10 @@ from models.delivery import IS_PENDING, Delivery
 from models.event import Event
 from models.identifier import id_bound
 from models.message import UNSETTLED, Message
+from models.notice import Notice
 from models.redelivery import Redelivery
+from models.set_aside import SetAside
+from models.signup import Signup
 
 # How many old rows are looked at for a batch. Those that must stay are few, so this is room enough; it
 # keeps the search short while the rows that hold others back are themselves a long way from removed.
@@ -93,6 +96,13 @@ EVENTS = Removal(
     ~fn.EXISTS(Delivery.select().where(Delivery.event == Event.id))
     & ~fn.EXISTS(Message.select().where(Message.id == Event.subject_id)),
 )
+# A signup keeps the platform's token until it is complete; its link expired long before.
+SIGNUPS = Removal(
+    "signups", Signup, Signup.id, _older_than(Signup.id, "sgn"), Signup.id.is_null(False)
+)
+NOTICES = Removal(
+    "notices", Notice, Notice.id, _older_than(Notice.id, "ntc"), Notice.id.is_null(False)
+)
 INGESTED_CALLBACKS = Removal(
     "callbacks",
     Callback,
@@ -102,13 +112,11 @@ INGESTED_CALLBACKS = Removal(
     order=Callback.ingested_at,
 )
 
-
-def given_up_callbacks(max_tries: int) -> Removal:
-    """Callbacks that could not be ingested in ``max_tries`` tries, after which they are left alone."""
-    return Removal(
-        "callbacks given up",
-        Callback,
-        Callback.id,
-        lambda before: Callback.ingested_at.is_null() & (Callback.id < id_bound("cb", before)),
-        Callback.ingested_at.is_null() & (Callback.tries >= max_tries),
-    )
+# Whatever it was, nobody cared for it in all that time.
+SET_ASIDE = Removal(
+    "items set aside",
+    SetAside,
+    SetAside.id,
+    _older_than(SetAside.id, "sa"),
+    SetAside.id.is_null(False),
+)

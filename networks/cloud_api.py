@@ -5,9 +5,18 @@ One method for each call that the gateway needs; networks.graph is what they spe
 
 from typing import Any
 
+from networks import media
 from networks.errors import AmbiguousError
+from networks.grants import read_grant
 from networks.graph import GraphClient, required
-from networks.interface import NumberProfile, OutboundMessage, Sender
+from networks.interface import (
+    MediaDownload,
+    MediaUpload,
+    NumberProfile,
+    OutboundMessage,
+    Sender,
+    TokenGrant,
+)
 
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
 
@@ -44,7 +53,7 @@ class CloudApi:
                 "recipient_type": "individual",
                 "to": message.to,
                 "type": message.type,
-                message.type: message.content,
+                **_content(message),
                 "biz_opaque_callback_data": message.reference,
             },
         )
@@ -52,6 +61,27 @@ class CloudApi:
             return str(answer["messages"][0]["id"])
         except (KeyError, IndexError, TypeError):
             raise AmbiguousError("answer", "The network's answer names no message.") from None
+
+    def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
+        """POST /{phone_number_id}/media."""
+        return media.upload(self._graph, sender, upload)
+
+    def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
+        """GET /{media_id}, and the address that it names."""
+        return media.open_download(self._graph, sender, media_id)
+
+    def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+        """POST /{phone_number_id}/messages with a status instead of a message."""
+        self._graph.call(
+            "POST",
+            f"{sender.phone_number_id}/messages",
+            token=sender.access_token,
+            json={
+                "messaging_product": "whatsapp",
+                "status": "read",
+                "message_id": wa_message_id,
+            },
+        )
 
     def exchange_code(self, code: str) -> str:
         """GET /oauth/access_token."""
@@ -61,6 +91,16 @@ class CloudApi:
             params={"client_id": self._app_id, "client_secret": self._app_secret, "code": code},
         )
         return str(required(answer, "access_token"))
+
+    def inspect_token(self, access_token: str) -> TokenGrant:
+        """GET /debug_token, with the app's own token."""
+        answer = self._graph.call(
+            "GET",
+            "debug_token",
+            token=f"{self._app_id}|{self._app_secret}",
+            params={"input_token": access_token},
+        )
+        return read_grant(required(answer, "data"), self._app_id)
 
     def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """GET /{waba_id}/phone_numbers, all its pages."""
@@ -98,6 +138,14 @@ class CloudApi:
             params={"fields": NUMBER_FIELDS},
         )
         return _profile(answer)
+
+
+def _content(message: OutboundMessage) -> dict[str, Any]:
+    """The content, and what it answers; a reaction names its message inside its content."""
+    if message.type == "reaction":
+        return {"reaction": message.content | {"message_id": message.quoted}}
+    context = {} if message.quoted is None else {"context": {"message_id": message.quoted}}
+    return {message.type: message.content, **context}
 
 
 def _profile(item: Any) -> NumberProfile:

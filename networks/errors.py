@@ -19,7 +19,11 @@ class RefusedError(NetworkError):
 
 
 class ThrottledError(NetworkError):
-    """Too much at once: nothing was sent, later it may be."""
+    """Too much at once, or just not now: nothing was sent, later it may be."""
+
+
+class MediaGoneError(NetworkError):
+    """The network has no such media object, or no longer. The number is as it was."""
 
 
 class NumberLostError(NetworkError):
@@ -28,6 +32,14 @@ class NumberLostError(NetworkError):
 
 class NumberBannedError(NetworkError):
     """The platform banned the number."""
+
+
+class NumberInDoubtError(NetworkError):
+    """Not permitted or blocked, perhaps for a while: what the number is now, the network must be asked."""
+
+
+class AccountActionError(NetworkError):
+    """The number's owner has to act at the platform first, for example to pay. The number stays."""
 
 
 class NotReachedError(NetworkError):

@@ -3,8 +3,9 @@
 Every method raises a class of networks.errors.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -19,14 +20,16 @@ class Sender:
 class OutboundMessage:
     """A message to send. ``content`` stands under the key named like ``type``.
 
-    ``reference`` comes back in status callbacks, so that they find their message even when the answer
-    to the send was lost.
+    ``quoted`` is the network's identifier of the message that this one answers or reacts to, whatever
+    the content calls it. ``reference`` comes back in status callbacks, so that they find their message
+    even when the answer to the send was lost.
     """
 
     to: str
     type: str
-    content: dict[str, Any]
+    content: Any
     reference: str
+    quoted: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,60 @@ class NumberProfile:
     status: str
 
 
+@dataclass(frozen=True)
+class TokenGrant:
+    """What a customer's token is good for.
+
+    ``waba_ids`` are the business accounts it opens; None when the network does not say.
+    """
+
+    is_valid: bool
+    scopes: frozenset[str]
+    waba_ids: frozenset[str] | None
+
+
+@dataclass(frozen=True)
+class MediaUpload:
+    """A file to upload: ``content`` from where it stands to its end, ``size`` bytes."""
+
+    content: IO[bytes]
+    size: int
+    mime_type: str
+
+
+class MediaDownload(Protocol):
+    """A media object on its way. ``size`` is in bytes, None when the network does not tell."""
+
+    mime_type: str
+    size: int | None
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The bytes, piece by piece, once. Raises AmbiguousError when they are not what was announced."""
+
+    def close(self) -> None:
+        """Let go of it, read or not."""
+
+
 class Network(Protocol):
     """A messaging network."""
 
     def send(self, sender: Sender, message: OutboundMessage) -> str:
         """Hand over a message. Returns the network's identifier of it."""
 
+    def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
+        """Upload a file for sending. Returns the network's identifier of it, good for 30 days."""
+
+    def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
+        """Open a media object of a message to the sender's number. Raises MediaGoneError."""
+
+    def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+        """Show the person that their message was read. Doing it again changes nothing."""
+
     def exchange_code(self, code: str) -> str:
         """Turn the code of the embedded signup (single use, 30 s) into the customer's token."""
+
+    def inspect_token(self, access_token: str) -> TokenGrant:
+        """What the token is good for, and whether it is this app's."""
 
     def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """The numbers of a business account that the token may see."""

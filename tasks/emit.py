@@ -3,6 +3,8 @@
 After the transaction is committed the caller calls tasks.deliver.wake().
 """
 
+from dataclasses import replace
+
 from models import clock
 from models.delivery import Delivery
 from models.event import Event
@@ -45,9 +47,20 @@ def number_resource(number: Number) -> NumberResource:
     )
 
 
-def emit_message(kind: EventKind, message: Message, at: int | None = None) -> bool:
-    """Emit ``message.*``, at most once for each message and kind. True when deliveries wait."""
-    payload = envelope(kind, at or clock.now(), message_resource(message))
+def emit_message(
+    kind: EventKind,
+    message: Message,
+    at: int | None = None,
+    error: tuple[str, str] | None = None,
+) -> bool:
+    """Emit ``message.*``, at most once for each message and kind. True when deliveries wait.
+
+    ``error`` is shown in place of the message's own, which has none when it was delivered after all.
+    """
+    resource = message_resource(message)
+    if error is not None:
+        resource = replace(resource, error=MessageError(*error))
+    payload = envelope(kind, at or clock.now(), resource)
     event = Event.append(
         message.account_id,
         kind,

@@ -1,47 +1,43 @@
-"""Ingesting stored callbacks: each item in a transaction of its own (design, section 2.2)."""
+"""Ingesting stored callbacks: each item in a transaction of its own (design, section 2.2).
+
+What cannot be taken in is set aside, one by one, where an operator sees it and can replay it
+(docs/decisions/0017-items-set-aside.md).
+"""
 
 import logging
+from dataclasses import dataclass
 
 from models import clock
 from models.callback import Callback
 from models.database import writing
-from models.message import Message, MessageStatus
-from models.number import Number, NumberStatus
+from models.message import Message
+from models.number import Number
+from models.set_aside import Reason, SetAside
 from networks.callbacks import (
     AccountUpdate,
-    CallbackUnreadableError,
     InboundMessage,
-    Item,
+    ItemUnreadableError,
+    Notice,
     StatusUpdate,
-    parse,
 )
-from tasks import deliver, lifecycle, outcome
+from networks.envelope import CallbackUnreadableError, Part, parse
+from tasks import deliver, lifecycle, notices, outcome
 from tasks.emit import emit_message
 from tasks.queue import huey
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# After so many the sweep leaves a callback alone.
+# After so many the items that still fail are set aside.
 MAX_TRIES = 10
 
-STATUS_OF = {
-    "sent": MessageStatus.SENT,
-    "delivered": MessageStatus.DELIVERED,
-    "read": MessageStatus.READ,
-    "played": MessageStatus.READ,
-    "failed": MessageStatus.FAILED,
-}
-# What an account update means for the numbers of the account. A ban state decides where there is one.
-NUMBER_STATUS_OF = {
-    ("DISABLED_UPDATE", "DISABLE"): NumberStatus.BANNED,
-    ("DISABLED_UPDATE", "REINSTATE"): NumberStatus.ACTIVE,
-    ("ACCOUNT_RECONNECTED", None): NumberStatus.ACTIVE,
-    ("PARTNER_REMOVED", None): NumberStatus.DISCONNECTED,
-    ("PARTNER_APP_UNINSTALLED", None): NumberStatus.DISCONNECTED,
-    ("ACCOUNT_OFFBOARDED", None): NumberStatus.DISCONNECTED,
-    ("ACCOUNT_DELETED", None): NumberStatus.DISCONNECTED,
-}
+
+@dataclass(frozen=True)
+class Told:
+    """What became of an item: ``reason`` why it is not in, ``error`` when that was a failure."""
+
+    reason: Reason | None
+    error: str | None = None
 
 
 @huey.task()
@@ -51,15 +47,24 @@ def ingest_callback(callback_id: str) -> None:
     if callback is None:
         return
     try:
-        items = parse(bytes(callback.body))
+        parts = parse(bytes(callback.body))
     except CallbackUnreadableError as error:
         logger.warning("callback %s is unreadable: %s", callback_id, error)
-        callback.finish()
+        with writing():
+            SetAside.keep(Reason.UNREADABLE, bytes(callback.body), error=str(error))
+            callback.finish()
         return
-    failures = [reason for item in items if (reason := _try_item(callback_id, item))]
-    if failures:
-        callback.note_failure(failures[0])
-    else:
+    tried = [(part, _try_part(callback_id, part)) for part in parts]
+    _close(callback, [(part, told.error) for part, told in tried if told.error])
+
+
+def _close(callback: Callback, failures: list[tuple[Part, str]]) -> None:
+    if failures and callback.tries + 1 < MAX_TRIES:
+        callback.note_failure(failures[0][1])
+        return
+    with writing():
+        for part, error in failures:
+            SetAside.keep(Reason.FAILED, part.body(), error=error)
         callback.finish()
 
 
@@ -71,33 +76,62 @@ def enqueue(callback_id: str) -> None:
         logger.exception("callback %s not queued", callback_id)
 
 
-def _try_item(callback_id: str, item: Item) -> str | None:
-    """Ingest one item. Returns why it failed, so that one bad item leaves the others alone."""
+def match_parked() -> None:
+    """Take in parked statuses whose message is known by now; what _match_parked() could not."""
+    for parked in SetAside.matchable():
+        replay(parked)
+
+
+def replay(aside: SetAside) -> bool:
+    """Ingest an item that was set aside once more. False when it stays aside, with its new reason."""
     try:
-        _ingest(item)
+        [part] = parse(bytes(aside.body))
+    except (CallbackUnreadableError, ValueError):
+        return False
+    told = _try_part(aside.id, part)
+    if told.error:
+        with writing():
+            SetAside.keep(Reason.FAILED, bytes(aside.body), error=told.error)
+    if told.reason is None:
+        aside.settle()
+    return told.reason is None
+
+
+def _try_part(source_id: str, part: Part) -> Told:
+    """Ingest one item, so that one bad item leaves the others alone."""
+    try:
+        return Told(_ingest(part))
     except Exception as error:
-        logger.exception("an item of callback %s was not ingested", callback_id)
-        return f"{type(error).__name__}: {error}"
+        logger.exception("an item of %s was not ingested", source_id)
+        return Told(Reason.FAILED, f"{type(error).__name__}: {error}")
+
+
+def _ingest(part: Part) -> Reason | None:
+    """Take one item in, or set it aside. Returns why it was set aside."""
+    try:
+        item = part.item()
+    except ItemUnreadableError as unreadable:
+        with writing():
+            SetAside.keep(Reason.UNREADABLE, part.body(), error=str(unreadable))
+        return Reason.UNREADABLE
+    match item:
+        case InboundMessage():
+            return _receive(part, item)
+        case StatusUpdate():
+            return _update_status(part, item)
+        case AccountUpdate():
+            lifecycle.follow_update(item)
+        case Notice():
+            notices.keep(item)
     return None
 
 
-def _ingest(item: Item) -> None:
-    match item:
-        case InboundMessage():
-            _receive(item)
-        case StatusUpdate():
-            _update_status(item)
-        case AccountUpdate():
-            _update_numbers(item)
-
-
-def _receive(item: InboundMessage) -> None:
-    number = Number.find_connected(item.phone_number_id)
-    if number is None:
-        logger.warning("inbound message for a number that is not ours: %s", item.phone_number_id)
-        return
+def _receive(part: Part, item: InboundMessage) -> Reason | None:
     at = item.at or clock.now()
     with writing():
+        number = Number.find_connected(item.phone_number_id)
+        if number is None:
+            return _set_aside(Reason.FOREIGN_NUMBER, part, item)
         message = Message.write_inbound(
             number,
             wa_message_id=item.wa_message_id,
@@ -109,24 +143,25 @@ def _receive(item: InboundMessage) -> None:
         waiting = message is not None and emit_message(EventKind.MESSAGE_RECEIVED, message, at)
     if waiting:
         deliver.wake()
+    return None
 
 
-def _update_status(item: StatusUpdate) -> None:
-    status = STATUS_OF.get(item.status)
-    message = Message.find_sent(item.phone_number_id, item.wa_message_id, item.reference)
-    if status is None or message is None:
-        logger.warning("status %r of number %s is not ours", item.status, item.phone_number_id)
-        return
-    outcome.record_status(message, status, item.wa_message_id, item.error, item.at or clock.now())
+def _update_status(part: Part, item: StatusUpdate) -> Reason | None:
+    with writing():
+        if not outcome.record_status(item):
+            is_ours = Number.find_connected(item.phone_number_id) is not None
+            reason = Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER
+            return _set_aside(reason, part, item)
+    deliver.wake()
+    return None
 
 
-def _update_numbers(item: AccountUpdate) -> None:
-    status = NUMBER_STATUS_OF.get((item.event, item.detail))
-    if status is None:
-        logger.info("account update %s %s changes no number", item.event, item.detail)
-        return
-    for number in Number.of_waba(item.waba_id):
-        # A number that this account lost may be another account's by now.
-        current = Number.find_connected(number.phone_number_id) == number
-        if current and number.status != NumberStatus.PROVISIONING:
-            lifecycle.change_status(number, status)
+def _set_aside(reason: Reason, part: Part, item: InboundMessage | StatusUpdate) -> Reason:
+    """Inside the transaction that looked in vain, so that nothing becomes known in between."""
+    SetAside.keep(
+        reason,
+        part.body(),
+        phone_number_id=item.phone_number_id,
+        wa_message_id=item.wa_message_id,
+    )
+    return reason

@@ -1,19 +1,35 @@
 """What became of an outbound message: the network's acceptance, and its later statuses.
 
-Both may come first: a status callback can overtake the answer of the send itself. So both go through
-here, and each event is emitted at most once for each message.
+Either may come first: a status can overtake the answer of the send itself, even before anybody knows
+which message it is about. Whatever the order, the same steps, events and status result
+(docs/decisions/0016-statuses-in-any-order.md).
 """
 
 import json
+import logging
 
 from models import clock
-from models.database import writing
+from models.database import database, writing
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from tasks import deliver
+from models.message import Message, MessageStatus, StatusChange
+from models.number import Number, NumberStatus
+from models.set_aside import SetAside
+from networks.callbacks import StatusUpdate
+from networks.classify import classify
+from networks.envelope import parse
+from tasks import deliver, lifecycle
 from tasks.emit import emit_message
 from webhooks.kinds import EventKind
 
+logger = logging.getLogger(__name__)
+
+STATUS_OF = {
+    "sent": MessageStatus.SENT,
+    "delivered": MessageStatus.DELIVERED,
+    "read": MessageStatus.READ,
+    "played": MessageStatus.READ,
+    "failed": MessageStatus.FAILED,
+}
 EVENT_OF = {
     MessageStatus.SENT: EventKind.MESSAGE_SENT,
     MessageStatus.DELIVERED: EventKind.MESSAGE_DELIVERED,
@@ -22,41 +38,84 @@ EVENT_OF = {
 }
 
 
-def _accept(message: Message, wa_message_id: str, at: int) -> bool:
-    """The network has the message, however we learnt it."""
-    message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
-    return emit_message(EventKind.MESSAGE_SENT, message, at)
-
-
 def record_acceptance(message: Message, wa_message_id: str) -> Message:
-    """Record the network's answer to a send, inside the caller's transaction. Returns the fresh row."""
+    """Record the network's answer to a send, inside the caller's transaction. Returns the fresh row.
+
+    The caller wakes the delivery after the commit.
+    """
     fresh = Message.get_by_id(message.id)
     _accept(fresh, wa_message_id, clock.now())
     return fresh
 
 
-def record_status(
-    message: Message,
-    status: MessageStatus,
-    wa_message_id: str,
-    error: tuple[str, str] | None,
-    at: int,
-) -> None:
-    """Record a status of the network, with its event, in one transaction."""
-    with writing():
-        fresh = Message.get_by_id(message.id)
-        news = fresh.wa_message_id is None
-        waiting = news and _accept(fresh, wa_message_id, at)
-        if status is not MessageStatus.SENT:
-            moved = fresh.advance(status, at=at, error=error)
-            # A failure that comes after a delivery is kept in the history, but is no failure.
-            if moved or status is not MessageStatus.FAILED:
-                waiting = emit_message(EVENT_OF[status], fresh, at) or waiting
-        if news:
-            # The request may have died before its answer; it gets the one that is known now.
-            IdempotencyKey.settle(message, 200, sent_response(fresh))
-    if waiting:
-        deliver.wake()
+def record_status(update: StatusUpdate) -> bool:
+    """Record a status of the network, with its event, inside the caller's transaction.
+
+    False when no message of ours is known by it. The caller wakes the delivery after the commit.
+
+    The message is looked for inside the write transaction, and _accept() looks for parked statuses
+    inside its own. Write transactions follow one another, so of a status and the acceptance that it
+    overtakes the later one sees the earlier.
+    """
+    if update.status not in STATUS_OF:
+        logger.info("status %r changes no message", update.status)
+        return True
+    message = Message.find_sent(update.phone_number_id, update.wa_message_id, update.reference)
+    if message is None:
+        return False
+    is_new = message.wa_message_id is None
+    if is_new:
+        _accept(message, update.wa_message_id, update.at or clock.now())
+    _apply(message, update)
+    if is_new:
+        # The request may have died before its answer; it gets the one that is known now.
+        IdempotencyKey.settle(message, 200, sent_response(message))
+    return True
+
+
+def _accept(message: Message, wa_message_id: str, at: int) -> None:
+    """The network has the message, however we learnt it, and its parked statuses find it."""
+    is_new = message.wa_message_id is None
+    message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
+    emit_message(EventKind.MESSAGE_SENT, message, at)
+    if is_new:
+        _match_parked(message, wa_message_id)
+
+
+def _match_parked(message: Message, wa_message_id: str) -> None:
+    phone_number_id = Number.get_by_id(message.number_id).phone_number_id
+    for parked in SetAside.parked(wa_message_id, phone_number_id):
+        try:
+            with database.atomic():
+                for part in parse(bytes(parked.body)):
+                    update = part.item()
+                    if isinstance(update, StatusUpdate):
+                        _apply(message, update)
+                parked.settle()
+        except Exception:
+            # The acceptance is worth more than a status; the sweep tries that one again.
+            logger.exception("the parked status %s was not matched", parked.id)
+
+
+def _apply(message: Message, update: StatusUpdate) -> None:
+    """Each status is a step of the history and an event, once, whatever was known before."""
+    status = STATUS_OF[update.status]
+    at = update.at or clock.now()
+    error = update.errors[0] if update.errors else None
+    if status is MessageStatus.FAILED and not StatusChange.has(message, status):
+        _tell_number(message, update)
+    message.advance(status, at=at, error=error)
+    emit_message(EVENT_OF[status], message, at, error)
+
+
+def _tell_number(message: Message, update: StatusUpdate) -> None:
+    """The errors of a failed status say the same of the number as those of an answer."""
+    number = Number.get_by_id(message.number_id)
+    if number.status != NumberStatus.ACTIVE:
+        return
+    for code, reason in update.errors:
+        if code.isdecimal():
+            lifecycle.apply_error(number, classify(int(code), reason))
 
 
 def sent_response(message: Message) -> str:

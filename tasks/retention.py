@@ -13,10 +13,11 @@ from models.retention import (
     EVENTS,
     INGESTED_CALLBACKS,
     MESSAGES,
+    NOTICES,
+    SET_ASIDE,
+    SIGNUPS,
     Removal,
-    given_up_callbacks,
 )
-from tasks import ingest
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +38,10 @@ def remove_old() -> None:
         (DELIVERIES, before),
         (MESSAGES, before),
         (EVENTS, before),
+        (SIGNUPS, before),
+        (NOTICES, before),
         (INGESTED_CALLBACKS, now - CALLBACK_LIFETIME_MS),
-        (given_up_callbacks(ingest.MAX_TRIES), before),
+        (SET_ASIDE, before),
     ):
         _remove(removal, border)
 

@@ -11,12 +11,12 @@ from models.callback import Callback
 from models.database import writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
-from tasks import deliver, ingest, outcome, recall, redeliver, retention
+from models.number import Number
+from tasks import checks, deliver, ingest, outcome, recall, redeliver, retention
 
 logger = logging.getLogger(__name__)
 
 CALLBACK_GRACE_MS = 2_000
-MAX_INGEST_TRIES = ingest.MAX_TRIES
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
 
@@ -28,9 +28,12 @@ def sweep() -> None:
         deliver.wake,
         redeliver.work_off,
         _wake_ingest,
+        ingest.match_parked,
         _find_dead_sends,
         _give_up_unknown,
         _forget_keys,
+        checks.tend,
+        Number.abandon_dead,
         retention.remove_old,
     )
     for part in parts:
@@ -42,7 +45,7 @@ def sweep() -> None:
 
 def _wake_ingest() -> None:
     before = clock.now() - CALLBACK_GRACE_MS
-    for callback_id in Callback.waiting_before(before, MAX_INGEST_TRIES):
+    for callback_id in Callback.waiting_before(before):
         ingest.ingest_callback.call_local(callback_id)
 
 

@@ -19,7 +19,7 @@ def test_a_finished_callback_waits_no_longer(clock: Clock) -> None:
     callback = Callback.store(b"{}")
     callback.finish()
     assert Callback.find_waiting(callback.id) is None
-    assert Callback.waiting_before(clock.at + 1, max_tries=10) == []
+    assert Callback.waiting_before(clock.at + 1) == []
 
 
 def test_those_that_wait_come_oldest_first(clock: Clock) -> None:
@@ -27,17 +27,16 @@ def test_those_that_wait_come_oldest_first(clock: Clock) -> None:
     for _ in range(3):
         made.append(Callback.store(b"{}").id)
         clock.advance(seconds=1)
-    assert Callback.waiting_before(clock.at, max_tries=10) == made
-    assert Callback.waiting_before(clock.at, max_tries=10, limit=2) == made[:2]
-    assert Callback.waiting_before(clock.at - 1000, max_tries=10) == made[:2]
+    assert Callback.waiting_before(clock.at) == made
+    assert Callback.waiting_before(clock.at, limit=2) == made[:2]
+    assert Callback.waiting_before(clock.at - 1000) == made[:2]
 
 
-def test_a_callback_that_fails_for_ever_is_left_alone_in_the_end(clock: Clock) -> None:
+def test_a_failure_is_counted_with_its_reason(clock: Clock) -> None:
     callback = Callback.store(b"{}")
     for _ in range(3):
-        assert Callback.waiting_before(clock.at + 1, max_tries=3) == [callback.id]
         callback.note_failure("OverflowError: too large")
-    assert Callback.waiting_before(clock.at + 1, max_tries=3) == []
+    assert Callback.waiting_before(clock.at + 1) == [callback.id]
     kept = Callback.find_waiting(callback.id)
     assert kept is not None
     assert (kept.tries, kept.error) == (3, "OverflowError: too large")

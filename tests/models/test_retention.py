@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from models import retention
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
@@ -17,15 +16,26 @@ from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus, StatusChange
+from models.notice import Notice
 from models.number import Number
 from models.redelivery import Redelivery
-from models.retention import DELIVERIES, EVENTS, INGESTED_CALLBACKS, MESSAGES, Removal
+from models.retention import (
+    DELIVERIES,
+    EVENTS,
+    INGESTED_CALLBACKS,
+    MESSAGES,
+    NOTICES,
+    SET_ASIDE,
+    SIGNUPS,
+    Removal,
+)
+from models.set_aside import Reason, SetAside
+from models.signup import Signup
+from models.signup_link import SignupLink
 from tests import factories
 from tests.conftest import Clock
 
-MAX_TRIES = 3
-GIVEN_UP = retention.given_up_callbacks(MAX_TRIES)
-ALL = [DELIVERIES, MESSAGES, EVENTS, INGESTED_CALLBACKS, GIVEN_UP]
+ALL = [DELIVERIES, MESSAGES, EVENTS, INGESTED_CALLBACKS, SET_ASIDE]
 
 
 def _finish_all(*, success: bool = True) -> None:
@@ -144,15 +154,51 @@ def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
     assert [c.id for c in Callback.select()] == [late.id]
 
 
-def test_callbacks_that_wait_stay_until_they_are_given_up(account: Account, clock: Clock) -> None:
+def test_callbacks_that_wait_stay(account: Account, clock: Clock) -> None:
     assert account.id
-    callback = Callback.store(b"{}")
+    Callback.store(b"{}").note_failure("no")
     clock.advance(days=400)
-    for _ in range(MAX_TRIES):
-        assert GIVEN_UP.remove(clock.at, 10) == 0
-        callback.note_failure("no")
     assert INGESTED_CALLBACKS.remove(clock.at, 10) == 0
-    assert GIVEN_UP.remove(clock.at, 10) == 1
+
+
+@pytest.mark.usefixtures("account")
+def test_items_set_aside_go_by_their_age_whether_settled_or_not(clock: Clock) -> None:
+    with writing():
+        for body in (b"settled", b"open"):
+            SetAside.keep(Reason.FAILED, body)
+    SetAside.waiting()[0].settle()
+    assert SET_ASIDE.remove(clock.at, 10) == 0
+    clock.advance(days=1)
+    with writing():
+        SetAside.keep(Reason.FAILED, b"young")
+    assert SET_ASIDE.remove(clock.at, 10) == 2
+    assert [bytes(row.body) for row in SetAside.select()] == [b"young"]
+
+
+def test_signups_and_notices_go_by_their_age_and_the_number_stays(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    """A signup that was never completed takes the platform's token with it."""
+    link = SignupLink.open(account, "acme")
+
+    def write(code: str) -> None:
+        claim = {"phone_number_id": code, "waba_id": "2001", "access_token": "token-1"}
+        with writing():
+            Signup.begin(link, code, **claim).provision(number)
+            Notice.keep(
+                "2001", field="security", event=code, phone_number=None, value={"event": code}, at=1
+            )
+
+    write("1")
+    assert [removal.remove(clock.at, 10) for removal in (SIGNUPS, NOTICES)] == [0, 0]
+    clock.advance(days=1)
+    write("2")
+    assert [removal.remove(clock.at, 10) for removal in (SIGNUPS, NOTICES)] == [1, 1]
+    assert ([s.phone_number_id for s in Signup.select()], [n.event for n in Notice.select()]) == (
+        ["2"],
+        ["2"],
+    )
+    assert Number.find(number.id) == number
 
 
 def test_a_delivery_that_a_call_has_chosen_is_scheduled_first(
@@ -205,7 +251,9 @@ def _plan(query: Any) -> list[str]:
         (MESSAGES, "(id<?)"),
         (EVENTS, "(id<?)"),
         (INGESTED_CALLBACKS, "(ingested_at<?)"),
-        (GIVEN_UP, "(ingested_at=? AND id<?)"),
+        (SET_ASIDE, "(id<?)"),
+        (SIGNUPS, "(id<?)"),
+        (NOTICES, "(id<?)"),
     ],
     ids=lambda value: getattr(value, "name", value),
 )

@@ -1,0 +1,108 @@
+"""Checks: which numbers the network is to be asked about, and when (``check_due_at`` of a number).
+
+ACTIVE and BANNED numbers are checked again and again. A DISCONNECTED one only on request: it comes
+back by a new signup or because the platform says so. PROVISIONING belongs to the signup.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from models import clock
+from models.database import reading, writing
+from models.number import Number, NumberStatus
+
+CHECKED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
+WITHOUT_A_TIME = (Number.status.in_(CHECKED), Number.check_due_at.is_null())
+
+
+@dataclass(frozen=True)
+class ClaimedCheck:
+    """A number to ask about. It is ours for as long as ``leased_until`` stands in its row."""
+
+    number: Number
+    leased_until: int
+
+
+def request(waba_id: str, starting: Sequence[NumberStatus]) -> int:
+    """Have the numbers of a business account in one of these states checked now. Returns how many.
+
+    Those that another account has connected by now are left alone, and so are abandoned signups.
+    """
+    ids = [
+        number.id
+        for number in Number.of_waba(waba_id)
+        if number.status in starting
+        and number.activated_at is not None
+        and Number.find_connected(number.phone_number_id) == number
+    ]
+    with writing():
+        return _request(ids, starting)
+
+
+def request_one(number: Number) -> None:
+    """Have a number checked now that is connected, in the caller's transaction."""
+    _request([number.id], CHECKED)
+
+
+def _request(ids: Sequence[str], starting: Sequence[NumberStatus]) -> int:
+    query = Number.update(check_due_at=clock.now()).where(
+        Number.id.in_(ids), Number.status.in_(starting)
+    )
+    return int(query.execute())
+
+
+def give_times(pause_ms: Callable[[], int]) -> None:
+    """Numbers that have no time yet get one: those of before, and those that changed their status."""
+    with reading():
+        found = list(Number.select(Number.id).where(*WITHOUT_A_TIME))
+    now = clock.now()
+    for number in found:
+        with writing():
+            Number.update(check_due_at=now + pause_ms()).where(
+                Number.id == number.id, *WITHOUT_A_TIME
+            ).execute()
+
+
+def is_due(longest_ms: int) -> bool:
+    """Whether any check is due. ``longest_ms`` is the longest that any may have to wait."""
+    with reading():
+        return bool(Number.select().where(_is_due(clock.now(), longest_ms)).exists())
+
+
+def claim(lease_ms: int, longest_ms: int) -> ClaimedCheck | None:
+    """Claim the check that has been due the longest, by one conditional UPDATE. None when none is.
+
+    Whoever dies with it leaves it due again when the lease is over.
+    """
+    now = clock.now()
+    with reading():
+        due = _is_due(now, longest_ms)
+        number = Number.select().where(due).order_by(Number.check_due_at).first()
+    if number is None:
+        return None
+    leased_until = now + lease_ms
+    with writing():
+        won = Number.update(check_due_at=leased_until).where(
+            Number.id == number.id, Number.check_due_at == number.check_due_at
+        )
+        if not won.execute():
+            # Another worker was faster; the next call finds the next one.
+            return claim(lease_ms, longest_ms)
+        return ClaimedCheck(Number.get_by_id(number.id), leased_until)
+
+
+def finish(check: ClaimedCheck, due_again_at: int | None) -> bool:
+    """Set the next time, in the caller's transaction.
+
+    False when the number changed or was to be checked again while the network was asked: then the
+    answer is about a number that is no more.
+    """
+    query = Number.update(check_due_at=due_again_at).where(
+        Number.id == check.number.id, Number.check_due_at == check.leased_until
+    )
+    return bool(query.execute())
+
+
+def _is_due(now: int, longest_ms: int) -> object:
+    # What lies further ahead than any wait was written before the clock was set back.
+    return (Number.check_due_at <= now) | (Number.check_due_at > now + longest_ms)

@@ -1,0 +1,92 @@
+"""Notices: what the platform tells about an account or a number that changes neither.
+
+Violations, restrictions, announced bans, quality, display names, alerts, reviews, security, templates:
+for the operator to read (``gateway numbers notices``).
+"""
+
+import hashlib
+import json
+from typing import Any, Self
+
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+
+from models import clock
+from models.database import BaseModel, reading, writing
+from models.identifier import new_id
+from models.number import Number
+
+
+class Notice(BaseModel):
+    """One notice. ``field`` is its subject, ``event`` the platform's word for what happened."""
+
+    number_id: str | None
+    id = CharField(primary_key=True)
+    digest = CharField(unique=True)
+    waba_id = CharField(index=True)
+    number = ForeignKeyField(Number, null=True, lazy_load=False)
+    phone_number = CharField(null=True)
+    field = CharField()
+    event = CharField()
+    value_json = TextField()
+    at = BigIntegerField()
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """All that the platform said."""
+        value: dict[str, Any] = json.loads(self.value_json)
+        return value
+
+    @classmethod
+    def keep(
+        cls,
+        waba_id: str,
+        *,
+        field: str,
+        event: str,
+        phone_number: str | None,
+        value: dict[str, Any],
+        at: int,
+    ) -> bool:
+        """Keep a notice. False when it is there already: the platform repeats its callbacks.
+
+        ``at`` is the platform's own time, in milliseconds; 0 when it tells none.
+        """
+        value_json = json.dumps(value, sort_keys=True)
+        told = json.dumps([waba_id, phone_number, field, value_json, at])
+        digest = hashlib.sha256(told.encode()).hexdigest()
+        with writing():
+            if cls.select().where(cls.digest == digest).exists():
+                return False
+            cls.create(
+                id=new_id("ntc"),
+                digest=digest,
+                waba_id=waba_id,
+                number=_find_number(waba_id, phone_number),
+                phone_number=phone_number,
+                field=field,
+                event=event,
+                value_json=value_json,
+                at=at or clock.now(),
+            )
+            return True
+
+    @classmethod
+    def newest(cls, limit: int, number: Number | None = None) -> list[Self]:
+        """The newest first: all, or those of a number and of its account as a whole."""
+        query = cls.select().order_by(cls.id.desc()).limit(limit)
+        if number is not None:
+            of_account = (cls.waba_id == number.waba_id) & cls.number.is_null()
+            query = query.where((cls.number == number.id) | of_account)
+        with reading():
+            return list(query)
+
+
+def _find_number(waba_id: str, phone_number: str | None) -> str | None:
+    """The number that is meant, if it is ours."""
+    if phone_number is None:
+        return None
+    found = Number.select(Number.id).where(
+        Number.waba_id == waba_id, Number.phone_number == phone_number
+    )
+    number = found.order_by(Number.id.desc()).first()
+    return None if number is None else str(number.id)

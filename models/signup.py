@@ -1,0 +1,140 @@
+"""Signups under way: each finished step is on record, so that what failed is resumed and not redone.
+
+The platform's token is stored, sealed, before the next step: its code works once. The code itself is
+kept as a hash only. A signup that is complete keeps neither token nor PIN; its number has them.
+"""
+
+import hashlib
+from enum import StrEnum
+from typing import Self
+
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+
+from models import clock, secret
+from models.database import BaseModel, reading, writing
+from models.identifier import new_id
+from models.number import Number
+from models.signup_link import SignupLink
+
+
+class SignupStep(StrEnum):
+    """The steps in their order; a signup is at the last one that it finished."""
+
+    EXCHANGED = "exchanged"
+    CONFIRMED = "confirmed"
+    PROVISIONED = "provisioned"
+    SUBSCRIBED = "subscribed"
+    REGISTERED = "registered"
+    ACTIVATED = "activated"
+
+
+_ORDER = list(SignupStep)
+
+
+class Signup(BaseModel):
+    """What became of one code of the embedded signup. ``error_code`` tells why the last try stopped."""
+
+    number_id: str | None
+    id = CharField(primary_key=True)
+    link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
+    code_hash = CharField()
+    phone_number_id = CharField()
+    waba_id = CharField()
+    phone_number = CharField(default="")
+    display_name = TextField(null=True)
+    number = ForeignKeyField(Number, null=True, lazy_load=False)
+    sealed_token = TextField(null=True)
+    sealed_pin = TextField(null=True)
+    step = CharField()
+    error_code = CharField(null=True)
+    created_at = BigIntegerField()
+    updated_at = BigIntegerField()
+
+    class Meta:
+        indexes = ((("link", "code_hash"), True),)
+
+    @property
+    def access_token(self) -> str:
+        """The platform's token that the code bought. Empty when the signup is complete."""
+        return secret.decrypt(self.sealed_token) if self.sealed_token else ""
+
+    @property
+    def pin(self) -> str | None:
+        """The two-step PIN that the owner gave, while it is not known whether it fits."""
+        return secret.decrypt(self.sealed_pin) if self.sealed_pin else None
+
+    @classmethod
+    def find(cls, link: SignupLink, code: str) -> Self | None:
+        """The signup that this code began at this link, or None."""
+        with reading():
+            return cls.get_or_none(cls.link == link.id, cls.code_hash == _hash(code))
+
+    @classmethod
+    def begin(
+        cls, link: SignupLink, code: str, *, phone_number_id: str, waba_id: str, access_token: str
+    ) -> Self:
+        """Record the exchanged code. It takes over from earlier codes for this link and number."""
+        now = clock.now()
+        with writing():
+            cls.delete().where(
+                cls.link == link.id, cls.phone_number_id == phone_number_id
+            ).execute()
+            return cls.create(
+                id=new_id("sgn"),
+                link=link.id,
+                code_hash=_hash(code),
+                phone_number_id=phone_number_id,
+                waba_id=waba_id,
+                sealed_token=secret.encrypt(access_token),
+                step=SignupStep.EXCHANGED,
+                created_at=now,
+                updated_at=now,
+            )
+
+    def claim(self, phone_number_id: str, waba_id: str) -> None:
+        """The owner claims these now. Another claim than before must be confirmed anew."""
+        if (self.phone_number_id, self.waba_id) != (phone_number_id, waba_id):
+            ids = {"phone_number_id": phone_number_id, "waba_id": waba_id}
+            self._change(step=SignupStep.EXCHANGED, number=None, sealed_pin=None, **ids)
+
+    def has_finished(self, step: SignupStep) -> bool:
+        """Whether a step is done."""
+        return _ORDER.index(SignupStep(self.step)) >= _ORDER.index(step)
+
+    def confirm(self, phone_number: str, display_name: str | None) -> None:
+        """The platform bears the claim out, and calls the number so."""
+        self._finish(SignupStep.CONFIRMED, phone_number=phone_number, display_name=display_name)
+
+    def provision(self, number: Number) -> None:
+        """The number's row is there."""
+        self._finish(SignupStep.PROVISIONED, number=number.id)
+
+    def finish(self, step: SignupStep) -> None:
+        """A step that adds nothing else to the record is done."""
+        self._finish(step)
+
+    def complete(self) -> None:
+        """The number is active, and has token and PIN itself."""
+        self._finish(SignupStep.ACTIVATED, sealed_token=None, sealed_pin=None)
+
+    def keep_pin(self, pin: str | None) -> None:
+        """Keep the PIN that is about to be tried, or forget one that did not fit."""
+        self._change(sealed_pin=secret.encrypt(pin) if pin else None)
+
+    def note_error(self, code: str) -> None:
+        """Why this try stopped."""
+        self._change(error_code=code)
+
+    def _finish(self, step: SignupStep, **values: str | None) -> None:
+        self._change(step=step, error_code=None, **values)
+
+    def _change(self, **values: str | None) -> None:
+        with writing():
+            Signup.update(values | {"updated_at": clock.now()}).where(
+                Signup.id == self.id
+            ).execute()
+        self.__data__.update(values)
+
+
+def _hash(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()

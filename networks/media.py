@@ -1,0 +1,148 @@
+"""Media of the Cloud API: files go up in one streamed request, and come down by way of a short-lived address.
+
+Nothing is held in memory, in either direction.
+"""
+
+import hashlib
+import mimetypes
+import re
+import secrets
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import requests
+import urllib3
+
+from networks.errors import AmbiguousError, MediaGoneError, NumberLostError
+from networks.graph import GraphClient, required
+from networks.interface import MediaUpload, Sender
+
+CHUNK = 64 * 1024
+# The platform takes and gives no more (Cloud API, Media).
+MAX_BYTES = 100 * 1024 * 1024
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def upload(graph: GraphClient, sender: Sender, file: MediaUpload) -> str:
+    """POST /{phone_number_id}/media. Returns the media identifier."""
+    body = _Multipart(file)
+    answer = graph.call(
+        "POST",
+        f"{sender.phone_number_id}/media",
+        token=sender.access_token,
+        headers={"Content-Type": body.content_type},
+        data=body,
+    )
+    return str(required(answer, "id"))
+
+
+def open_download(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
+    """Open a media object. The address lives 5 minutes and may end before; then a fresh one is asked for."""
+    try:
+        return _open(graph, sender, media_id)
+    except MediaGoneError:
+        return _open(graph, sender, media_id)
+
+
+def _open(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
+    found = _find(graph, sender, media_id)
+    response = graph.open(str(required(found, "url")), sender.access_token)
+    try:
+        return Download(response, found)
+    except AmbiguousError:
+        response.close()
+        raise
+
+
+def _find(graph: GraphClient, sender: Sender, media_id: str) -> Any:
+    try:
+        return graph.call(
+            "GET",
+            quote(media_id, safe=""),
+            token=sender.access_token,
+            params={"phone_number_id": sender.phone_number_id},
+        )
+    except NumberLostError as error:
+        # An unknown object has the same code, whatever it was; here it is not the number.
+        if error.code == "100":
+            raise MediaGoneError(error.code, error.reason) from None
+        raise
+
+
+class _Multipart:
+    """A multipart/form-data body of known length around a file, which is read as it is sent."""
+
+    def __init__(self, file: MediaUpload) -> None:
+        boundary = secrets.token_hex(16)
+        name = f"file{mimetypes.guess_extension(file.mime_type) or ''}"
+        fields = {"messaging_product": "whatsapp", "type": file.mime_type}
+        self.content_type = f"multipart/form-data; boundary={boundary}"
+        self._head = "".join(
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
+            for key, value in fields.items()
+        ).encode()
+        self._head += (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+            f"Content-Type: {file.mime_type}\r\n\r\n"
+        ).encode()
+        self._tail = f"\r\n--{boundary}--\r\n".encode()
+        self._file = file
+
+    def __len__(self) -> int:
+        return len(self._head) + self._file.size + len(self._tail)
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._head
+        while chunk := self._file.content.read(CHUNK):
+            yield chunk
+        yield self._tail
+
+
+class Download:
+    """See networks.interface.MediaDownload. Raises AmbiguousError when two lengths are announced."""
+
+    def __init__(self, response: requests.Response, found: Any) -> None:
+        self._response = response
+        self.mime_type = str(found.get("mime_type") or "application/octet-stream")
+        told = {_integer(found.get("file_size")), _integer(response.headers.get("Content-Length"))}
+        sizes = told - {None}
+        if len(sizes) > 1:
+            raise AmbiguousError("media", "The network announces two lengths of the media.")
+        self.size = next(iter(sizes), None)
+        if self.size is not None and self.size > MAX_BYTES:
+            raise AmbiguousError("media", "The network announces more than its own limit.")
+        sha256 = str(found.get("sha256"))
+        self._sha256 = sha256 if _SHA256.fullmatch(sha256) else None
+
+    def __iter__(self) -> Iterator[bytes]:
+        digest, read, held = hashlib.sha256(), 0, b""
+        for chunk in self._chunks():
+            read += len(chunk)
+            if read > (MAX_BYTES if self.size is None else self.size):
+                raise AmbiguousError("media", "There are more bytes than announced.")
+            digest.update(chunk)
+            if held:
+                yield held
+            held = chunk
+        if self.size is not None and read < self.size:
+            raise AmbiguousError("media", "There are fewer bytes than announced.")
+        if self._sha256 is not None and digest.hexdigest() != self._sha256:
+            raise AmbiguousError("media", "The bytes do not have the checksum announced.")
+        # The last piece is what tells the whole from the damaged: it goes out only now.
+        yield held
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._response.close()
+
+    def _chunks(self) -> Iterator[bytes]:
+        try:
+            yield from self._response.raw.stream(CHUNK, decode_content=False)
+        except (urllib3.exceptions.HTTPError, OSError):
+            raise AmbiguousError("connection", "The connection to the network was lost.") from None
+
+
+def _integer(value: Any) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() else None

@@ -1,0 +1,143 @@
+"""Checks: the network is asked what a number is, and its answer decides (ADR 0018).
+
+No callback says that one number is banned: the platform's account updates speak of a whole business
+account. So they, and errors that leave a number in doubt, only make checks due; so does the time
+(setting NUMBER_CHECK_INTERVAL). The rows are the truth, the task is their alarm clock, and the sweep
+wakes it for what a lost wake-up or a killed worker left behind.
+"""
+
+import logging
+import random
+import threading
+
+from gateway.settings import get_settings
+from models import check, clock
+from models.check import CHECKED, ClaimedCheck
+from models.database import writing
+from models.number import Number, NumberStatus, NumberTakenError
+from networks import errors as network
+from networks.current import get_network
+from networks.interface import Sender
+from tasks.queue import huey
+from tasks.transitions import change_status
+
+logger = logging.getLogger(__name__)
+
+# A round ends soon enough for a worker that is told to stop.
+MAX_CHECKS = 20
+BACK_OFF_MS = 30_000
+LEASE_SLACK_MS = 10_000
+JITTER = 0.1
+_rng = random.SystemRandom()
+# One round at a time in a process: a network that hangs must not take up all threads of the consumer.
+_at_work = threading.Lock()
+
+# The network's word for a number's status. Others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN)
+# are warnings, or pass: they change nothing. Source: Cloud API, business phone numbers.
+STATUS_OF = {
+    "CONNECTED": NumberStatus.ACTIVE,
+    "BANNED": NumberStatus.BANNED,
+    "DISCONNECTED": NumberStatus.DISCONNECTED,
+    "UNVERIFIED": NumberStatus.DISCONNECTED,
+    "MIGRATED": NumberStatus.DISCONNECTED,
+    "DELETED": NumberStatus.DISCONNECTED,
+}
+_TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
+
+
+@huey.task()
+def run_checks() -> None:
+    """Work off what is due."""
+    work_off()
+
+
+def wake() -> None:
+    """Say that checks are due."""
+    try:
+        run_checks()
+    except Exception:
+        # The rows are committed; the sweep finds them without the queue.
+        logger.exception("checks not queued")
+
+
+def tend() -> None:
+    """The sweep's part: numbers without a time get one, and what is due wakes the task."""
+    check.give_times(_interval_ms)
+    if check.is_due(_longest_ms()):
+        wake()
+
+
+def work_off() -> None:
+    """Check one number after the other until none is due, at most MAX_CHECKS.
+
+    Stops when the network cannot be asked: the others would only wait for the same time-out.
+    """
+    if not _at_work.acquire(blocking=False):
+        return
+    try:
+        for _ in range(MAX_CHECKS):
+            claimed = check.claim(_lease_ms(), _longest_ms())
+            if claimed is None or not _carry_out(claimed):
+                return
+    finally:
+        _at_work.release()
+
+
+def _carry_out(claimed: ClaimedCheck) -> bool:
+    """Ask, and do what the answer says. False when there was no answer."""
+    try:
+        status = _ask(claimed.number)
+    except _TRY_AGAIN as error:
+        logger.warning("number %s could not be checked: %s", claimed.number.id, error)
+        with writing():
+            check.finish(claimed, clock.now() + _varied(BACK_OFF_MS))
+        return False
+    try:
+        with writing():
+            _apply(claimed, status)
+    except NumberTakenError:
+        # Another account connected it while we asked; that is not ours to change.
+        with writing():
+            check.finish(claimed, None)
+    return True
+
+
+def _ask(number: Number) -> NumberStatus | None:
+    """What the network says the number is; None when that changes nothing."""
+    sender = Sender(number.phone_number_id, number.access_token)
+    try:
+        return STATUS_OF.get(get_network().get_number(sender).status)
+    except network.NumberLostError:
+        return NumberStatus.DISCONNECTED
+    except network.NumberBannedError:
+        return NumberStatus.BANNED
+    except _TRY_AGAIN:
+        raise
+    except network.NetworkError as error:
+        logger.warning("the check of number %s says nothing: %s", number.id, error)
+        return None
+
+
+def _apply(claimed: ClaimedCheck, status: NumberStatus | None) -> None:
+    now = clock.now()
+    goes_on = (status or claimed.number.status) in CHECKED
+    if check.finish(claimed, now + _interval_ms() if goes_on else None) and status is not None:
+        change_status(claimed.number, status)
+
+
+def _varied(pause_ms: float) -> int:
+    return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
+
+
+def _interval_ms() -> int:
+    return _varied(get_settings().number_check_interval * 1000)
+
+
+def _lease_ms() -> int:
+    # The time-out bounds connecting and reading, each.
+    return round(2 * get_settings().network_timeout * 1000) + LEASE_SLACK_MS
+
+
+def _longest_ms() -> int:
+    interval_ms = get_settings().number_check_interval * 1000
+    return round(max(interval_ms, BACK_OFF_MS) * (1 + JITTER)) + _lease_ms()
