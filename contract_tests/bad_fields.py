@@ -8,7 +8,7 @@ from typing import Any
 
 from contract_tests.bad_addresses import BAD_TIMES
 from contract_tests.bad_kinds import Kind, Target, has_body
-from contract_tests.operations import Schema
+from contract_tests.operations import Path, Schema
 from contract_tests.raw_http import Request
 
 PLACEHOLDER = "@@@"
@@ -77,11 +77,11 @@ LOCAL_URLS = [
 class Field:
     """A property of the body: its path and its schema."""
 
-    path: tuple[str, ...]
+    path: Path
     schema: Schema
 
     @property
-    def name(self) -> str:
+    def name(self) -> str | int:
         """Its own name."""
         return self.path[-1]
 
@@ -90,7 +90,7 @@ class Field:
         changed = json.loads(json.dumps(body))
         inner = changed
         for part in self.path[:-1]:
-            inner = inner.setdefault(part, {})
+            inner = inner[part]
         inner[self.name] = PLACEHOLDER
         return json.dumps(changed).replace(json.dumps(PLACEHOLDER), literal).encode()
 
@@ -103,7 +103,7 @@ def _fields(name: str, values: Values, *statuses: int) -> Kind:
 
     def make(target: Target) -> Iterator[Request]:
         good = json.loads(target.good.body)
-        for path, schema in target.operation.fields():
+        for path, schema in target.operation.fields(good).items():
             field = Field(path, schema)
             for literal in values(field, target):
                 yield target.good.with_body(field.set(good, literal))
@@ -112,7 +112,12 @@ def _fields(name: str, values: Values, *statuses: int) -> Kind:
 
 
 def _literal(text: str, json_type: str | None) -> Values:
-    return lambda field, _: [] if field.schema.get("type") == json_type else [text]
+    return lambda field, _: [] if _json_type(field.schema) == json_type else [text]
+
+
+def _json_type(schema: Schema) -> str | None:
+    # How large a whole number may be is another kind's.
+    return "number" if schema.get("type") == "integer" else schema.get("type")
 
 
 def _strings(field: Field, texts: list[str]) -> list[str]:
@@ -127,7 +132,13 @@ def _too_long(field: Field, _: Target) -> list[str]:
 
 def _too_short(field: Field, _: Target) -> list[str]:
     bounded = {"minLength", "pattern", "enum", "format"} & field.schema.keys()
-    return _strings(field, [""]) if bounded else []
+    return _strings(field, [""]) if bounded and not _fits(field.schema, "") else []
+
+
+def _out_of_range(field: Field, _: Target) -> list[str]:
+    bounds = [field.schema["minimum"] - 1] if "minimum" in field.schema else []
+    bounds += [field.schema["maximum"] + 1] if "maximum" in field.schema else []
+    return [json.dumps(bound) for bound in bounds]
 
 
 def _other_case(field: Field, _: Target) -> list[str]:
@@ -135,6 +146,8 @@ def _other_case(field: Field, _: Target) -> list[str]:
 
 
 def _fits(schema: Schema, text: str) -> bool:
+    if len(text) < schema.get("minLength", 0):
+        return False
     if "enum" in schema:
         return text in schema["enum"]
     if "pattern" in schema:
@@ -142,11 +155,17 @@ def _fits(schema: Schema, text: str) -> bool:
     return "format" not in schema
 
 
+def _good(path: Path, target: Target) -> Any:
+    """The value in the good body; None when it has none."""
+    value: Any = json.loads(target.good.body)
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else value[part]
+    return value
+
+
 def _odd_end(field: Field, target: Target) -> list[str]:
     """The good value, but for a line feed or blank at its end, which a lax pattern would miss."""
-    good: Any = json.loads(target.good.body)
-    for part in field.path:
-        good = good.get(part) if isinstance(good, dict) else None
+    good = _good(field.path, target)
     texts = [f"{good}\n", f"{good} "] if isinstance(good, str) else []
     return _strings(field, [text for text in texts if not _fits(field.schema, text)])
 
@@ -161,11 +180,11 @@ def _recipients(field: Field, _: Target) -> list[str]:
 
 
 def _urls(field: Field, _: Target) -> list[str]:
-    return _strings(field, BAD_URLS) if field.name == "url" else []
+    return _strings(field, BAD_URLS) if field.path == ("url",) else []
 
 
 def _local_urls(field: Field, _: Target) -> list[str]:
-    return _strings(field, LOCAL_URLS) if field.name == "url" else []
+    return _strings(field, LOCAL_URLS) if field.path == ("url",) else []
 
 
 def _number(number_id: str, field: Field) -> list[str]:
@@ -200,9 +219,17 @@ def _unknown_items(field: Field, _: Target) -> list[str]:
 def _missing(target: Target) -> Iterator[Request]:
     good = json.loads(target.good.body)
     for name in (target.operation.body_schema or {}).get("required", []):
-        yield target.good.with_body(
-            json.dumps({k: v for k, v in good.items() if k != name}).encode()
-        )
+        yield target.good.with_body(json.dumps(_without(good, name)).encode())
+
+
+def _missing_inside(field: Field, target: Target) -> list[str]:
+    inner = _good(field.path, target)
+    names = field.schema.get("required", []) if isinstance(inner, dict) else []
+    return [json.dumps(_without(inner, name)) for name in names]
+
+
+def _without(value: dict[str, Any], name: str) -> dict[str, Any]:
+    return {k: v for k, v in value.items() if k != name}
 
 
 def _doubled(target: Target) -> Iterator[Request]:
@@ -213,8 +240,7 @@ def _doubled(target: Target) -> Iterator[Request]:
 
 
 def _unknown_inside(field: Field, target: Target) -> list[str]:
-    good: Any = json.loads(target.good.body)
-    inner = good.get(field.name) if len(field.path) == 1 else None
+    inner = _good(field.path, target)
     return [json.dumps(inner | {"no_such_property": 1})] if isinstance(inner, dict) else []
 
 
@@ -232,6 +258,8 @@ KINDS = [
     _fields("an item twice", _repeated_items),
     _fields("an unknown item", _unknown_items),
     _fields("an unknown property inside", _unknown_inside),
+    _fields("a property inside that is missing", _missing_inside),
+    _fields("a number outside its range", _out_of_range),
     _fields("a number that does not exist", lambda f, _: _number(UNKNOWN_NUMBER, f), 404),
     _fields("another account's number", lambda f, t: _number(t.foreign["number_id"], f), 403),
     Kind("a property that is missing", frozenset({400}), _missing, has_body),

@@ -1,6 +1,13 @@
 """The table of bad inputs: every kind, where it can be sent, and what the right answer is."""
 
-from contract_tests import bad_addresses, bad_bodies, bad_fields, bad_headers, bad_protocol
+from contract_tests import (
+    bad_addresses,
+    bad_bodies,
+    bad_fields,
+    bad_forms,
+    bad_headers,
+    bad_protocol,
+)
 
 KINDS = [
     *bad_protocol.KINDS,
@@ -8,5 +15,7 @@ KINDS = [
     *bad_headers.KINDS,
     *bad_bodies.KINDS,
     *bad_fields.KINDS,
+    *bad_forms.KINDS,
 ]
+FIELDS = bad_fields.KINDS
 NOT_PUBLIC = bad_fields.NOT_PUBLIC

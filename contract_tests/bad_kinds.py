@@ -1,14 +1,33 @@
 """What a kind of bad input is, and which operations it can be sent to."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from contract_tests.operations import Operation
-from contract_tests.raw_http import Request
+from contract_tests.raw_http import Headers, Request
 
 # Whatever else is wrong with a request, this makes it one that must change nothing.
 UNKNOWN_QUERY = b"no-such-parameter=1"
+
+
+BOUNDARY = b"a-boundary"
+FORM_TYPE = b"multipart/form-data; boundary=" + BOUNDARY
+
+
+def form(*parts: tuple[bytes, bytes, bytes]) -> bytes:
+    """A form in parts: of each its disposition behind ``form-data;``, its type, and its content."""
+    written = (
+        b"--%s\r\nContent-Disposition: form-data; %s\r\nContent-Type: %s\r\n\r\n%s\r\n"
+        % (BOUNDARY, *part)
+        for part in parts
+    )
+    return b"".join(written) + b"--%s--\r\n" % BOUNDARY
+
+
+FILE = b'name="file"; filename="a.png"'
+GOOD_FORM = form((FILE, b"image/png", b"a picture"))
 
 
 @dataclass(frozen=True)
@@ -32,12 +51,19 @@ class Target:
         return Request(self.good.method, path, self.good.headers, self.good.body)
 
 
-def sample_target(operation: Operation) -> Target:
-    """A target as the contract's examples have it, without a service."""
+def sample_targets(operation: Operation) -> Iterator[Target]:
+    """Targets as the contract's examples have them, one for each body, without a service."""
+    bodies = operation.body_examples.values() if operation.body_schema else [None]
+    return (_sample_target(operation, body) for body in bodies)
+
+
+def _sample_target(operation: Operation, example: Any) -> Target:
     values = {p["name"]: str(p["example"]) for p in operation.parameters if p["in"] == "path"}
-    body = b"" if operation.body_schema is None else json.dumps(operation.body_example).encode()
+    body = b"" if example is None else json.dumps(example).encode()
     path = operation.path.format(**values).encode()
-    headers = ((b"Host", b"127.0.0.1"), (b"Authorization", b"Bearer x"))
+    headers: Headers = ((b"Host", b"127.0.0.1"), (b"Authorization", b"Bearer x"))
+    if operation.takes_form:
+        headers, body = (*headers, (b"Content-Type", FORM_TYPE)), GOOD_FORM
     good = Request(operation.method.encode(), path, headers, body)
     return Target(operation, good, values, values | {"number_id": "num_x"}, b"x")
 
@@ -63,7 +89,12 @@ def has_body(operation: Operation) -> bool:
 
 def has_no_body(operation: Operation) -> bool:
     """Operations that ignore what comes as a body."""
-    return operation.body_schema is None
+    return operation.body_schema is None and not operation.takes_form
+
+
+def takes_form(operation: Operation) -> bool:
+    """Operations with a form in parts as their body."""
+    return operation.takes_form
 
 
 def has_path_value(operation: Operation) -> bool:

@@ -6,7 +6,8 @@ Answered by the server before any application sees it, so each is sent on a conn
 from collections.abc import Callable
 from dataclasses import replace
 
-from contract_tests.bad_kinds import UNKNOWN_QUERY, Kind, Target, kind
+from contract_tests.bad_kinds import UNKNOWN_QUERY, Applies, Kind, Target, anywhere, kind
+from contract_tests.operations import Operation
 from contract_tests.raw_http import Request
 
 MEBIBYTE = 1024 * 1024
@@ -48,12 +49,13 @@ def _framed(
     headers: tuple[tuple[bytes, bytes], ...],
     body: bytes = b"",
     *,
+    applies: Applies = anywhere,
     eof: bool = False,
 ) -> Kind:
     def make(good: Request) -> Request:
         return replace(good, headers=(*good.headers, *headers), body=body)
 
-    return kind(name, status, make, alone=True, eof=eof)
+    return kind(name, status, make, applies, alone=True, eof=eof)
 
 
 def _length(name: str, *values: bytes) -> Kind:
@@ -65,8 +67,21 @@ def _coding(name: str, *values: bytes) -> Kind:
     return _framed(name, 400, headers, b"0\r\n\r\n")
 
 
-def _chunked(name: str, status: int | tuple[int, ...], body: bytes, *, eof: bool = False) -> Kind:
-    return _framed(name, status, ((b"Transfer-Encoding", b"chunked"),), body, eof=eof)
+def _chunked(
+    name: str,
+    status: int | tuple[int, ...],
+    body: bytes,
+    *,
+    applies: Applies = anywhere,
+    eof: bool = False,
+) -> Kind:
+    chunked = ((b"Transfer-Encoding", b"chunked"),)
+    return _framed(name, status, chunked, body, applies=applies, eof=eof)
+
+
+def _takes_little(operation: Operation) -> bool:
+    """A form with a file may be larger than any other body."""
+    return not operation.takes_form
 
 
 def _method(name: str) -> Kind:
@@ -192,8 +207,13 @@ FRAMING = [
     _chunked("a chunk too large to count", 400, b"F" * 17 + b"\r\n"),
     _chunked("a chunk longer than it says", 400, b"2\r\n{}{}0\r\n\r\n"),
     _chunked("chunks that stop", NO_ANSWER, b"5\r\n{}", eof=True),
-    _chunked("2 MiB in chunks", 413, (b"10000\r\n" + b"a" * 65_536 + b"\r\n") * 32 + b"0\r\n\r\n"),
-    _framed("2 MiB", 413, (), b"a" * (2 * MEBIBYTE)),
+    _chunked(
+        "2 MiB in chunks",
+        413,
+        (b"10000\r\n" + b"a" * 65_536 + b"\r\n") * 32 + b"0\r\n\r\n",
+        applies=_takes_little,
+    ),
+    _framed("2 MiB", 413, (), b"a" * (2 * MEBIBYTE), applies=_takes_little),
     Kind("a body that stops", frozenset(), _cut_off, alone=True, eof=True),
 ]
 

@@ -10,14 +10,15 @@ from typing import Any
 
 import requests
 
-from contract_tests.bad_kinds import Target
+from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, Target
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from contract_tests.operations import Operation
 from contract_tests.raw_http import Headers, Request
 
 RECIPIENT = "15551234567"
-# When a key was last used is noted about once an hour, whatever it was used for.
-UNWATCHED = {("api_key", "last_used_at")}
+# When a key was last used is noted about once an hour, whatever it was used for; and the time alone decides
+# when the network is asked what a number is.
+UNWATCHED = {("api_key", "last_used_at"), ("number", "check_due_at")}
 
 
 class Database:
@@ -62,6 +63,7 @@ class World:
         self._gateway, self._receiver = gateway, receiver
         self._customer, stranger = gateway.customer(), gateway.customer()
         self._message_id = self._customer.send(RECIPIENT).json()["id"]
+        self._inbound_id = self._receive_picture()
         self._foreign = {
             "number_id": str(stranger.number["id"]),
             "message_id": str(stranger.send(RECIPIENT).json()["id"]),
@@ -69,15 +71,20 @@ class World:
         }
         self.database = Database(Path(gateway.environment["GATEWAY_DATA_DIR"]) / "gateway.db")
 
-    def target(self, operation: Operation) -> Target:
-        """A good request to the operation, on resources of its own, in a service that is quiet."""
+    def target(self, operation: Operation, example: str | None = None) -> Target:
+        """A good request to the operation, on resources of its own, in a service that is quiet.
+
+        Its body is the named example of the contract, by default the first one.
+        """
         values = self._path_values(operation)
-        body = b"" if operation.body_schema is None else self._body(operation)
+        body = b"" if operation.body_schema is None else self._body(operation, example)
         headers: Headers = ((b"Host", b"127.0.0.1"),)
         if not operation.is_public:
             headers += ((b"Authorization", b"Bearer " + self._customer.key.encode()),)
         if body:
             headers += ((b"Content-Type", b"application/json"),)
+        if operation.takes_form:
+            headers, body = (*headers, (b"Content-Type", FORM_TYPE)), GOOD_FORM
         path = operation.path.format(**values).encode()
         good = Request(operation.method.encode(), path, headers, body)
         wait_for(self._is_quiet, "a quiet service")
@@ -90,7 +97,11 @@ class World:
     def _path_values(self, operation: Operation) -> dict[str, str]:
         wanted = operation.names_in("path")
         values = {p["name"]: str(p["example"]) for p in operation.parameters if p["in"] == "path"}
-        ours = {"number_id": str(self._customer.number["id"]), "message_id": self._message_id}
+        of_inbound = operation.id in {"downloadMedia", "markMessageRead"}
+        ours = {
+            "number_id": str(self._customer.number["id"]),
+            "message_id": self._inbound_id if of_inbound else self._message_id,
+        }
         if "webhook_id" in wanted or "delivery_id" in wanted:
             ours |= self._subscribe(
                 self._customer, f"/{operation.id}", with_delivery="delivery_id" in wanted
@@ -100,6 +111,21 @@ class World:
             account = self._customer.account_id
             self._gateway.cli("signup-links", "create", account, "--slug", ours["slug"])
         return values | {name: value for name, value in ours.items() if name in wanted}
+
+    def _receive_picture(self) -> str:
+        """A person sends the customer a picture; the message's identifier."""
+        to, control = self._customer.number["phoneNumber"], f"{self._gateway.sandbox}/_sandbox"
+        headers = {"Content-Type": "image/png"}
+        url = f"{control}/media?to={to}"
+        picture = requests.post(url, data=b"a picture", headers=headers, timeout=5).json()
+        inbound = {"to": to, "from": RECIPIENT, "type": "image", "image": {"id": picture["id"]}}
+        requests.post(f"{control}/inbound", json=inbound, timeout=5).raise_for_status()
+
+        def received() -> str | None:
+            page = self._customer.request("GET", "/messages?direction=INBOUND").json()
+            return page["data"][0]["id"] if page["data"] else None
+
+        return wait_for(received, "a picture")
 
     def _subscribe(self, customer: Customer, path: str, *, with_delivery: bool) -> dict[str, str]:
         """A new webhook of the customer and, if wanted, an event delivered to it."""
@@ -117,9 +143,9 @@ class World:
 
         return {"webhook_id": webhook, "delivery_id": wait_for(delivered, "a delivery")}
 
-    def _body(self, operation: Operation) -> bytes:
+    def _body(self, operation: Operation, name: str | None) -> bytes:
         """The contract's example, with what exists here in the place of what it makes up."""
-        example = operation.body_example
+        example = operation.body_examples[name] if name else operation.body_example
         assert example is not None, f"the body of {operation.id} has no example in the contract"
         real: dict[str, Any] = {"url": self._receiver.url(f"/{operation.id}")}
         if "phone_number_id" in example:
@@ -132,5 +158,5 @@ class World:
             return {k: real.get(k, self._replaced(v, real)) for k, v in value.items()}
         if isinstance(value, list):
             return [self._replaced(item, real) for item in value]
-        is_number = isinstance(value, str) and value.startswith("num_")
-        return self._customer.number["id"] if is_number else value
+        ours = {"num_": self._customer.number["id"], "msg_": self._message_id}
+        return ours.get(value[:4], value) if isinstance(value, str) else value

@@ -7,11 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 OWNER, STRANGER = "owner", "stranger"
 # Accepted by the sandbox's network, then reported as failed (design, sandbox control).
 FAILING_RECIPIENT = "15550100002"
+PERSON = "15551234567"
 
 
 def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -> Mapping[str, str]:
@@ -25,7 +28,10 @@ def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -
         "sandbox": gateway.sandbox,
         "api": gateway.api,
         "keys": {name: customer.key for name, customer in customers.items()},
-        "resources": {name: _resources(c, receiver, name) for name, c in customers.items()},
+        "resources": {
+            name: _resources(c, receiver, name) | {"picture": _picture(gateway, c)}
+            for name, c in customers.items()
+        },
         "slugs": _open_links(gateway, customers[OWNER], links),
     }
     accounts = {
@@ -69,6 +75,22 @@ def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, s
         "message": message["id"],
         "delivery": wait_for(delivered, "a recorded delivery"),
     }
+
+
+def _picture(gateway: Gateway, customer: Customer) -> str:
+    """The identifier of an inbound message with a picture."""
+    to, control = customer.number["phoneNumber"], f"{gateway.sandbox}/_sandbox"
+    headers = {"Content-Type": "image/png"}
+    url = f"{control}/media?to={to}"
+    attached = requests.post(url, data=b"a picture", headers=headers, timeout=5).json()
+    inbound = {"to": to, "from": PERSON, "type": "image", "image": {"id": attached["id"]}}
+    requests.post(f"{control}/inbound", json=inbound, timeout=5).raise_for_status()
+
+    def received() -> str | None:
+        found = customer.request("GET", "/messages?direction=INBOUND").json()["data"]
+        return found[0]["id"] if found else None
+
+    return wait_for(received, "a picture")
 
 
 def _open_links(gateway: Gateway, customer: Customer, count: int) -> list[str]:

@@ -288,6 +288,12 @@ class Gateway:
         number = self.cli("sandbox-connect", account["id"]) if with_number else {}
         return Customer(account["id"], key["key"], self.api, number)
 
+    def number_id_of(self, customer: Customer) -> str:
+        """The network's identifier of a customer's number."""
+        state = requests.get(f"{self.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
+        known = {n["display_phone_number"]: str(n["id"]) for n in state["numbers"]}
+        return known[customer.number["phoneNumber"]]
+
     def part(self, name: str) -> int:
         """The process id of the web, worker or sandbox."""
         module = {"sandbox": "-m sandbox"}.get(name, f"-m gateway {name}")

@@ -1,16 +1,18 @@
 """The operations of openapi.yaml, read from it, so that a new one is tested without further ado."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import jsonschema_rs
 import yaml
 
 from contract_tests.harness import ROOT
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 Schema = dict[str, Any]
+Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Operation:
     path: str
     parameters: tuple[Schema, ...]
     body_schema: Schema | None
-    body_example: Any
+    body_examples: Mapping[str, Any]
+    takes_form: bool
     is_public: bool
     statuses: frozenset[int]
     allowed_methods: frozenset[str]
@@ -31,18 +34,49 @@ class Operation:
         """The names of its parameters in ``path``, ``query`` or ``header``."""
         return [p["name"] for p in self.parameters if p["in"] == place]
 
-    def fields(self) -> Iterator[tuple[tuple[str, ...], Schema]]:
-        """Every property of the body with its path and schema, those of nested objects included."""
-        yield from _fields(self.body_schema or {}, ())
+    @property
+    def body_example(self) -> Any:
+        """The first example of the body, None when there is none."""
+        return next(iter(self.body_examples.values()), None)
+
+    def fields(self, body: Any) -> dict[Path, Schema]:
+        """Every property that the body has or may have besides, those inside it included, by path.
+
+        Where there are alternatives, it is those of the one that the body is.
+        """
+        found: dict[Path, Schema] = {}
+        for path, schema in _fields(self.body_schema or {}, body, ()):
+            found.setdefault(path, schema)
+        return found
 
 
-def _fields(schema: Schema, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Schema]]:
-    for name, inner in schema.get("properties", {}).items():
+def _fields(schema: Schema, value: Any, above: Path) -> Iterator[tuple[Path, Schema]]:
+    if isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _fields(schema.get("items", {}), item, (*above, position))
+    if not isinstance(value, dict):
+        return
+    for name in schema.get("properties", {}).keys() - _of_others(schema, value):
+        inner = schema["properties"][name]
         yield (*above, name), inner
-        yield from _fields(inner, (*above, name))
-    for combination in ("allOf", "anyOf", "oneOf"):
-        for part in schema.get(combination, []):
-            yield from _fields(part, above)
+        yield from _fields(inner, value.get(name), (*above, name))
+    for part in [*schema.get("allOf", []), *(p for p in _alternatives(schema) if _fits(p, value))]:
+        yield from _fields(part, value, above)
+
+
+def _alternatives(schema: Schema) -> list[Schema]:
+    return [*schema.get("anyOf", []), *schema.get("oneOf", [])]
+
+
+def _fits(schema: Schema, value: Any) -> bool:
+    return jsonschema_rs.Draft4Validator(schema).is_valid(value)
+
+
+def _of_others(schema: Schema, value: dict[str, Any]) -> set[str]:
+    """The properties that only other alternatives than the value's have."""
+    others = [part for part in _alternatives(schema) if not _fits(part, value)]
+    names = {name for part in others for name in part.get("required", [])} - value.keys()
+    return names.union(*(_of_others(part, value) for part in schema.get("allOf", [])))
 
 
 def _resolve(contract: Schema, node: Any) -> Any:
@@ -71,7 +105,8 @@ def _read(contract: Schema, base: str, path: str, method: str) -> Operation:
         path=base + path,
         parameters=(*shared, *operation.get("parameters", [])),
         body_schema=media.get("schema"),
-        body_example=next(iter(examples.values()))["value"] if examples else None,
+        body_examples={name: example["value"] for name, example in examples.items()},
+        takes_form="multipart/form-data" in operation.get("requestBody", {}).get("content", {}),
         is_public=operation.get("security", contract["security"]) == [],
         statuses=frozenset(int(status) for status in operation["responses"]),
         allowed_methods=frozenset(allowed | ({"HEAD"} if "GET" in allowed else set())),

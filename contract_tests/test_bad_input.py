@@ -11,8 +11,8 @@ from contextlib import closing
 
 import pytest
 
-from contract_tests.bad_inputs import KINDS, NOT_PUBLIC
-from contract_tests.bad_kinds import Kind, Target, sample_target
+from contract_tests.bad_inputs import FIELDS, KINDS, NOT_PUBLIC
+from contract_tests.bad_kinds import Kind, Target, sample_targets
 from contract_tests.bad_world import Database, World
 from contract_tests.harness import Gateway, Receiver, free_port, wait_for
 from contract_tests.operations import Operation, all_operations
@@ -160,8 +160,30 @@ def test_no_bad_input_crashes_an_operation_or_changes_anything(
 
 
 @pytest.mark.parametrize(
+    ("operation", "example"),
+    [
+        pytest.param(operation, name, id=f"{operation.id} {name}")
+        for operation in all_operations()
+        for name in list(operation.body_examples)[1:]
+    ],
+)
+def test_no_bad_input_crashes_an_operation_in_the_forms_of_its_further_examples(
+    world: World, wire: Wire, operation: Operation, example: str
+) -> None:
+    target = world.target(operation, example)
+    _check(wire, world.database, target, FIELDS)
+    good = wire.exchange(target.good.encode())
+    assert good is not None
+    assert 200 <= good.status < 300, f"what was spoilt was no good request: {good}"
+
+
+@pytest.mark.parametrize(
     "operation",
-    [p for p in OPERATIONS if any(path[-1] == "url" for path, _ in p.values[0].fields())],  # type: ignore[union-attr]
+    [
+        pytest.param(operation, id=operation.id)
+        for operation in all_operations()
+        if ("url",) in operation.fields(operation.body_example)
+    ],
 )
 def test_a_webhook_has_a_public_address_of_https(
     world: World, strict_port: int, operation: Operation
@@ -181,11 +203,11 @@ def test_an_answer_is_not_overtaken_by_that_to_garbage_behind_its_request(
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_at_least_60_kinds_of_bad_input_fit_each_operation(operation: Operation) -> None:
-    sent = {each.name for each in KINDS if each.requests(sample_target(operation))}
+    sent = {k.name for k in KINDS for t in sample_targets(operation) if k.requests(t)}
     assert len(sent) >= LEAST_KINDS
 
 
 def test_every_kind_of_bad_input_has_its_name_and_fits_some_operation() -> None:
-    targets = [sample_target(operation) for operation in all_operations()]
+    targets = [target for each in all_operations() for target in sample_targets(each)]
     assert [k.name for k in KINDS if not any(k.requests(t) for t in targets)] == []
     assert len({k.name for k in KINDS}) == len(KINDS)

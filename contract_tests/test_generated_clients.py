@@ -1,6 +1,7 @@
 """Clients generated from openapi.yaml do the whole job: connect, send, receive, rotate, test."""
 
 import asyncio
+import io
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from contract_tests.harness import ROOT, Customer, Gateway, Receiver
 
@@ -44,6 +46,7 @@ class PythonClient:
     def __init__(self, printed: str, customer: Customer) -> None:
         self.printed = printed
         self.models = import_module(f"{PACKAGE}.models")
+        self.types = import_module(f"{PACKAGE}.types")
         package = import_module(PACKAGE)
         self._make = partial(package.AuthenticatedClient, customer.api, customer.key)
         self.owner = self._make(raise_on_unexpected_status=True)
@@ -172,6 +175,80 @@ def test_python_sends_and_receives_the_signed_events(
     assert message.status_history[0].status is models.MessageStatus.PENDING
 
 
+def contents(models: Any) -> dict[str, dict[str, Any]]:
+    """An image, a list and a template, as the generated models make them."""
+    rows = [models.ListRow(id="1", title="Morning"), models.ListRow(id="2", title="Evening")]
+    choice = models.InteractiveList(
+        type_=models.InteractiveListType.LIST,
+        body=models.InteractiveListBody(text="When?"),
+        action=models.InteractiveListAction(
+            button="Pick", sections=[models.ListSection(rows=rows)]
+        ),
+    )
+    name = models.TextParameter(type_=models.TextParameterType.TEXT, text="Ana")
+    template = models.TemplateContent(
+        name="order_update",
+        language=models.TemplateLanguage(code="en_US"),
+        components=[models.TemplateBody(type_=models.TemplateBodyType.BODY, parameters=[name])],
+    )
+    image = models.ImageContent(link="https://example.com/a.png", caption="A parcel")
+    return {
+        "image": {"image": image},
+        "interactive": {"interactive": choice},
+        "template": {"template": template},
+    }
+
+
+@pytest.mark.parametrize("kind", ["image", "interactive", "template"])
+def test_python_sends_other_types_and_reads_them_back(
+    client: PythonClient, number: Any, gateway: Gateway, kind: str
+) -> None:
+    models = client.models
+    first = send(client, number)
+    content = contents(models)[kind]
+    body = models.SendMessageRequest(
+        number_id=number.id,
+        to=RECIPIENT,
+        type_=models.SendMessageRequestType(kind),
+        context=models.MessageContext(message_id=first.id),
+        **content,
+    )
+    assert models.SendMessageRequest.from_dict(body.to_dict()) == body
+    sent = client.call("messages.send_message", body=body)
+    assert sent.status is models.SentMessageStatus.SENT
+    accepted = accepted_by_the_network(gateway, sent.wa_message_id)
+    assert accepted[kind] == content[kind].to_dict()
+    assert accepted["context"] == {"message_id": first.wa_message_id}
+    message = client.call("messages.get_message", sent.id)
+    shown = content[kind].to_dict() | {"context": {"message_id": first.id}}
+    assert (message.type_, message.body.to_dict()) == (kind, shown)
+
+
+def accepted_by_the_network(gateway: Gateway, wa_message_id: str) -> dict[str, Any]:
+    """The message as the sandbox took it."""
+    listed = requests.get(f"{gateway.sandbox}/_sandbox/messages", timeout=5).json()["data"]
+    found: dict[str, Any] = next(m for m in listed if m["id"] == wa_message_id)
+    return found
+
+
+def test_python_uploads_a_picture_downloads_one_and_marks_it_read(
+    client: PythonClient, number: Any, webhook: Any, receiver: Receiver, gateway: Gateway
+) -> None:
+    picture = b"\x89PNG a picture"
+    file = client.types.File(io.BytesIO(picture), "a.png", "image/png")
+    body = client.models.UploadMediaRequest(file=file)
+    uploaded = client.call("media.upload_media", number.id, body=body)
+    assert (uploaded.mime_type, uploaded.size) == ("image/png", len(picture))
+    inbound = {"to": number.phone_number, "from": RECIPIENT, "type": "image"}
+    gateway.sandbox_call("inbound", **inbound, image={"id": uploaded.id})
+    received = receiver.wait_kind("message.received")[0]
+    message = client.models.MessageReceivedEvent.from_dict(received.event).data
+    assert client.call("media.download_media", message.id).payload.read() == picture
+    marked = client.call("messages.mark_message_read", message.id)
+    assert (marked.id, marked.type_) == (message.id, "image")
+    assert webhook.active
+
+
 def test_python_receives_an_inbound_message(
     client: PythonClient, number: Any, webhook: Any, receiver: Receiver, gateway: Gateway
 ) -> None:
@@ -251,8 +328,10 @@ def test_typescript_type_checks_strictly_and_does_the_whole_job(
     assert story["numberId"] == account.request("GET", "/numbers").json()["data"][0]["id"]
     messages = account.request("GET", "/messages", params={"direction": "OUTBOUND"}).json()["data"]
     assert sorted(m["id"] for m in messages) == sorted(story["messageIds"])
+    kinds = [m["type"] for m in sorted(messages, key=lambda m: str(m["id"]))]
+    assert kinds == ["text", "text", "image", "interactive", "template"]
     assert story["events"] == ["message.sent", "message.delivered", "message.read"]
-    assert story["inbound"] == "Where is it?"
+    assert (story["inbound"], story["picture"]) == ("Where is it?", "a picture")
     assert story["test"] == {"success": True, "statusCode": 204}
     assert (story["sample"], story["refused"]) == ("message.sent", "NOT_FOUND")
     assert story["deleted"] == 204

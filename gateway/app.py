@@ -13,6 +13,7 @@ from flask import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
+from dashboard import connect
 from gateway import contract, errors, health
 from gateway.auth import SCHEME, BearerSecurity
 from gateway.edge import Edge
@@ -21,7 +22,14 @@ from gateway.rate_limit import RateLimiter
 from gateway.resolver import TagResolver
 from gateway.settings import Settings, get_settings
 from gateway.state import connect_state
-from gateway.validation import MEDIA_TYPE, JsonBodyValidator, ParameterValidator
+from gateway.transfers import TransferSlots
+from gateway.validation import (
+    FORM_TYPE,
+    MEDIA_TYPE,
+    FormBodyValidator,
+    JsonBodyValidator,
+    ParameterValidator,
+)
 from handlers import network_callback
 from handlers.errors import ApiError
 
@@ -49,7 +57,8 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
         pythonic_params=True,
         validate_responses=validate_responses,
         validator_map={
-            "body": VALIDATOR_MAP["body"] | {MEDIA_TYPE: JsonBodyValidator},
+            "body": VALIDATOR_MAP["body"]
+            | {MEDIA_TYPE: JsonBodyValidator, FORM_TYPE: FormBodyValidator},
             "parameter": ParameterValidator,
         },
         security_map={SCHEME: BearerSecurity},
@@ -68,13 +77,14 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
     flask_app.register_blueprint(network_callback.blueprint)
     flask_app.register_blueprint(health.blueprint)
     flask_app.register_blueprint(contract.blueprint)
+    flask_app.register_blueprint(connect.blueprint)
     # A view waits for the network, so the pool's size bounds how many sends are under way.
     connexion_app._middleware_app.asgi_app = WSGIMiddleware(  # noqa: SLF001 - Connexion sets no size
         flask_app.wsgi_app, workers=settings.threads
     )
     connexion_app.add_api(contract.path().name)
     guarded = MethodGuard(connexion_app, contract.load())
-    return Edge(guarded, RateLimiter(settings.plan_limits))
+    return Edge(guarded, RateLimiter(settings.plan_limits), TransferSlots(settings.transfers))
 
 
 def create_app() -> ASGIApp:

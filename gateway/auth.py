@@ -48,13 +48,14 @@ class BearerSecurity(AbstractSecurityHandler):
         async def verify(request: ConnexionRequest) -> dict[str, str]:
             account: Account | None = request.scope.get(STATE_KEY)
             if account is None:
-                raise Unauthorized(_why(request.scope))
+                raise Unauthorized(why(request.scope))
             return {"sub": account.id}
 
         return verify
 
 
-def _why(scope: Scope) -> str:
+def why(scope: Scope) -> str:
+    """What is wrong with the key of a request, or that there is none."""
     if any(name == b"authorization" for name, _ in scope["headers"]):
         return "The API key is invalid or revoked. Send Authorization: Bearer mk_live_...."
     return "An API key is required. Send the header Authorization: Bearer mk_live_...."

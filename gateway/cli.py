@@ -5,7 +5,16 @@ import sys
 import click
 
 from gateway import __version__
-from gateway.commands import accounts, deliveries, keys, numbers, processes, signup_links, webhooks
+from gateway.commands import (
+    accounts,
+    callbacks,
+    deliveries,
+    keys,
+    numbers,
+    processes,
+    signup_links,
+    webhooks,
+)
 from gateway.settings import SettingsError
 from models.secret import SecretUnreadableError
 
@@ -16,7 +25,7 @@ def cli() -> None:
     """Messaging Gateway: send messages from your number, receive signed events."""
 
 
-for module in (processes, accounts, keys, numbers, signup_links, webhooks, deliveries):
+for module in (processes, accounts, keys, numbers, signup_links, webhooks, deliveries, callbacks):
     for command in module.COMMANDS:
         cli.add_command(command)
 

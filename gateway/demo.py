@@ -29,7 +29,7 @@ def connect_sandbox_number(settings: Settings, account: Account, phone: str | No
         return onboarding.connect_number(link, claim)
     except NumberTakenError:
         reason = "The phone number is connected to another account."
-    except (NetworkError, onboarding.ClaimRefusedError) as error:
+    except (NetworkError, onboarding.SignupError) as error:
         reason = str(error)
     SignupLink.revoke(link.id)
     raise SignupFailedError(reason)

@@ -10,28 +10,41 @@ from dataclasses import dataclass
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.auth import identify
+from gateway.auth import identify, why
+from gateway.bodies import (
+    MEBIBYTE,
+    Body,
+    BodyTooLargeError,
+    BodyTooSlowError,
+    ClientGoneError,
+    new_body,
+)
 from gateway.errors import CRASH_MESSAGE, ErrorAnswer, from_http_error
 from gateway.rate_limit import RateLimiter, Window
+from gateway.transfers import (
+    RETRY_AFTER,
+    UPLOAD_LIMIT,
+    UPLOAD_SECONDS,
+    TransferSlots,
+    is_transfer,
+    is_upload,
+)
 
 logger = logging.getLogger(__name__)
 
 NETWORK_CALLBACK = "/network/callback"
 # Probes of an operator and callbacks of the network are not a customer's requests.
 UNMETERED = {"/healthz", "/readyz", "/metrics", NETWORK_CALLBACK}
-MEBIBYTE = 1024 * 1024
 BODY_LIMIT = MEBIBYTE
 NETWORK_BODY_LIMIT = 4 * MEBIBYTE
+TOO_SLOW = ErrorAnswer(400, f"The request body did not arrive within {UPLOAD_SECONDS} seconds.")
+BUSY = ErrorAnswer(
+    429,
+    "Too many uploads and downloads of media are under way. Try again when one of them is done.",
+    {"Retry-After": str(RETRY_AFTER)},
+)
 # A body that is too large is read and thrown away up to here, so that the client gets its answer.
 DRAIN_LIMIT = 16 * MEBIBYTE
-
-
-class BodyTooLargeError(Exception):
-    """The body is larger than the path allows."""
-
-
-class ClientGoneError(Exception):
-    """The client went away before its request was complete."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,7 @@ class Edge:
 
     app: ASGIApp
     limiter: RateLimiter
+    slots: TransferSlots
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -57,24 +71,56 @@ class Edge:
             account = await identify(scope)
         except Exception:
             logger.exception("authentication crashed")
-            response = _Response(send, self.limiter.count(None, address, metered=False))
+            response = _Response(send, self.limiter.count(None, address, metered=False), path)
             await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
             return
         window = self.limiter.count(account, address, metered=path not in UNMETERED)
-        response = _Response(send, window)
-        limit = NETWORK_BODY_LIMIT if path == NETWORK_CALLBACK else BODY_LIMIT
+        response = _Response(send, window, path)
+        refusal = _rate_limited(window) if window.exceeded else None
+        if not is_transfer(scope["method"], path) or refusal is not None:
+            await self._answer(scope, receive, response, _limit_of(path), refusal)
+        elif account is None:
+            # Nobody may send as much as an upload before we know who it is.
+            await self._answer(scope, receive, response, BODY_LIMIT, ErrorAnswer(401, why(scope)))
+        elif not self.slots.take(account):
+            await self._answer(scope, receive, response, BODY_LIMIT, BUSY)
+        else:
+            try:
+                limit = UPLOAD_LIMIT if is_upload(scope["method"], path) else BODY_LIMIT
+                await self._answer(scope, receive, response, limit, None)
+            finally:
+                self.slots.give_back(account)
+
+    async def _answer(
+        self,
+        scope: Scope,
+        receive: Receive,
+        response: "_Response",
+        limit: int,
+        refusal: ErrorAnswer | None,
+    ) -> None:
+        """Read the body of at most ``limit`` bytes, then refuse the request or let it pass."""
+        seconds = UPLOAD_SECONDS if limit == UPLOAD_LIMIT else None
+        with new_body() as body:
+            try:
+                await body.read(receive, limit, max(DRAIN_LIMIT, limit + MEBIBYTE), seconds)
+            except BodyTooLargeError:
+                text = f"The request body is larger than {limit} bytes."
+                refusal = refusal or ErrorAnswer(413, text)
+            except BodyTooSlowError:
+                refusal = TOO_SLOW
+            if refusal is not None:
+                await response.fail(refusal)
+                return
+            await self._pass_on(scope, receive, response, body)
+
+    async def _pass_on(
+        self, scope: Scope, receive: Receive, response: "_Response", body: Body
+    ) -> None:
         try:
-            body = await _read_body(receive, limit)
-        except BodyTooLargeError:
-            await response.fail(ErrorAnswer(413, f"The request body is larger than {limit} bytes."))
-            return
-        if window.exceeded:
-            await response.fail(_rate_limited(window))
-            return
-        try:
-            await self.app(_normalised(scope, body), _replay(body, receive), response.send)
+            await self.app(_normalised(scope, body), body.replay(receive), response.send)
         except HTTPException as error:
-            await response.fail(from_http_error(error, path, scope["method"]))
+            await response.fail(from_http_error(error, scope["path"], scope["method"]))
         except Exception:
             logger.exception("crash")
             await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
@@ -83,8 +129,9 @@ class Edge:
 class _Response:
     """The response on its way out, with the headers that every one carries."""
 
-    def __init__(self, send: Send, window: Window) -> None:
+    def __init__(self, send: Send, window: Window, path: str) -> None:
         self._send = send
+        self._path = path
         self._window = window
         self._started = False
 
@@ -98,16 +145,13 @@ class _Response:
         """Answer with an error; a response that has begun already can only be cut off."""
         if self._started:
             return
-        body = answer.body
+        page = answer.at(self._path)
         headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-            *((k.lower().encode(), v.encode()) for k, v in answer.headers.items()),
+            (b"content-length", b"%d" % len(page.body)),
+            *((k.lower().encode(), v.encode()) for k, v in page.headers.items()),
         ]
-        await self.send(
-            {"type": "http.response.start", "status": answer.status, "headers": headers}
-        )
-        await self.send({"type": "http.response.body", "body": body})
+        await self.send({"type": "http.response.start", "status": page.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": page.body})
 
 
 def _rate_limited(window: Window) -> ErrorAnswer:
@@ -119,30 +163,16 @@ def _rate_limited(window: Window) -> ErrorAnswer:
     )
 
 
+def _limit_of(path: str) -> int:
+    return NETWORK_BODY_LIMIT if path == NETWORK_CALLBACK else BODY_LIMIT
+
+
 def _client_address(scope: Scope) -> str:
     client = scope.get("client")
     return client[0] if client else "unknown"
 
 
-async def _read_body(receive: Receive, limit: int) -> bytes:
-    body = bytearray()
-    read = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGoneError
-        chunk = message.get("body", b"")
-        read += len(chunk)
-        more = message.get("more_body", False) and read <= DRAIN_LIMIT
-        if read <= limit:
-            body += chunk
-    if read > limit:
-        raise BodyTooLargeError
-    return bytes(body)
-
-
-def _normalised(scope: Scope, body: bytes) -> Scope:
+def _normalised(scope: Scope, body: Body) -> Scope:
     """The scope as Connexion relies on it: with the body's length, and a media type in lower case.
 
     Connexion would let the body of an ``Application/JSON`` pass unchecked, and does not see a charset
@@ -155,18 +185,9 @@ def _normalised(scope: Scope, body: bytes) -> Scope:
         for k, v in scope["headers"]
         if k not in dropped and b"_" not in k
     ]
-    return {**scope, "headers": [*headers, (b"content-length", b"%d" % len(body))]}
+    return {**scope, "headers": [*headers, (b"content-length", b"%d" % body.size)]}
 
 
 def _normalised_type(content_type: bytes) -> bytes:
     media_type, *parameters = (part.strip() for part in content_type.split(b";"))
     return b";".join([media_type.lower(), *parameters])
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return unread.pop() if unread else await receive()
-
-    return replay

@@ -9,6 +9,9 @@ from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
 
+from dashboard.errors import error_page, is_page
+from dashboard.pages import CONTENT_TYPE as HTML
+from dashboard.pages import Page
 from handlers.errors import ApiError
 
 logger = logging.getLogger(__name__)
@@ -26,6 +29,7 @@ CODES = {
     431: "HEADERS_TOO_LARGE",
     500: "INTERNAL_ERROR",
 }
+JSON = "application/json"
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
 
 
@@ -42,6 +46,13 @@ class ErrorAnswer:
         """The one error shape, as JSON."""
         shape = {"code": CODES[self.status], "message": self.message, "status": self.status}
         return orjson.dumps({"error": shape})
+
+    def at(self, path: str) -> Page:
+        """As it goes out at ``path``: a page where people look, JSON everywhere else."""
+        if is_page(path):
+            page = error_page(self.status, self.headers)
+            return Page(page.status, page.body, page.headers | {"Content-Type": HTML})
+        return Page(self.status, self.body, self.headers | {"Content-Type": JSON})
 
 
 def from_api_error(error: ApiError) -> ErrorAnswer:
@@ -71,29 +82,36 @@ def _nearest(status: int) -> int:
     return 400 if status < http.HTTPStatus.INTERNAL_SERVER_ERROR else 500
 
 
-def _respond(answer: ErrorAnswer) -> ConnexionResponse:
+def _respond(answer: ErrorAnswer, path: str) -> ConnexionResponse:
+    page = answer.at(path)
+    content_type = page.headers.pop("Content-Type")
     return ConnexionResponse(
-        status_code=answer.status,
-        mimetype="application/json",
-        content_type="application/json",
-        body=answer.body,
-        headers=answer.headers,
+        status_code=page.status,
+        mimetype=content_type.partition(";")[0],
+        content_type=content_type,
+        body=page.body,
+        headers=page.headers,
     )
 
 
-def render_api_error(_request: ConnexionRequest, error: Exception) -> ConnexionResponse:
+def render_api_error(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
     """Connexion's error handler for ApiError."""
     assert isinstance(error, ApiError)  # noqa: S101 - registered for this class only
-    return _respond(from_api_error(error))
+    return _respond(from_api_error(error), request.url.path)
 
 
 def render_http_error(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
     """Connexion's error handler for its own and the framework's errors."""
     assert isinstance(error, HTTPException | ProblemException)  # noqa: S101 - as above
-    return _respond(from_http_error(error, request.url.path, request.method))
+    path = request.url.path
+    answer = from_http_error(error, path, request.method)
+    if answer.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+        # A response of ours that Connexion cannot send.
+        logger.error("crash", exc_info=error)
+    return _respond(answer, path)
 
 
-def render_crash(_request: ConnexionRequest, error: Exception) -> ConnexionResponse:
+def render_crash(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
     """Connexion's error handler for everything else: logged here, told to nobody."""
     logger.error("crash", exc_info=error)
-    return _respond(ErrorAnswer(500, CRASH_MESSAGE))
+    return _respond(ErrorAnswer(500, CRASH_MESSAGE), request.url.path)

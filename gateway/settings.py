@@ -58,6 +58,7 @@ class Settings(BaseSettings):
     network_config_id: str = ""
     network_verify_token: SecretStr = SecretStr("")
     network_timeout: float = Field(default=30, gt=0, allow_inf_nan=False)
+    number_check_interval: float = Field(default=900, gt=0, allow_inf_nan=False)
 
     plan_limits: Annotated[dict[str, int], NoDecode] = {"starter": 100, "pro": 500}
     retry_schedule: Annotated[tuple[float, ...], NoDecode] = (30, 300, 1800)
@@ -69,6 +70,7 @@ class Settings(BaseSettings):
 
     workers: int = Field(default=1, ge=1)
     threads: int = Field(default=40, ge=1)
+    transfers: int = Field(default=8, ge=1)
 
     @field_validator("plan_limits", mode="before")
     @classmethod

@@ -35,6 +35,7 @@ def sandbox_environment(settings: Settings, gateway_url: str) -> Mapping[str, st
         "SANDBOX_PORT": str(settings.sandbox_port),
         "SANDBOX_DATA_DIR": str(settings.data_dir),
         "SANDBOX_APP_ID": settings.network_app_id,
+        "SANDBOX_CONFIG_ID": settings.network_config_id,
         "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
         "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
         "SANDBOX_CALLBACK_URL": f"{gateway_url}/network/callback",

@@ -14,7 +14,10 @@ from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
 from connexion.validators import AbstractRequestBodyValidator
 from starlette.types import Receive, Scope
 
+from gateway.complaint import complaint
+
 MEDIA_TYPE = "application/json"
+FORM_TYPE = "multipart/form-data"
 UTF_8 = {"utf-8", "utf8"}
 MAX_MESSAGE_CHARACTERS = 300
 MAX_QUERY_PARAMETERS = 100
@@ -33,11 +36,11 @@ def _validator_of(schema: dict[str, Any]) -> jsonschema_rs.Draft4Validator:
 
 def _first_error(schema: dict[str, Any], value: Any, where: str) -> str | None:
     """What is wrong with ``value``, in one sentence that names the place; None when nothing is."""
-    error = next(iter(_validator_of(schema).iter_errors(value)), None)
-    if error is None:
+    validator = _validator_of(schema)
+    told = None if validator.is_valid(value) else complaint(validator.iter_errors(value))
+    if told is None:
         return None
-    path = ".".join(str(part) for part in error.instance_path)
-    message = error.message[:MAX_MESSAGE_CHARACTERS]
+    path, message = told[0], told[1][:MAX_MESSAGE_CHARACTERS]
     return f"{where}{', ' if path and where == BODY else ''}{path}: {message}"
 
 
@@ -77,6 +80,30 @@ def _check_content_type(scope: Scope) -> None:
             raise UnsupportedMediaTypeProblem(
                 f"The charset {charset} is not supported. Send UTF-8."
             )
+    _check_coding(scope)
+
+
+class FormBodyValidator(AbstractRequestBodyValidator):
+    """Lets a multipart form pass unread: the handler reads it from the stream and checks its parts.
+
+    Connexion's own would parse a large file on the event loop, and hold it in memory as well.
+    """
+
+    async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
+        """Check the headers only. Raises 415 as Connexion's problem."""
+        values = _header_values(scope, b"content-type")
+        media_type, *parameters = ", ".join(values).split(";")
+        names = {parameter.partition("=")[0].strip().lower() for parameter in parameters}
+        if len(values) != 1 or media_type.strip() != FORM_TYPE or "boundary" not in names:
+            raise UnsupportedMediaTypeProblem(
+                f"The content type {', '.join(values) or '(none)'} is not supported. "
+                f"Send {FORM_TYPE} with its boundary."
+            )
+        _check_coding(scope)
+        return receive, scope
+
+
+def _check_coding(scope: Scope) -> None:
     for coding in _header_values(scope, b"content-encoding"):
         if coding.lower() != "identity":
             raise UnsupportedMediaTypeProblem(

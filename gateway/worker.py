@@ -7,6 +7,7 @@ from huey.consumer import Consumer
 
 from gateway.settings import Settings
 from tasks import (
+    checks,
     deliver,
     ingest,
     redeliver,
@@ -22,7 +23,7 @@ CONSUMER_THREADS = 4
 # Huey's defaults let an idle consumer sleep for up to 10 s.
 POLL_SECONDS = 0.02
 MAX_POLL_SECONDS = 0.05
-TASK_MODULES = (deliver, ingest, redeliver, sweep)
+TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 
 
 class Sweeper:

@@ -48,6 +48,20 @@ class ConflictError(ApiError):
     code = "CONFLICT"
 
 
+class PayloadTooLargeError(ApiError):
+    """413: the file is larger than the platform takes."""
+
+    status = 413
+    code = "PAYLOAD_TOO_LARGE"
+
+
+class UnsupportedMediaTypeError(ApiError):
+    """415: the file is of a type that the platform does not take."""
+
+    status = 415
+    code = "UNSUPPORTED_MEDIA_TYPE"
+
+
 class ThrottledError(ApiError):
     """429: too much at once."""
 

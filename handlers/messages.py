@@ -5,12 +5,24 @@ from typing import Any
 from flask import Response, request
 
 from handlers import sending
+from handlers.errors import ConflictError
+from handlers.outcomes import Asked, asking
 from handlers.ownership import owned
 from handlers.pages import page_json
-from models.message import Message, StatusChange
-from models.number import Number
+from models.message import Direction, Message, StatusChange
+from models.number import Number, NumberStatus
+from networks.current import get_network
+from networks.interface import Sender
 from tasks.emit import message_resource
 from webhooks.envelope import timestamp
+
+MARKING = Asked(
+    verb="mark messages",
+    done="marked",
+    thing="request",
+    later="Try again later.",
+    unclear="so the message may have been marked. Mark it again: that does no harm.",
+)
 
 
 def render(message: Message) -> dict[str, Any]:
@@ -47,6 +59,20 @@ def list_messages(
         user, limit, offset, number_id=number_id, direction=direction, status=status
     )
     return page_json(page, render)
+
+
+def mark_message_read(user: str, message_id: str) -> dict[str, Any]:
+    """POST /messages/{message_id}/read."""
+    message = owned(Message.find(message_id), "message", message_id, user)
+    number = Number.find(message.number_id)
+    if message.direction != Direction.INBOUND or message.wa_message_id is None or number is None:
+        raise ConflictError(f"The message {message.id} is not inbound: there is nothing to read.")
+    if number.status != NumberStatus.ACTIVE:
+        raise ConflictError(f"The number {number.id} is {number.status} and cannot mark messages.")
+    sender = Sender(number.phone_number_id, number.access_token)
+    with asking(number, MARKING):
+        get_network().mark_read(sender, message.wa_message_id)
+    return render(message)
 
 
 def get_message(user: str, message_id: str) -> dict[str, Any]:

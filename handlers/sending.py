@@ -11,14 +11,11 @@ from typing import Any
 
 from flask import Response
 
-from handlers.errors import (
-    ApiError,
-    ConflictError,
-    InvalidError,
-    ServerError,
-    ThrottledError,
-)
+from handlers.contents import as_stored, check_content
+from handlers.errors import ApiError, ConflictError
+from handlers.outcomes import Asked, answer_to
 from handlers.ownership import owned
+from handlers.quoting import quoted
 from models import clock
 from models.database import writing
 from models.idempotency import IdempotencyKey
@@ -31,7 +28,6 @@ from tasks import deliver, lifecycle
 from tasks.outcome import record_acceptance, sent_response
 
 RETRY_AFTER_RUNNING = 2
-RETRY_AFTER_THROTTLED = 60
 REPLAYED = "Idempotency-Replayed"
 
 
@@ -61,20 +57,25 @@ def error_body(error: ApiError) -> str:
 
 def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
     """Send a message, or replay what became of it. Raises ApiError before the network is asked."""
+    check_content(body)
     fingerprint = _fingerprint(body)
     if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
         return _replay(known, fingerprint)
     number = owned(Number.find(body["number_id"]), "number", body["number_id"], account_id)
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
+    quoted_id = quoted(body, number)
     with writing():
         # Another request with the key may have been faster since we looked.
         if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
             return _replay(known, fingerprint)
-        message = Message.write_outbound(number, body["to"], body["type"], body[body["type"]])
+        message = Message.write_outbound(number, body["to"], body["type"], as_stored(body))
         if key is not None:
             IdempotencyKey.claim(account_id, key, fingerprint, message)
-    return _hand_over(number, message).to_http()
+    outbound = OutboundMessage(
+        body["to"], body["type"], body[body["type"]], reference=message.id, quoted=quoted_id
+    )
+    return _hand_over(number, message, outbound).to_http()
 
 
 def _fingerprint(body: dict[str, Any]) -> str:
@@ -97,10 +98,9 @@ def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
     return stored.to_http(replayed=True)
 
 
-def _hand_over(number: Number, message: Message) -> StoredResponse:
+def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> StoredResponse:
     """Ask the network, outside any transaction, and record what it said."""
     sender = Sender(number.phone_number_id, number.access_token)
-    outbound = OutboundMessage(message.to_number, message.type, message.body, reference=message.id)
     try:
         wa_message_id = get_network().send(sender, outbound)
     except network.NetworkError as error:
@@ -119,7 +119,7 @@ def _record_failure(
     number: Number, message: Message, error: network.NetworkError
 ) -> StoredResponse:
     """Record why the message was not accepted, in one transaction with the number's transition."""
-    answer = _answer_to(number, message, error)
+    answer = answer_to(number, _asked(message), error)
     response = StoredResponse(answer.status, error_body(answer), answer.retry_after)
     ambiguous = isinstance(error, network.AmbiguousError)
     status = MessageStatus.UNKNOWN if ambiguous else MessageStatus.FAILED
@@ -136,27 +136,14 @@ def _record_failure(
     return response
 
 
-def _answer_to(number: Number, message: Message, error: network.NetworkError) -> ApiError:
-    """Decision 15 of the design: the network's outcome to the answer of the API."""
-    match error:
-        case network.RefusedError():
-            return InvalidError(f"The messaging network refused the message: {error}")
-        case network.ThrottledError():
-            return ThrottledError(
-                f"The messaging network throttled the number: {error}. "
-                "Try again later with a new Idempotency-Key.",
-                retry_after=RETRY_AFTER_THROTTLED,
-            )
-        case network.NumberLostError():
-            return ConflictError(f"The number {number.id} was disconnected by the network: {error}")
-        case network.NumberBannedError():
-            return ConflictError(f"The number {number.id} was banned by the network: {error}")
-        case network.NotReachedError():
-            return ServerError(
-                "The messaging network could not be reached. Nothing was sent; try again."
-            )
-        case _:
-            return ServerError(
-                "The messaging network gave no clear answer, so the message may have been sent. "
-                f"Read message {message.id} for its outcome before you send again."
-            )
+def _asked(message: Message) -> Asked:
+    return Asked(
+        verb="send",
+        done="sent",
+        thing="message",
+        later="Try again later with a new Idempotency-Key.",
+        unclear=(
+            "so the message may have been sent. "
+            f"Read message {message.id} for its outcome before you send again."
+        ),
+    )

@@ -22,12 +22,10 @@ RETRY_AFTER_THROTTLED = 60
 
 
 def _find_open(slug: str) -> SignupLink:
-    link = SignupLink.find(slug)
-    if link is None:
-        raise NotFoundError(f"There is no signup link {slug}.")
-    if reason := link.why_closed():
-        raise ConflictError(f"This signup link is {reason}. Ask for a new one.")
-    return link
+    try:
+        return onboarding.open_link(slug)
+    except onboarding.SignupError as error:
+        raise _answer_to_signup(error) from None
 
 
 def get_signup_link(slug: str) -> dict[str, Any]:
@@ -47,30 +45,43 @@ def get_signup_link(slug: str) -> dict[str, Any]:
 def complete_signup(slug: str, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /signup/{slug}/complete."""
     link = _find_open(slug)
-    claim = onboarding.SignupClaim(body["code"], body["phone_number_id"], body["waba_id"])
+    claim = onboarding.SignupClaim(
+        body["code"], body["phone_number_id"], body["waba_id"], body.get("pin")
+    )
     try:
         number = onboarding.connect_number(link, claim)
-    except onboarding.ClaimRefusedError as error:
-        raise InvalidError(str(error)) from None
+    except onboarding.SignupError as error:
+        raise _answer_to_signup(error) from None
     except NumberTakenError:
         raise ConflictError("This phone number is connected to another account.") from None
-    except onboarding.LinkSpentError:
-        raise ConflictError("This signup link is used. Ask for a new one.") from None
     except network.NetworkError as error:
-        raise _answer_to(error) from None
+        raise _answer_to_network(error) from None
     return numbers.render(number), 201
 
 
-def _answer_to(error: network.NetworkError) -> ApiError:
+def _answer_to_signup(error: onboarding.SignupError) -> ApiError:
+    match error:
+        case onboarding.LinkUnknownError():
+            return NotFoundError(str(error))
+        case onboarding.LinkClosedError() | onboarding.PinMismatchError():
+            return ConflictError(str(error))
+        case onboarding.SignupThrottledError():
+            return ThrottledError(str(error), retry_after=error.retry_after)
+        case _:
+            return InvalidError(str(error))
+
+
+def _answer_to_network(error: network.NetworkError) -> ApiError:
     match error:
         case network.ThrottledError():
             return ThrottledError(
-                f"The messaging platform throttled the signup: {error}",
+                f"The messaging platform throttled the signup: {error}. Post the same again later.",
                 retry_after=RETRY_AFTER_THROTTLED,
             )
         case network.NotReachedError() | network.AmbiguousError():
             return ServerError(
-                "The messaging platform could not be reached. Start the signup again."
+                "The messaging platform could not be reached. Post the same again: the signup goes on"
+                " where it stopped."
             )
         case _:
             return InvalidError(f"The messaging platform refused the signup: {error}")

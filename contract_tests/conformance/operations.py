@@ -17,6 +17,7 @@ class Operation:
     path: str
     is_public: bool
     has_body: bool
+    takes_form: bool
 
     def filled(self, **values: str) -> str:
         """The path with its parameters filled in; unknown ones get ``nothing``."""
@@ -31,7 +32,8 @@ def _read(contract: dict[str, Any]) -> list[Operation]:
             method=verb.upper(),
             path=path,
             is_public=operation.get("security") == [],
-            has_body="requestBody" in operation,
+            has_body="application/json" in operation.get("requestBody", {}).get("content", {}),
+            takes_form="multipart/form-data" in operation.get("requestBody", {}).get("content", {}),
         )
         for path, item in contract["paths"].items()
         for verb, operation in item.items()

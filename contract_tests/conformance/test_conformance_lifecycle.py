@@ -62,6 +62,47 @@ def test_a_number_that_is_lost_is_told_of_and_cannot_send_until_it_is_back(
     send(api, mortal["id"], to)
 
 
+@pytest.mark.parametrize("event", ["PARTNER_APP_UNINSTALLED", "ACCOUNT_OFFBOARDED"])
+def test_a_number_is_disconnected_in_either_way_once(
+    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], event: str
+) -> None:
+    """number.disconnected: A number is disconnected."""
+    hook = hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
+    sandbox.set_status(mortal["phoneNumber"], "DISCONNECTED", event=event)
+    wait_transition(hook, mortal, "number.disconnected")
+    send(hooks.api, mortal["id"], new_recipient(), 409)
+    sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
+    wait_transition(hook, mortal, "number.activated")
+    send(hooks.api, mortal["id"], new_recipient())
+    assert [d["event"] for d in hook.deliveries()] == ["number.activated", "number.disconnected"]
+
+
+def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
+    gateway: Gateway, sandbox: Sandbox, hooks: Hooks, anyone: Api, customer: Customer
+) -> None:
+    """Decision 2 of the design. The platform tells of the account; the network is asked of each."""
+    claims = [sandbox.sign_up()]
+    claims.append(sandbox.sign_up(waba_id=claims[0]["waba_id"]))
+    numbers = []
+    for claim in claims:
+        slug = f"two-{secrets.token_hex(6)}"
+        gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+        numbers.append(
+            dict(anyone.call("POST", f"/signup/{slug}/complete", 201, json=claim).json())
+        )
+    banned, spared = numbers
+    hook = hooks(*NUMBER_KINDS, number_ids=[n["id"] for n in numbers])
+    sandbox.set_status(banned["phoneNumber"], "BANNED")
+    wait_transition(hook, banned, "number.banned")
+    send(hooks.api, banned["id"], new_recipient(), 409)
+    send(hooks.api, spared["id"], new_recipient())
+    sandbox.set_status(banned["phoneNumber"], "CONNECTED")
+    wait_transition(hook, banned, "number.activated")
+    assert {d["event"] for d in hook.deliveries()} == {"number.banned", "number.activated"}
+    assert len(hook.deliveries()) == 2
+    assert status_of(hooks.api, spared) == "ACTIVE"
+
+
 def test_a_number_can_be_lost_more_than_once(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
 ) -> None:

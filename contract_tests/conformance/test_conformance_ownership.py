@@ -10,6 +10,7 @@ from contract_tests.conformance.operations import PROTECTED
 from contract_tests.conformance.world import Hook, Hooks, new_recipient, text_to
 
 NEW_HOOK = {"url": "https://example.com/hook", "events": ["message.read"]}
+PICTURE = {"file": ("a.png", b"a picture", "image/png")}
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ REFERENCES = [
     Reference("sendMessage", "POST", "/messages/send", "number", text_to("{id}", "15551234567")),
     Reference("listMessages", "GET", "/messages?numberId={id}", "number"),
     Reference("getMessage", "GET", "/messages/{id}", "message"),
+    Reference("downloadMedia", "GET", "/messages/{id}/media", "message"),
+    Reference("markMessageRead", "POST", "/messages/{id}/read", "message"),
+    Reference("uploadMedia", "POST", "/numbers/{id}/media", "number", PICTURE),
     Reference("createWebhook", "POST", "/webhooks", "number", NEW_HOOK | {"numberIds": ["{id}"]}),
     Reference("getWebhook", "GET", "/webhooks/{id}", "webhook"),
     Reference("updateWebhook", "PATCH", "/webhooks/{id}", "webhook", {"active": False}),
@@ -52,8 +56,11 @@ def name_of(reference: Reference) -> str:
 
 def ask(api: Api, reference: Reference, resource_id: str, expect: int) -> None:
     """Make the request about this resource."""
-    body = _filled(reference.body, resource_id)
-    api.call(reference.method, reference.path.format(id=resource_id), expect, json=body)
+    path = reference.path.format(id=resource_id)
+    if reference.body is PICTURE:
+        api.call(reference.method, path, expect, files=PICTURE)
+        return
+    api.call(reference.method, path, expect, json=_filled(reference.body, resource_id))
 
 
 def _filled(value: Any, resource_id: str) -> Any:

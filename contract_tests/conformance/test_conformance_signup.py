@@ -155,7 +155,10 @@ def test_what_cannot_be_a_link_is_refused(anyone: Api, slug: str) -> None:
         {"phone_number_id": "x"},
         {"phone_number_id": 1},
         {"waba_id": ""},
-        {"pin": "123456"},
+        {"pin": "12345"},
+        {"pin": 123456},
+        {"pin": "1234567"},
+        {"surplus": "1"},
     ],
     ids=str,
 )
@@ -254,10 +257,55 @@ def test_a_signup_that_failed_keeps_the_number_from_nobody(
     sandbox.set_status(phone, "DISCONNECTED")
     hook.wait()
     slug = Links(gateway, other_customer.account_id).create()["slug"]
-    told = complete(anyone, slug, sandbox.sign_up(phone=phone), 400)
+    told = complete(anyone, slug, sandbox.sign_up(phone=phone), 409)
     assert "PIN" in told["error"]["message"]
     again = complete(anyone, links.create()["slug"], sandbox.sign_up(phone=phone))
     assert (again["id"], again["status"]) == (number["id"], "ACTIVE")
+
+
+def test_a_number_with_a_pin_of_its_own_is_connected_with_that_pin(
+    anyone: Api, sandbox: Sandbox, links: Links, api: Api
+) -> None:
+    """Beyond the specification: 409 asks for the PIN, and the same again with it goes on."""
+    slug = links.create()["slug"]
+    claim = sandbox.sign_up(pin="202611")
+    for attempt in (claim, claim | {"pin": "000000"}):
+        told = complete(anyone, slug, attempt, 409)
+        assert "two-step verification" in told["error"]["message"]
+    number = complete(anyone, slug, claim | {"pin": "202611"})
+    send(api, number["id"], new_recipient())
+
+
+def test_the_pin_of_a_number_is_kept_for_its_next_signup(
+    anyone: Api, sandbox: Sandbox, hooks: Hooks, links: Links
+) -> None:
+    """Beyond the specification: the owner is not asked again."""
+    hook = hooks("number.disconnected")
+    claim = sandbox.sign_up(pin="202611") | {"pin": "202611"}
+    number = complete(anyone, links.create()["slug"], claim)
+    sandbox.set_status(number["phoneNumber"], "DISCONNECTED")
+    hook.wait()
+    again = sandbox.sign_up(phone=number["phoneNumber"])
+    assert complete(anyone, links.create()["slug"], again)["id"] == number["id"]
+
+
+def test_a_claim_can_be_corrected_without_a_new_code(
+    anyone: Api, sandbox: Sandbox, links: Links
+) -> None:
+    """Beyond the specification: a step that was finished is not done again."""
+    slug, claim = links.create()["slug"], sandbox.sign_up()
+    complete(anyone, slug, claim | {"phone_number_id": "1"}, 400)
+    assert complete(anyone, slug, claim)["status"] == "ACTIVE"
+
+
+def test_a_code_that_was_used_elsewhere_is_refused(
+    anyone: Api, sandbox: Sandbox, links: Links
+) -> None:
+    """400 VALIDATION_ERROR: the code works once; the signup has to be started again."""
+    claim = sandbox.sign_up()
+    complete(anyone, links.create()["slug"], claim)
+    told = complete(anyone, links.create()["slug"], claim, 400)
+    assert "Start the signup again" in told["error"]["message"]
 
 
 def test_a_duplicate_slug_is_a_conflict(gateway: Gateway, customer: Customer, links: Links) -> None:

@@ -31,11 +31,11 @@ class Sandbox:
         body = {"to": to, "from": sender, "type": "text", "text": "Hello"} | content
         return str(self._call("POST", "inbound", json=body)["id"])
 
-    def set_status(self, phone_number: str, status: str) -> None:
-        """The platform bans, disconnects or reinstates a number."""
+    def set_status(self, phone_number: str, status: str, **how: str) -> None:
+        """The platform bans, disconnects or reinstates a number. ``event`` picks how it disconnects."""
         numbers = self._call("GET", "state")["numbers"]
         known = {n["display_phone_number"]: n["id"] for n in numbers}
-        self._call("POST", f"numbers/{known[phone_number]}/status", json={"status": status})
+        self._call("POST", f"numbers/{known[phone_number]}/status", json={"status": status} | how)
 
     def sign_up(self, **wish: Any) -> dict[str, str]:
         """The owner of a number goes through the platform's signup. Returns what to post."""
@@ -45,6 +45,11 @@ class Sandbox:
     def accepted(self, to: str) -> list[dict[str, Any]]:
         """The messages to a recipient that the network ever accepted."""
         return [m for m in self._call("GET", "messages")["data"] if m["to"] == to]
+
+    def has_been_read(self, wa_message_id: str) -> bool:
+        """Whether a person sees that their message was read."""
+        found = self._call("GET", "inbound")["data"]
+        return any(m["read"] for m in found if m["id"] == wa_message_id)
 
     def has_told_all(self) -> bool:
         """Whether every status and message was handed to the service."""

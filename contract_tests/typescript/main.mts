@@ -13,6 +13,7 @@ import type { components, paths } from "./contract.mjs";
 import { Receiver } from "./receiver.mjs";
 
 type Webhook = components["schemas"]["Webhook"];
+type SendRequest = components["schemas"]["SendMessageRequest"];
 type Signup = Pick<
   components["schemas"]["CompleteSignupRequest"],
   "code" | "phone_number_id" | "waba_id"
@@ -82,6 +83,42 @@ async function send(number_id: string, text: string): Promise<string> {
   return sent.id;
 }
 
+/** An image, a list and a template, in answer to a message. */
+async function sendOthers(number_id: string, message_id: string): Promise<string[]> {
+  const address = { number_id, to: RECIPIENT, context: { message_id } };
+  const bodies: SendRequest[] = [
+    { ...address, type: "image", image: { link: "https://example.com/a.png", caption: "A parcel" } },
+    {
+      ...address,
+      type: "interactive",
+      interactive: {
+        type: "list",
+        body: { text: "When?" },
+        action: { button: "Pick", sections: [{ rows: [{ id: "1", title: "Morning" }] }] },
+      },
+    },
+    {
+      ...address,
+      type: "template",
+      template: {
+        name: "order_update",
+        language: { code: "en_US" },
+        components: [{ type: "body", parameters: [{ type: "text", text: "Ana" }] }],
+      },
+    },
+  ];
+  const ids = [];
+  for (const body of bodies) {
+    const sent = expect(200, await gateway.POST("/messages/send", { body }));
+    const path = { message_id: sent.id };
+    const message = expect(200, await gateway.GET("/messages/{message_id}", { params: { path } }));
+    assert.equal(message.type, body.type);
+    assert.deepEqual(message.body, { ...body[body.type], context: body.context });
+    ids.push(sent.id);
+  }
+  return ids;
+}
+
 async function followMessage(receiver: Receiver, webhook: Webhook, id: string): Promise<string[]> {
   const seen: string[] = [];
   for (const kind of ["message.sent", "message.delivered", "message.read"] as const) {
@@ -102,6 +139,35 @@ async function answerAsRecipient(
   const { data } = await receiver.take("message.received", webhook.secret);
   assert.equal(data.fromNumber, RECIPIENT);
   return data.body["body"];
+}
+
+/** A picture goes up, comes in as a person's message, comes down again, and is marked as read. */
+async function exchangePicture(
+  receiver: Receiver,
+  webhook: Webhook,
+  number: components["schemas"]["Number"],
+): Promise<string> {
+  const form = new FormData();
+  form.append("file", new Blob(["a picture"], { type: "image/png" }), "a.png");
+  const uploaded = expect(
+    200,
+    await gateway.POST("/numbers/{number_id}/media", {
+      params: { path: { number_id: number.id } },
+      body: { file: "" },
+      bodySerializer: () => form,
+    }),
+  );
+  const image = { id: uploaded.id };
+  await sandbox("inbound", { to: number.phoneNumber, from: RECIPIENT, type: "image", image });
+  const { data } = await receiver.take("message.received", webhook.secret);
+  const path = { message_id: data.id };
+  const media = await gateway.GET("/messages/{message_id}/media", {
+    params: { path },
+    parseAs: "blob",
+  });
+  const marked = expect(200, await gateway.POST("/messages/{message_id}/read", { params: { path } }));
+  assert.equal(marked.id, data.id);
+  return await expect<Blob>(200, media).text();
 }
 
 async function refusedCode(): Promise<string> {
@@ -128,6 +194,7 @@ async function run(receiver: Receiver): Promise<object> {
   const messageId = await send(number.id, "Your order has shipped.");
   const events = await followMessage(receiver, created, messageId);
   const inbound = await answerAsRecipient(receiver, created, number.phoneNumber);
+  const picture = await exchangePicture(receiver, created, number);
 
   const rotated = expect(
     200,
@@ -140,11 +207,13 @@ async function run(receiver: Receiver): Promise<object> {
   const test = expect(200, await gateway.POST("/webhooks/{webhook_id}/test", { params: { path } }));
   const sample = await receiver.take("message.sent", rotated.secret);
   const { response } = await gateway.DELETE("/webhooks/{webhook_id}", { params: { path } });
+  const others = await sendOthers(number.id, later);
   return {
     numberId: number.id,
-    messageIds: [messageId, later],
+    messageIds: [messageId, later, ...others],
     events,
     inbound,
+    picture,
     test: { success: test.success, statusCode: test.statusCode },
     sample: sample.event,
     refused: await refusedCode(),

@@ -21,6 +21,12 @@ await gateway.POST("/messages/send", {
 await gateway.POST("/messages/send", {
   body: { numberId: "num_1", to: "1", type: "text", text }, // mistake: it is spelt number_id
 });
+await gateway.POST("/messages/send", {
+  body: { number_id: "num_1", to: "1", type: "image", text }, // mistake: an image has another content
+});
+await gateway.POST("/messages/send", {
+  body: { number_id: "num_1", to: "1", type: "image", image: { caption: "A" } }, // mistake: no file
+});
 await gateway.POST("/webhooks", {
   body: { url: "https://example.com/" }, // mistake: events are required
 });

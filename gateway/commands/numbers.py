@@ -1,12 +1,18 @@
 """gateway numbers and gateway sandbox-connect."""
 
+from typing import Any
+
 import click
 
 from gateway.commands.accounts import find_account
 from gateway.commands.output import json_option, open_state, print_many, print_one
 from gateway.demo import SignupFailedError, connect_sandbox_number
 from handlers.numbers import render
+from models.notice import Notice
 from models.number import Number
+from webhooks.envelope import timestamp
+
+MAX_LISTED = 100
 
 
 @click.group()
@@ -24,6 +30,35 @@ def list_(account_id: str | None, *, as_json: bool) -> None:
         find_account(account_id)
     rows = [render(n) for n in Number.all(account_id)]
     print_many(rows, ("id", "phoneNumber", "status", "displayName"), as_json=as_json)
+
+
+def _render_notice(notice: Notice) -> dict[str, Any]:
+    return {
+        "id": notice.id,
+        "createdAt": timestamp(notice.at),
+        "wabaId": notice.waba_id,
+        "numberId": notice.number_id,
+        "field": notice.field,
+        "event": notice.event,
+        "value": notice.value,
+    }
+
+
+@numbers.command("notices")
+@click.argument("number_id", required=False)
+@json_option
+def notices(number_id: str | None, *, as_json: bool) -> None:
+    """List what the platform told of numbers and their accounts, newest first.
+
+    Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID those of the number
+    and of its whole business account.
+    """
+    open_state()
+    number = Number.find(number_id) if number_id else None
+    if number_id and number is None:
+        raise click.ClickException(f"There is no number {number_id}. See: gateway numbers list")
+    rows = [_render_notice(n) for n in Notice.newest(MAX_LISTED, number)]
+    print_many(rows, ("createdAt", "wabaId", "numberId", "event"), as_json=as_json)
 
 
 @click.command("sandbox-connect")

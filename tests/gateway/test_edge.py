@@ -7,6 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway import edge as edge_module
 from gateway.edge import BODY_LIMIT, DRAIN_LIMIT, NETWORK_BODY_LIMIT, Edge
 from gateway.rate_limit import RateLimiter
+from gateway.transfers import TransferSlots
 from models.account import Account
 from models.api_key import ApiKey
 from tests.asgi import Answered, ask, http_scope
@@ -26,7 +27,7 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _edge(app: ASGIApp = _echo) -> Edge:
-    return Edge(app, RateLimiter(PLANS))
+    return Edge(app, RateLimiter(PLANS), TransferSlots(2))
 
 
 def _ask(

@@ -7,6 +7,7 @@ import pytest
 from connexion.resolver import Resolution
 from starlette.types import ASGIApp
 
+from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM
 from contract_tests.operations import Operation, all_operations
 from gateway.app import build_app
 from gateway.errors import CRASH_MESSAGE, ErrorAnswer
@@ -60,6 +61,9 @@ def _ask(app: ASGIApp, operation: Operation, key: str) -> Answered:
     if operation.body_schema is not None:
         headers["Content-Type"] = "application/json"
         body = json.dumps(operation.body_example).encode()
+    if operation.takes_form:
+        headers["Content-Type"] = FORM_TYPE.decode()
+        body = GOOD_FORM
     path = operation.path.format(**values)
     answered = ask(app, http_scope(operation.method, path, headers=headers), [body])
     assert answered is not None

@@ -96,6 +96,8 @@ def test_the_message_and_its_key_are_committed_before_the_network_is_asked(
         (errors.ThrottledError, 429, "RATE_LIMITED", "failed", ACTIVE, True),
         (errors.NumberLostError, 409, "CONFLICT", "failed", DISCONNECTED, True),
         (errors.NumberBannedError, 409, "CONFLICT", "failed", BANNED, True),
+        (errors.NumberInDoubtError, 409, "CONFLICT", "failed", ACTIVE, True),
+        (errors.AccountActionError, 409, "CONFLICT", "failed", ACTIVE, True),
         (errors.NotReachedError, 500, "INTERNAL_ERROR", "failed", ACTIVE, False),
         (errors.AmbiguousError, 500, "INTERNAL_ERROR", "unknown", ACTIVE, True),
     ],

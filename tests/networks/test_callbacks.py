@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from networks.callbacks import (
     AccountUpdate,
-    CallbackUnreadableError,
     InboundMessage,
+    ItemUnreadableError,
+    Notice,
     StatusUpdate,
-    parse,
 )
+from networks.envelope import CallbackUnreadableError, Part, parse
 
 TEXT = {
     "from": "16505551234",
@@ -39,9 +40,21 @@ def _messages(*changes: dict[str, Any], waba_id: str = "2001") -> dict[str, Any]
     return {"id": waba_id, "changes": [{"field": "messages", "value": value} for value in changes]}
 
 
-def _parse(*entries: Any) -> list[Any]:
+def _parts(*entries: Any) -> list[Part]:
     body = {"object": "whatsapp_business_account", "entry": list(entries)}
-    return list(parse(json.dumps(body).encode()))
+    return parse(json.dumps(body).encode())
+
+
+def _read(part: Part) -> Any:
+    """The item, or None when it is none."""
+    try:
+        return part.item()
+    except ItemUnreadableError:
+        return None
+
+
+def _parse(*entries: Any) -> list[Any]:
+    return [_read(part) for part in _parts(*entries)]
 
 
 def _message(**changes: Any) -> InboundMessage:
@@ -124,7 +137,7 @@ def test_a_time_is_read_in_seconds_or_milliseconds(timestamp: Any, at: int) -> N
 @pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999"])
 def test_a_time_that_is_no_number_hides_no_message(number: str) -> None:
     body = json.dumps({"entry": [_messages(_value(messages=[TEXT, TEXT | {"timestamp": 7777}]))]})
-    first, second = parse(body.replace("7777", number).encode())
+    first, second = (part.item() for part in parse(body.replace("7777", number).encode()))
     assert isinstance(first, InboundMessage)
     assert isinstance(second, InboundMessage)
     assert second.at == 0
@@ -149,7 +162,7 @@ def test_a_status_says_what_became_of_which_message() -> None:
         wa_message_id="wamid.OUT",
         status="delivered",
         reference="msg_1",
-        error=None,
+        errors=(),
         at=1_750_030_073_000,
     )
     assert _status().reference is None
@@ -161,26 +174,28 @@ def test_a_failure_carries_its_code_and_details() -> None:
         "title": "Re-engagement message",
         "error_data": {"details": "More than 24 hours have passed."},
     }
-    assert _status(status="failed", errors=[error]).error == (
-        "131047",
-        "More than 24 hours have passed.",
+    other = {"code": 131031, "title": "Account locked"}
+    assert _status(status="failed", errors=[error, other]).errors == (
+        ("131047", "More than 24 hours have passed."),
+        ("131031", "Account locked"),
     )
 
 
 @pytest.mark.parametrize(
     ("errors", "expected"),
     [
-        ([{"code": 131026, "title": "Undeliverable"}], ("131026", "Undeliverable")),
-        ([{"code": 131026, "error_data": None}], ("131026", "")),
-        ([{"title": "Undeliverable"}], ("unknown", "Undeliverable")),
-        ([], None),
-        ("broken", None),
-        (None, None),
+        ([{"code": 131026, "title": "Undeliverable"}], (("131026", "Undeliverable"),)),
+        ([{"code": 131026, "error_data": None}], (("131026", ""),)),
+        ([{"title": "Undeliverable"}], (("unknown", "Undeliverable"),)),
+        ([], ()),
+        ([7], ()),
+        ("broken", ()),
+        (None, ()),
     ],
 )
 def test_a_failure_with_half_an_error_is_a_failure(errors: Any, expected: Any) -> None:
     update = _status(status="failed", errors=errors)
-    assert (update.status, update.error) == ("failed", expected)
+    assert (update.status, update.errors) == ("failed", expected)
 
 
 def test_every_item_of_every_change_of_every_entry_is_read() -> None:
@@ -202,7 +217,7 @@ def test_every_item_of_every_change_of_every_entry_is_read() -> None:
 
 def test_neither_absent_contacts_nor_absent_arrays_matter() -> None:
     assert _parse(_messages(_value())) == []
-    assert _parse(_messages(_value(contacts=[{"wa_id": "1650"}], errors=[{"code": 131000}]))) == []
+    assert _parse(_messages(_value(contacts=[{"wa_id": "1650"}]))) == []
     assert len(_parse(_messages(_value(contacts=[{}], statuses=[STATUS])))) == 1
 
 
@@ -214,9 +229,79 @@ def test_a_broken_part_leaves_the_others_alone(broken: Any) -> None:
     assert "wamid.IN" in [getattr(item, "wa_message_id", None) for item in items]
 
 
-def test_fields_of_no_interest_are_passed_over() -> None:
-    for field in ("history", "smb_message_echoes", "security", "flows"):
+@pytest.mark.parametrize("broken", [7, "text", [], {"type": "text"}, {"id": ""}])
+@pytest.mark.parametrize("key", ["messages", "statuses"])
+def test_an_item_that_is_none_is_told_apart_and_kept(key: str, broken: Any) -> None:
+    part, good = _parts(_messages(_value() | {key: [broken, TEXT | STATUS]}))
+    with pytest.raises(ItemUnreadableError):
+        part.item()
+    assert json.loads(part.body())["entry"][0]["changes"][0]["value"][key] == [broken]
+    assert good.item().wa_message_id == "wamid.OUT"  # type: ignore[union-attr]
+
+
+def test_an_array_that_is_none_and_a_value_that_is_none_are_told_apart_as_well() -> None:
+    changes = [{"field": "messages", "value": 7}, {"field": "messages", "value": {"messages": "x"}}]
+    assert _parse({"id": "1", "changes": changes}) == [None, None]
+
+
+def test_each_part_makes_a_callback_that_says_the_same() -> None:
+    value = _value(messages=[TEXT, TEXT | {"id": "á😀"}], statuses=[STATUS], contacts=[{}])
+    update = {"value": {"event": "ACCOUNT_DELETED"}, "field": "account_update"}
+    parts = _parts(_messages(value), {"id": "2", "time": 1743451903, "changes": [update]})
+    assert len(parts) == 4
+    for part in parts:
+        [again] = parse(part.body())
+        assert again.item() == part.item()
+        assert again.body() == part.body(), "so that an item is known by its body"
+
+
+def test_what_the_owner_wrote_elsewhere_is_passed_over() -> None:
+    for field in ("history", "smb_app_state_sync", "smb_message_echoes"):
         assert _parse({"id": "1", "changes": [{"field": field, "value": _value()}]}) == []
+
+
+@pytest.mark.parametrize("entry_id", ["0", 0])
+def test_the_platforms_test_button_is_passed_over(entry_id: Any) -> None:
+    assert _parse(_messages(_value("123456123", messages=[TEXT])) | {"id": entry_id}) == []
+
+
+@pytest.mark.parametrize("field", ["security", "flows", "phone_number_quality_update", "", None])
+def test_every_other_field_is_a_notice(field: str | None) -> None:
+    value = {"display_phone_number": "+1 (555) 078-3881", "event": "PIN_CHANGED"}
+    change = {"field": field, "value": value}
+    assert _parse({"id": "2001", "time": 1743451903, "changes": [change]}) == [
+        Notice("2001", str(field), "15550783881", value, 1_743_451_903_000)
+    ]
+
+
+def test_a_problem_that_belongs_to_no_message_is_a_notice() -> None:
+    errors = [{"code": 131000, "title": "Something went wrong"}]
+    notice, status = sorted(
+        _parse(_messages(_value(errors=errors, statuses=[STATUS]))),
+        key=lambda item: isinstance(item, StatusUpdate),
+    )
+    assert isinstance(status, StatusUpdate)
+    assert (notice.field, notice.phone_number) == ("messages", "15550783881")
+    assert notice.value["errors"] == errors
+
+
+def test_what_a_message_carries_beside_its_content_stands_beside_it() -> None:
+    context = {"from": "15550783881", "id": "wamid.OUT"}
+    errors = [{"code": 131051}]
+    message = _message(context=context, referral={"headline": "Ad"}, from_user_id="US.1")
+    assert message.content == {"body": "Hi", "context": context, "referral": {"headline": "Ad"}}
+    message = _message(type="unsupported", text=None, errors=errors, unsupported={"type": "poll"})
+    assert message.content == {"type": "poll", "errors": errors}
+    message = _message(type="contacts", text=None, contacts=[{}], context=context)
+    assert message.content == {"contacts": [{}], "context": context}
+
+
+def test_a_message_whose_content_does_not_fit_its_type_keeps_all_of_it() -> None:
+    assert _message(type="hologram", beam=1).content == {"text": {"body": "Hi"}, "beam": 1}
+    assert _message(context="mine", text={"body": "Hi", "context": "text's"}).content == {
+        "body": "Hi",
+        "context": "text's",
+    }
 
 
 @pytest.mark.parametrize(
@@ -238,7 +323,13 @@ def test_fields_of_no_interest_are_passed_over() -> None:
 def test_an_account_update_names_the_customers_account(
     value: dict[str, Any], expected: tuple[str, str, str | None]
 ) -> None:
-    assert _account_update(value) == AccountUpdate(*expected)
+    assert _account_update(value) == AccountUpdate(*expected, value=value, at=0)
+
+
+def test_an_account_update_tells_its_time() -> None:
+    change = {"value": {"event": "ACCOUNT_DELETED"}, "field": "account_update"}
+    [item] = _parse({"id": "2001", "time": 1743451903, "changes": [change]})
+    assert item.at == 1_743_451_903_000
 
 
 @pytest.mark.parametrize(

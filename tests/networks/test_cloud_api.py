@@ -274,3 +274,13 @@ def test_an_exchange_that_gives_no_token_is_ambiguous(
     receiver.behave(_json(200, body))
     with pytest.raises(AmbiguousError):
         api.exchange_code("AQ-code")
+
+
+def test_a_token_is_inspected_with_the_apps_own(api: CloudApi, receiver: Receiver) -> None:
+    path = "/v25.0/debug_token?input_token=token-1"
+    data = {"app_id": "app-1", "is_valid": True, "scopes": ["whatsapp_business_management"]}
+    receiver.behave(_json(200, {"data": data}), "/v25.0/debug_token")
+    grant = api.inspect_token("token-1")
+    assert (grant.is_valid, grant.waba_ids) == (True, None)
+    [request] = receiver.at(path)
+    assert request.headers["authorization"] == "Bearer app-1|app-secret"

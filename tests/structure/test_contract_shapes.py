@@ -13,9 +13,10 @@ from models.account import Account
 from models.claim import claim_due, record_outcomes
 from models.database import writing
 from models.event import Event
-from models.message import Message, MessageStatus
+from models.message import Message
 from models.number import Number
 from models.signup_link import SignupLink
+from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories
 from webhooks.kinds import EventKind
@@ -46,7 +47,8 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
     factories.inbound(number)
     with writing():
         outcome.record_acceptance(sent, "wamid.1")
-    outcome.record_status(failed, MessageStatus.FAILED, "wamid.2", ("131026", "No."), 1)
+        update = StatusUpdate("1001", "wamid.2", "failed", failed.id, (("131026", "No."),), 1)
+        assert outcome.record_status(update)
     for message in Message.select():
         _check("Message", messages.render(message))
         _check("MessageDetail", messages.get_message(account.id, message.id))

@@ -24,7 +24,8 @@ SOCKETS = {"socket", "ssl", "socketserver", "aiohttp", "requests", "urllib3", "h
     *("http.client", "http.server", "urllib.request", "ftplib", "smtplib", "xmlrpc"),
 }
 OPENS_SOCKETS = {
-    "networks/cloud_api.py": "speaks to the messaging network",
+    "networks/graph.py": "speaks to the messaging network",
+    "networks/media.py": "sends and reads media over what networks/graph.py opened",
     "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/client.py": "the one door through which deliveries leave",
     "webhooks/address.py": "reads the spelling of addresses, and connects to nothing",

@@ -1,7 +1,6 @@
 """Ingesting callbacks: each item by itself, and as often as it comes (design, section 2.2)."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -11,73 +10,34 @@ from models.database import database, writing
 from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus
+from models.notice import Notice
 from models.number import Number, NumberStatus
-from tasks import ingest, outcome
+from models.set_aside import SetAside
+from tasks import ingest
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock
+from tests.tasks.told import (
+    accepted_message,
+    account_update,
+    ingest_now,
+    kinds,
+    messages,
+    refuse_text,
+    status_of,
+    store,
+    text,
+)
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
-
-
-def _text(wamid: str = "wamid.IN", **changes: Any) -> dict[str, Any]:
-    message = {"from": "15551234567", "id": wamid, "timestamp": "1795167001", "type": "text"}
-    return message | {"text": {"body": "Hi"}} | changes
-
-
-def _status(wamid: str, status: str, **changes: Any) -> dict[str, Any]:
-    return {"id": wamid, "status": status, "timestamp": "1795167002"} | changes
-
-
-def _messages(phone_number_id: str = "1001", **arrays: Any) -> dict[str, Any]:
-    value = {"metadata": {"phone_number_id": phone_number_id}, **arrays}
-    return {"id": "2001", "changes": [{"field": "messages", "value": value}]}
-
-
-def _account_update(event: str, waba_id: str = "2001", **value: Any) -> dict[str, Any]:
-    change = {"field": "account_update", "value": {"event": event, **value}}
-    return {"id": waba_id, "changes": [change]}
-
-
-def _ban(state: str) -> dict[str, Any]:
-    return _account_update("DISABLED_UPDATE", ban_info={"waba_ban_state": state})
-
-
-def _store(*entries: dict[str, Any]) -> Callback:
-    return Callback.store(json.dumps({"entry": entries}).encode())
-
-
-def _ingest(*entries: dict[str, Any]) -> Callback:
-    callback = _store(*entries)
-    ingest.ingest_callback.call_local(callback.id)
-    return Callback.get_by_id(callback.id)
-
-
-def _kinds() -> list[str]:
-    return [event.kind for event in Event.select().order_by(Event.id)]
-
-
-def _sent(number: Number, wamid: str = "wamid.1") -> Message:
-    message = factories.outbound(number)
-    with writing():
-        return outcome.record_acceptance(message, wamid)
 
 
 def _stored(number: Number) -> Number:
     return Number.get_by_id(number.id)
 
 
-def _refuse_text(text: str) -> None:
-    """Make one inbound text such that the database does not take it."""
-    with writing():
-        database.execute_sql(
-            "CREATE TRIGGER refuse BEFORE INSERT ON message WHEN NEW.body_json LIKE "
-            f"'%{text}%' BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        )
-
-
 def test_an_inbound_message_is_kept_and_told(number: Number) -> None:
-    callback = _ingest(_messages(messages=[_text()]))
+    callback = ingest_now(messages(messages=[text()]))
     assert callback.ingested_at is not None
     [message] = Message.select()
     assert (message.number_id, message.body, message.status) == (
@@ -94,91 +54,81 @@ def test_an_inbound_message_is_kept_and_told(number: Number) -> None:
 
 def test_ingesting_again_changes_nothing(account: Account, number: Number) -> None:
     factories.webhook(account)
-    sent = _sent(number)
-    entry = _messages(messages=[_text()], statuses=[_status("wamid.1", "delivered")])
-    callback = _ingest(entry)
+    sent = accepted_message(number)
+    entry = messages(messages=[text()], statuses=[status_of("wamid.1", "delivered")])
+    callback = ingest_now(entry)
     ingest.ingest_callback.call_local(callback.id)
-    _ingest(entry)
-    assert sorted(_kinds()) == ["message.delivered", "message.received", "message.sent"]
+    ingest_now(entry)
+    assert sorted(kinds()) == ["message.delivered", "message.received", "message.sent"]
     assert Delivery.select().count() == 3
     assert Message.select().count() == 2
     assert [change.status for change in sent.history()] == ["pending", "sent", "delivered"]
 
 
 def test_one_bad_item_leaves_the_others_alone(number: Number) -> None:
-    _refuse_text("bad")
-    sent = _sent(number)
-    bad = _text("wamid.BAD", text={"body": "bad"})
-    callback = _ingest(
-        _messages(messages=[_text("wamid.A"), bad, _text("wamid.B")]),
-        _messages(statuses=[_status("wamid.1", "read")]),
+    refuse_text("bad")
+    sent = accepted_message(number)
+    bad = text("wamid.BAD", text={"body": "bad"})
+    callback = ingest_now(
+        messages(messages=[text("wamid.A"), bad, text("wamid.B")]),
+        messages(statuses=[status_of("wamid.1", "read")]),
     )
     received = Message.select().where(Message.direction == "INBOUND").order_by(Message.id)
     assert [message.wa_message_id for message in received] == ["wamid.A", "wamid.B"]
     assert Message.get_by_id(sent.id).status == MessageStatus.READ
-    assert _kinds().count("message.received") == 2
+    assert kinds().count("message.received") == 2
     assert (callback.ingested_at, callback.tries) == (None, 1)
     assert callback.error is not None
     assert "refused" in callback.error
 
 
 def test_a_bad_item_is_taken_in_once_its_trouble_is_over(number: Number) -> None:
-    _refuse_text("bad")
-    callback = _ingest(
-        _messages(messages=[_text("wamid.A"), _text("wamid.B", text={"body": "bad"})])
+    refuse_text("bad")
+    callback = ingest_now(
+        messages(messages=[text("wamid.A"), text("wamid.B", text={"body": "bad"})])
     )
     with writing():
         database.execute_sql("DROP TRIGGER refuse")
     ingest.ingest_callback.call_local(callback.id)
     assert Callback.get_by_id(callback.id).ingested_at is not None
-    assert _kinds() == ["message.received"] * 2
+    assert kinds() == ["message.received"] * 2
     assert number.id == Message.get().number_id
 
 
 @pytest.mark.usefixtures("number")
 def test_workers_that_ingest_one_callback_at_once_tell_once() -> None:
-    callback = _store(_messages(messages=[_text()]))
+    callback = store(messages(messages=[text()]))
     factories.at_once(*[lambda: ingest.ingest_callback.call_local(callback.id)] * 3)
-    assert _kinds() == ["message.received"]
+    assert kinds() == ["message.received"]
 
 
-@pytest.mark.parametrize("body", [b"not json", b"[]", b"{}", b'{"entry":[]}'])
+@pytest.mark.parametrize("body", [b"{}", b'{"entry":[]}', b'{"entry":[{"changes":[]}]}'])
 @pytest.mark.usefixtures("database_path")
 def test_a_callback_that_says_nothing_is_done_with(body: bytes) -> None:
     callback = Callback.store(body)
     ingest.ingest_callback.call_local(callback.id)
     assert Callback.get_by_id(callback.id).ingested_at is not None
-
-
-def test_news_of_unknown_numbers_and_messages_is_passed_over(number: Number) -> None:
-    callback = _ingest(
-        _messages("9999", messages=[_text()], statuses=[_status("wamid.1", "sent")]),
-        _messages(statuses=[_status("wamid.unknown", "sent"), _status("wamid.1", "warning")]),
-        _account_update("ACCOUNT_DELETED", waba_id="9999"),
-    )
-    assert callback.ingested_at is not None
-    assert (_kinds(), Message.select().count()) == ([], 0)
-    assert _stored(number).status == ACTIVE
+    assert SetAside.waiting() == []
 
 
 def test_a_status_finds_a_message_whose_answer_was_lost(number: Number) -> None:
     message = factories.outbound(number)
-    _ingest(
-        _messages(statuses=[_status("wamid.1", "delivered", biz_opaque_callback_data=message.id)])
+    ingest_now(
+        messages(statuses=[status_of("wamid.1", "delivered", biz_opaque_callback_data=message.id)])
     )
     stored = Message.get_by_id(message.id)
     assert (stored.status, stored.wa_message_id) == (MessageStatus.DELIVERED, "wamid.1")
-    assert _kinds() == ["message.sent", "message.delivered"]
+    assert kinds() == ["message.sent", "message.delivered"]
 
 
 def test_a_status_reaches_its_message_after_the_number_went_to_another_account(
     number: Number,
 ) -> None:
-    message = _sent(number)
+    message = accepted_message(number)
     with writing():
         number.move_to(DISCONNECTED)
     factories.active_number(Account.open("Rival", "pro"))
-    _ingest(_messages(statuses=[_status("wamid.1", "read")]))
+    ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
     assert Message.get_by_id(message.id).status == MessageStatus.READ
     assert {event.account_id for event in Event.select()} == {number.account_id}
 
@@ -196,80 +146,62 @@ def test_a_status_reaches_its_message_after_the_number_went_to_another_account(
 def test_a_status_of_the_network_becomes_one_of_ours(
     number: Number, word: str, status: str, kind: str
 ) -> None:
-    message = _sent(number)
-    _ingest(_messages(statuses=[_status("wamid.1", word, errors=[{"code": 131049}])]))
+    message = accepted_message(number)
+    ingest_now(messages(statuses=[status_of("wamid.1", word, errors=[{"code": 131049}])]))
     assert Message.get_by_id(message.id).status == status
-    assert kind in _kinds()
+    assert kind in kinds()
 
 
 @pytest.mark.usefixtures("number")
 def test_an_item_without_a_time_happened_when_it_came(clock: Clock) -> None:
-    _ingest(_messages(messages=[_text(timestamp=None)]))
+    ingest_now(messages(messages=[text(timestamp=None)]))
     assert Message.get().created_at == clock.at
 
 
-@pytest.mark.parametrize(
-    ("before", "entry", "after", "kinds"),
-    [
-        (ACTIVE, _ban("DISABLE"), BANNED, ["number.banned"]),
-        (ACTIVE, _ban("SCHEDULE_FOR_DISABLE"), ACTIVE, []),
-        (BANNED, _ban("REINSTATE"), ACTIVE, ["number.activated"]),
-        (ACTIVE, _ban("REINSTATE"), ACTIVE, []),
-        (ACTIVE, _account_update("PARTNER_REMOVED"), DISCONNECTED, ["number.disconnected"]),
-        (ACTIVE, _account_update("PARTNER_APP_UNINSTALLED"), DISCONNECTED, ["number.disconnected"]),
-        (ACTIVE, _account_update("ACCOUNT_OFFBOARDED"), DISCONNECTED, ["number.disconnected"]),
-        (ACTIVE, _account_update("ACCOUNT_DELETED"), DISCONNECTED, ["number.disconnected"]),
-        (DISCONNECTED, _account_update("ACCOUNT_RECONNECTED"), ACTIVE, ["number.activated"]),
-        (ACTIVE, _account_update("ACCOUNT_VIOLATION"), ACTIVE, []),
-        (ACTIVE, _account_update("ACCOUNT_RESTRICTION", restriction_info=[]), ACTIVE, []),
-        (NumberStatus.PROVISIONING, _ban("DISABLE"), NumberStatus.PROVISIONING, []),
-        (NumberStatus.PROVISIONING, _ban("REINSTATE"), NumberStatus.PROVISIONING, []),
-    ],
-)
-def test_an_account_update_moves_its_numbers(
-    number: Number, before: NumberStatus, entry: dict[str, Any], after: str, kinds: list[str]
+def test_an_account_update_has_the_numbers_of_the_account_checked(
+    number: Number, clock: Clock
 ) -> None:
+    callback = ingest_now(account_update("PARTNER_REMOVED", "3001", waba_info={"waba_id": "2001"}))
+    assert callback.ingested_at is not None
+    assert (_stored(number).status, _stored(number).check_due_at) == (ACTIVE, clock.at)
+
+
+@pytest.mark.usefixtures("number")
+def test_whatever_else_the_platform_tells_is_kept_as_a_notice() -> None:
+    value = {"display_phone_number": "15550001111", "event": "PIN_CHANGED"}
+    callback = ingest_now({"id": "2001", "changes": [{"field": "security", "value": value}]})
+    assert callback.ingested_at is not None
+    [notice] = Notice.select()
+    assert (notice.waba_id, notice.field) == ("2001", "security")
+
+
+def test_a_failed_status_says_the_same_of_the_number_as_an_answer(number: Number) -> None:
+    message = accepted_message(number)
+    errors = [{"code": 131026}, {"code": 131031, "title": "Account locked"}]
+    entry = messages(statuses=[status_of("wamid.1", "failed", errors=errors)])
+    ingest_now(entry)
+    assert _stored(number).status == BANNED
+    assert sorted(kinds()) == ["message.failed", "message.sent", "number.banned"]
     with writing():
-        number.move_to(before)
-    _ingest(entry)
-    _ingest(entry)
-    assert (_stored(number).status, _kinds()) == (after, kinds)
+        _stored(number).move_to(ACTIVE)
+    ingest_now(entry)
+    assert _stored(number).status == ACTIVE, "old news ban nobody again"
+    assert message.number_id == number.id
 
 
-def test_an_account_update_moves_every_number_of_the_account_and_no_other(
-    account: Account,
-) -> None:
-    numbers = [factories.active_number(account, str(i)) for i in range(2)]
-    other = factories.active_number(account, "9", waba_id="2002")
-    _ingest(_account_update("PARTNER_REMOVED", "3001", waba_info={"waba_id": "2001"}))
-    assert [_stored(number).status for number in numbers] == [DISCONNECTED] * 2
-    assert _stored(other).status == ACTIVE
-    told = [json.loads(event.payload)["data"] for event in Event.select().order_by(Event.id)]
-    assert [(data["id"], data["status"]) for data in told] == [
-        (number.id, "DISCONNECTED") for number in numbers
-    ]
-
-
-@pytest.mark.parametrize("state", ["DISABLE", "REINSTATE"])
-def test_an_account_update_leaves_a_number_alone_that_now_is_another_accounts(
-    number: Number, state: str
-) -> None:
+def test_a_failed_status_leaves_a_number_alone_that_is_disconnected(number: Number) -> None:
+    accepted_message(number)
     with writing():
         number.move_to(DISCONNECTED)
-    rival = factories.active_number(Account.open("Rival", "pro"))
-    with writing():
-        rival.move_to(BANNED if state == "REINSTATE" else ACTIVE)
-    callback = _ingest(_ban(state))
-    assert callback.ingested_at is not None
+    ingest_now(messages(statuses=[status_of("wamid.1", "failed", errors=[{"code": 131031}])]))
     assert _stored(number).status == DISCONNECTED
-    assert _stored(rival).status == (ACTIVE if state == "REINSTATE" else BANNED)
 
 
 @pytest.mark.usefixtures("number")
 def test_a_callback_that_cannot_be_queued_is_left_to_the_sweep(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    callback = _store(_messages(messages=[_text()]))
+    callback = store(messages(messages=[text()]))
     monkeypatch.setattr(huey, "storage", None)
     ingest.enqueue(callback.id)
     assert f"callback {callback.id} not queued" in caplog.text
@@ -278,7 +210,7 @@ def test_a_callback_that_cannot_be_queued_is_left_to_the_sweep(
 
 @pytest.mark.usefixtures("number")
 def test_a_queued_task_carries_the_callbacks_identifier_only() -> None:
-    callback = _store(_messages(messages=[_text()]))
+    callback = store(messages(messages=[text()]))
     ingest.enqueue(callback.id)
     task = huey.dequeue()
     assert (task.args, task.kwargs) == ((callback.id,), {})

@@ -1,78 +1,22 @@
 """Connecting a number: whatever the browser posts is only a claim (decision 22 of the design)."""
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import pytest
 
 from models.account import Account
-from models.database import writing
+from models.database import database, writing
 from models.event import Event
 from models.number import Number, NumberStatus, NumberTakenError
+from models.signup import Signup
 from models.signup_link import SignupLink
 from networks.errors import AmbiguousError, RefusedError
-from networks.interface import NumberProfile, OutboundMessage, Sender
 from tasks import onboarding
 from tests import factories
+from tests.conftest import Clock
+from tests.fake_platform import CODE, SCOPES, TOKEN, Platform
 
-CLAIM = onboarding.SignupClaim("code-1", "1001", "2001")
-
-
-@dataclass
-class Platform:
-    """A network that knows one business account; it keeps what it was asked."""
-
-    status: str = "UNVERIFIED"
-    status_after_registration: str = "CONNECTED"
-    numbers: tuple[str, ...] = ("1000", "1001")
-    asked: list[str] = field(default_factory=list)
-    fails_at: str = ""
-
-    def _ask(self, what: str) -> None:
-        self.asked.append(what)
-        if what == self.fails_at:
-            raise AmbiguousError("timeout", "No answer.")
-
-    def _profile(self, phone_number_id: str) -> NumberProfile:
-        return NumberProfile(phone_number_id, "15550001111", "Acme", self.status)
-
-    def send(self, sender: Sender, message: OutboundMessage) -> str:
-        raise NotImplementedError
-
-    def exchange_code(self, code: str) -> str:
-        self._ask("exchange_code")
-        if code != CLAIM.code:
-            raise RefusedError("100", "This code was used.")
-        return "token-1"
-
-    def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
-        self._ask("list_numbers")
-        assert access_token == "token-1"
-        return [self._profile(i) for i in self.numbers] if waba_id == "2001" else []
-
-    def subscribe(self, waba_id: str, access_token: str) -> None:
-        self._ask("subscribe")
-        assert (waba_id, access_token) == ("2001", "token-1")
-
-    def register(self, sender: Sender, pin: str) -> None:
-        self._ask("register")
-        assert (sender.phone_number_id, len(pin)) == ("1001", 6)
-        self.status = self.status_after_registration
-
-    def get_number(self, sender: Sender) -> NumberProfile:
-        self._ask("get_number")
-        return self._profile(sender.phone_number_id)
-
-
-@pytest.fixture
-def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
-    platform = Platform()
-    monkeypatch.setattr(onboarding, "get_network", lambda: platform)
-    return platform
-
-
-@pytest.fixture
-def link(account: Account) -> SignupLink:
-    return SignupLink.open(account, "acme")
+CLAIM = onboarding.SignupClaim(CODE, "1001", "2001")
 
 
 def _kinds() -> list[str]:
@@ -85,40 +29,97 @@ def _why_closed(link: SignupLink) -> str | None:
     return found.why_closed()
 
 
+def test_a_link_that_is_open_can_be_opened(link: SignupLink) -> None:
+    assert onboarding.open_link(link.slug).account.name == "Acme"
+
+
+def test_a_link_that_nobody_made_is_unknown(account: Account) -> None:
+    assert account.id
+    with pytest.raises(onboarding.LinkUnknownError, match="no signup link acme"):
+        onboarding.open_link("acme")
+
+
+def test_a_closed_link_says_why(link: SignupLink, number: Number, clock: Clock) -> None:
+    revoked, expired = (SignupLink.open(link.account, slug) for slug in ("revoked", "expired"))
+    with writing():
+        link.use(number)
+    SignupLink.revoke(revoked.id)
+    clock.advance(days=7)
+    for slug, reason in (("acme", "used"), ("revoked", "revoked"), (expired.slug, "expired")):
+        with pytest.raises(onboarding.LinkClosedError) as closed:
+            onboarding.open_link(slug)
+        assert closed.value.reason == reason
+
+
 def test_a_signup_ends_in_an_active_number_and_its_event(
     link: SignupLink, platform: Platform
 ) -> None:
     number = onboarding.connect_number(link, CLAIM)
     assert (number.status, number.account_id) == (NumberStatus.ACTIVE, link.account_id)
-    assert (number.phone_number, number.access_token) == ("15550001111", "token-1")
+    assert (number.phone_number, number.access_token) == ("15550001111", TOKEN)
+    assert number.pin == platform.pin
     assert _kinds() == ["number.activated"]
     assert _why_closed(link) == "used"
-    assert platform.asked.index("subscribe") < platform.asked.index("register")
+    assert platform.asked == [
+        *("exchange_code", "inspect_token", "list_numbers", "subscribe"),
+        *("get_number", "register", "get_number"),
+    ]
 
 
 def test_a_number_that_is_ready_is_not_registered_again(
     link: SignupLink, platform: Platform
 ) -> None:
-    platform.status = "CONNECTED"
+    platform.statuses["1001"] = "CONNECTED"
     onboarding.connect_number(link, CLAIM)
     assert "register" not in platform.asked
 
 
 @pytest.mark.parametrize(
-    "claim",
+    ("claim", "why"),
     [
-        onboarding.SignupClaim("code-1", "9999", "2001"),
-        onboarding.SignupClaim("code-1", "1001", "9"),
+        (replace(CLAIM, phone_number_id="9999"), "has no number 9999"),
+        (replace(CLAIM, waba_id="9"), "did not grant the business account 9"),
     ],
 )
 def test_a_claim_that_the_token_does_not_bear_out_is_refused(
-    link: SignupLink, platform: Platform, claim: onboarding.SignupClaim
+    link: SignupLink, platform: Platform, claim: onboarding.SignupClaim, why: str
 ) -> None:
-    with pytest.raises(onboarding.ClaimRefusedError, match="has no number"):
+    with pytest.raises(onboarding.ClaimRefusedError, match=why):
         onboarding.connect_number(link, claim)
     assert Number.all() == []
-    assert "register" not in platform.asked
+    assert "subscribe" not in platform.asked
     assert _why_closed(link) is None
+
+
+def test_without_granular_scopes_the_accounts_list_is_the_proof(
+    link: SignupLink, platform: Platform
+) -> None:
+    platform.grant = replace(platform.grant, waba_ids=None)
+    with pytest.raises(onboarding.ClaimRefusedError, match="has no number"):
+        onboarding.connect_number(link, replace(CLAIM, waba_id="9"))
+    assert onboarding.connect_number(link, CLAIM).status == NumberStatus.ACTIVE
+
+
+@pytest.mark.parametrize("scope", sorted(SCOPES))
+def test_a_token_without_a_needed_scope_is_refused(
+    link: SignupLink, platform: Platform, scope: str
+) -> None:
+    platform.grant = replace(platform.grant, scopes=SCOPES - {scope})
+    with pytest.raises(onboarding.ClaimRefusedError, match=scope):
+        onboarding.connect_number(link, CLAIM)
+
+
+def test_a_token_of_another_app_is_refused(link: SignupLink, platform: Platform) -> None:
+    platform.grant = replace(platform.grant, is_valid=False)
+    with pytest.raises(onboarding.ClaimRefusedError, match="a valid token"):
+        onboarding.connect_number(link, CLAIM)
+
+
+def test_a_corrected_claim_needs_no_new_code(link: SignupLink, platform: Platform) -> None:
+    with pytest.raises(onboarding.ClaimRefusedError):
+        onboarding.connect_number(link, replace(CLAIM, phone_number_id="9999"))
+    assert onboarding.connect_number(link, CLAIM).phone_number_id == "1001"
+    assert platform.asked.count("exchange_code") == 1
 
 
 def test_a_number_of_another_account_is_refused_before_the_code_is_spent(
@@ -128,6 +129,28 @@ def test_a_number_of_another_account_is_refused_before_the_code_is_spent(
     with pytest.raises(NumberTakenError):
         onboarding.connect_number(link, CLAIM)
     assert platform.asked == []
+
+
+def test_a_code_that_the_platform_does_not_take_is_told_from_other_errors(
+    link: SignupLink, platform: Platform
+) -> None:
+    with pytest.raises(onboarding.CodeExpiredError, match="Start the signup again"):
+        onboarding.connect_number(link, replace(CLAIM, code="of-yesterday"))
+    platform.interrupt("exchange_code")
+    with pytest.raises(AmbiguousError):
+        onboarding.connect_number(link, CLAIM)
+
+
+@pytest.mark.usefixtures("platform")
+def test_of_two_posts_of_a_claim_at_once_the_slower_goes_on_with_the_fasters_token(
+    link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def be_overtaken(code: str) -> str:
+        Signup.begin(link, code, phone_number_id="1001", waba_id="2001", access_token=TOKEN)
+        raise RefusedError("100", "This authorization code has been used.")
+
+    monkeypatch.setattr(platform, "exchange_code", be_overtaken)
+    assert onboarding.connect_number(link, CLAIM).status == NumberStatus.ACTIVE
 
 
 def test_a_number_that_does_not_get_ready_is_not_activated(
@@ -144,28 +167,30 @@ def test_a_number_that_does_not_get_ready_is_not_activated(
 def test_a_signup_that_failed_keeps_no_other_account_from_the_number(
     link: SignupLink, platform: Platform
 ) -> None:
-    platform.fails_at = "register"
+    platform.interrupt("register")
     with pytest.raises(AmbiguousError):
         onboarding.connect_number(link, CLAIM)
-    platform.fails_at = ""
+    platform.errors = {}
+    platform.codes = {"code-2"}
     rival = Account.open("Rival", "pro")
-    number = onboarding.connect_number(SignupLink.open(rival, "rival"), CLAIM)
+    claim = replace(CLAIM, code="code-2")
+    number = onboarding.connect_number(SignupLink.open(rival, "rival"), claim)
     assert (number.account_id, number.status) == (rival.id, NumberStatus.ACTIVE)
+    with pytest.raises(NumberTakenError):
+        onboarding.connect_number(link, CLAIM)
 
 
-@pytest.mark.parametrize(
-    "step", ["exchange_code", "list_numbers", "subscribe", "get_number", "register"]
-)
-def test_a_signup_that_the_network_interrupts_can_be_done_again(
-    link: SignupLink, platform: Platform, step: str
+def test_a_new_code_for_the_same_link_and_number_takes_over(
+    link: SignupLink, platform: Platform
 ) -> None:
-    platform.fails_at = step
+    platform.interrupt("register")
     with pytest.raises(AmbiguousError):
         onboarding.connect_number(link, CLAIM)
-    assert (_why_closed(link), _kinds()) == (None, [])
-    platform.fails_at = ""
-    assert onboarding.connect_number(link, CLAIM).status == NumberStatus.ACTIVE
-    assert len(Number.all()) == 1
+    platform.errors = {}
+    platform.codes = {"code-2"}
+    number = onboarding.connect_number(link, replace(CLAIM, code="code-2"))
+    assert [signup.number_id for signup in Signup.select()] == [number.id]
+    assert Number.all() == [number]
 
 
 def test_a_link_that_was_used_meanwhile_activates_nothing(
@@ -178,7 +203,7 @@ def test_a_link_that_was_used_meanwhile_activates_nothing(
             link.use(other)
 
     monkeypatch.setattr(platform, "subscribe", be_overtaken)
-    with pytest.raises(onboarding.LinkSpentError):
+    with pytest.raises(onboarding.LinkClosedError, match="used"):
         onboarding.connect_number(link, CLAIM)
     number = Number.find_of(link.account_id, "1001")
     assert number is not None
@@ -207,13 +232,29 @@ def test_of_two_accounts_that_had_the_number_before_one_gets_it_back(
     assert (_why_closed(link), _kinds()) == (None, [])
 
 
-@pytest.mark.usefixtures("platform")
 def test_a_number_that_was_disconnected_is_activated_again(
-    link: SignupLink, account: Account
+    link: SignupLink, account: Account, platform: Platform
 ) -> None:
     first = onboarding.connect_number(link, CLAIM)
     with writing():
         first.move_to(NumberStatus.DISCONNECTED)
-    again = onboarding.connect_number(SignupLink.open(account, "again"), CLAIM)
+    platform.codes = {"code-2"}
+    claim = replace(CLAIM, code="code-2")
+    again = onboarding.connect_number(SignupLink.open(account, "again"), claim)
     assert (again.id, again.status) == (first.id, NumberStatus.ACTIVE)
     assert _kinds() == ["number.activated", "number.activated"]
+
+
+def test_neither_code_nor_token_nor_pin_lie_open_or_get_into_a_text(
+    link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.fake_platform.TOKEN", "EAA-plain")
+    platform.codes = {"plain-code"}
+    platform.interrupt("get_number")
+    claim = replace(CLAIM, code="plain-code", pin="918273")
+    with pytest.raises(AmbiguousError):
+        onboarding.connect_number(link, claim)
+    rows = str(database.execute_sql("SELECT * FROM signup").fetchall())
+    assert "2001" in rows
+    for plain in ("plain-code", "EAA-plain", "918273"):
+        assert plain not in rows + repr(claim)

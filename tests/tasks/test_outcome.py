@@ -12,6 +12,7 @@ from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
+from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories
 from tests.conftest import Clock
@@ -38,9 +39,13 @@ def _accept(message: Message, wa_message_id: str = "wamid.1") -> Message:
 def _report(
     message: Message, *statuses: MessageStatus, at: int = 1_795_167_001_000, wamid: str = "wamid.1"
 ) -> None:
+    number = Number.get_by_id(message.number_id)
     for status in statuses:
-        error = ERROR if status is FAILED else None
-        outcome.record_status(message, status, wamid, error, at)
+        errors = (ERROR,) if status is FAILED else ()
+        with writing():
+            assert outcome.record_status(
+                StatusUpdate(number.phone_number_id, wamid, status, message.id, errors, at)
+            )
 
 
 def _events() -> list[dict[str, Any]]:
@@ -107,13 +112,31 @@ def test_a_failure_carries_its_error(message: Message) -> None:
     assert (_stored(message).status, _stored(message).error_code) == (FAILED, ERROR[0])
 
 
-def test_a_failure_after_a_delivery_is_no_failure_but_is_kept(message: Message) -> None:
+@pytest.mark.parametrize("order", [(DELIVERED, FAILED), (FAILED, DELIVERED)])
+def test_a_failure_and_a_delivery_end_alike_in_either_order(
+    message: Message, order: tuple[MessageStatus, ...]
+) -> None:
     _accept(message)
-    _report(message, DELIVERED, FAILED)
-    assert "message.failed" not in _kinds()
-    assert _stored(message).status == DELIVERED
-    assert _stored(message).error_code is None
-    assert _history(message) == ["pending", "sent", "delivered", "failed"]
+    _report(message, *order, *order)
+    assert sorted(_kinds()) == ["message.delivered", "message.failed", "message.sent"]
+    assert (_stored(message).status, _stored(message).error_code) == (DELIVERED, None)
+    assert set(_history(message)) == {"pending", "sent", "delivered", "failed"}
+    [failed] = [event for event in _events() if event["event"] == "message.failed"]
+    assert failed["data"]["error"] == {"code": ERROR[0], "message": ERROR[1]}
+
+
+def test_a_reading_makes_no_delivery_up(message: Message) -> None:
+    _accept(message)
+    _report(message, READ)
+    assert _kinds() == ["message.sent", "message.read"]
+
+
+def test_of_a_step_that_is_told_twice_the_earlier_time_is_kept(message: Message) -> None:
+    _report(message, DELIVERED, at=1_795_167_009_000)
+    _report(message, SENT, DELIVERED, at=1_795_167_001_000)
+    _report(message, SENT, DELIVERED, at=1_795_167_005_000)
+    times = {step.status: step.at for step in message.history()}
+    assert times["sent"] == times["delivered"] == 1_795_167_001_000
 
 
 def test_a_message_given_up_may_still_turn_out_delivered(message: Message) -> None:

@@ -13,7 +13,8 @@ from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
-from tasks import ingest, retention, sweep
+from models.set_aside import Reason, SetAside
+from tasks import retention, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 
@@ -74,21 +75,23 @@ def test_a_round_is_bounded_and_the_next_one_goes_on(
 
 
 @pytest.mark.usefixtures("database_path")
-def test_an_ingested_callback_is_kept_for_a_day_and_one_given_up_as_long_as_the_rest(
+def test_an_ingested_callback_is_kept_for_a_day_and_an_item_set_aside_as_long_as_the_rest(
     clock: Clock,
 ) -> None:
     Callback.store(b"{}").finish()
-    given_up, waiting = Callback.store(b"{}"), Callback.store(b"{}")
-    for _ in range(ingest.MAX_TRIES):
-        given_up.note_failure("no")
+    waiting = Callback.store(b"{}")
+    with writing():
+        SetAside.keep(Reason.FAILED, b"{}")
     clock.advance(days=1)
     retention.remove_old()
-    assert Callback.select().count() == 3
+    assert Callback.select().count() == 2
     clock.advance(milliseconds=1)
     retention.remove_old()
-    assert {c.id for c in Callback.select()} == {given_up.id, waiting.id}
-    clock.advance(days=30)
+    assert [c.id for c in Callback.select()] == [waiting.id]
+    clock.advance(days=29)
+    assert len(SetAside.waiting()) == 1
     retention.remove_old()
+    assert SetAside.waiting() == []
     assert [c.id for c in Callback.select()] == [waiting.id]
 
 

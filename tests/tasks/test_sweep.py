@@ -13,7 +13,8 @@ from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from tasks import deliver, outcome, sweep
+from models.set_aside import Reason, SetAside
+from tasks import deliver, ingest, outcome, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -110,20 +111,38 @@ def test_a_callback_whose_task_was_lost_is_ingested(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("number")
-def test_a_callback_that_fails_for_ever_is_given_up_and_kept(clock: Clock) -> None:
+def test_what_fails_for_ever_is_set_aside_and_what_waits_for_nothing_is_not(clock: Clock) -> None:
     with writing():
         database.execute_sql(
             "CREATE TRIGGER refuse BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
-    bad = Callback.store(INBOUND)
-    good = Callback.store(b'{"entry":[]}')
+    callbacks = [Callback.store(INBOUND), Callback.store(b'{"entry":[]}')]
     clock.advance(minutes=1)
-    for _ in range(sweep.MAX_INGEST_TRIES + 3):
+    for _ in range(ingest.MAX_TRIES):
+        assert SetAside.waiting() == []
         sweep.sweep()
-    kept = Callback.find_waiting(bad.id)
-    assert kept is not None
-    assert kept.tries == sweep.MAX_INGEST_TRIES
-    assert Callback.find_waiting(good.id) is None
+    assert [Callback.find_waiting(callback.id) for callback in callbacks] == [None, None]
+    assert SetAside.counts()["failed"] == 1
+
+
+def test_a_parked_status_is_matched_when_its_message_is_known(number: Number) -> None:
+    message = factories.outbound(number)
+    with writing():
+        outcome.record_acceptance(message, "wamid.1")
+        value = {
+            "metadata": {"phone_number_id": number.phone_number_id},
+            "statuses": [{"id": "wamid.1", "status": "read"}],
+        }
+        entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
+        SetAside.keep(
+            Reason.UNKNOWN_MESSAGE,
+            json.dumps({"entry": [entry]}).encode(),
+            phone_number_id=number.phone_number_id,
+            wa_message_id="wamid.1",
+        )
+    sweep.sweep()
+    assert Message.get_by_id(message.id).status == MessageStatus.READ
+    assert SetAside.waiting() == []
 
 
 def test_idempotency_keys_are_forgotten_after_their_window(number: Number, clock: Clock) -> None:

@@ -1,0 +1,71 @@
+"""Bad input in forms in parts: no form at all, parts that do not belong, files that nobody takes."""
+
+from contract_tests.bad_headers import TYPE
+from contract_tests.bad_kinds import BOUNDARY, FILE, FORM_TYPE, Kind, form, kind, takes_form
+
+PNG = b"image/png"
+FORM = b"multipart/form-data"
+OTHER = b'name="other"; filename="b.png"'
+
+BODIES: dict[str, bytes] = {
+    "nothing": b"",
+    "blanks": b" \r\n\t",
+    "JSON": b"{}",
+    "garbage": bytes(range(256)),
+    "only its end": b"--%s--\r\n" % BOUNDARY,
+    "no end": form((FILE, PNG, b"x"))[:-10],
+    "no end of its only part": b"--%s\r\n" % BOUNDARY + b"Content-Disposition: form-data; " + FILE,
+    "another boundary": form((FILE, PNG, b"x")).replace(BOUNDARY, b"another"),
+    "no part that is a file": form((b'name="file"', b"text/plain", b"x")),
+    "a part without a name": form((b"", PNG, b"x")),
+    "a part of another name": form((OTHER, PNG, b"x")),
+    "a part of a name that is not ASCII": form((b'name="\xff\xfe"; filename="b"', PNG, b"x")),
+    "a part too many": form((FILE, PNG, b"x"), (OTHER, PNG, b"x")),
+    "a field too many": form((FILE, PNG, b"x"), (b'name="type"', b"text/plain", b"image")),
+    "two files": form((FILE, PNG, b"x"), (FILE, PNG, b"x")),
+    "a file of a type that is not ASCII": form((FILE, b"\xff/\xfe", b"x")),
+    "an empty file": form((FILE, PNG, b"")),
+}
+LARGE: dict[str, bytes] = {
+    "a field of 600 KiB": form((b'name="file"', b"text/plain", b"x" * 614_400)),
+    "2,000 parts": form(*[(b'name="other"', b"text/plain", b"x")] * 2000),
+    "a picture of 6 MiB": form((FILE, PNG, bytes(6 * 1024 * 1024))),
+}
+FILE_TYPES: dict[str, bytes] = {
+    "no type": b"",
+    "a type that is none": b"png",
+    "a page": b"text/html",
+    "anything": b"application/octet-stream",
+    "a type of 4 KiB": b"image/" + b"x" * 4096,
+}
+FORM_TYPES: dict[str, list[bytes]] = {
+    "none": [],
+    "JSON": [b"application/json"],
+    "another form": [b"application/x-www-form-urlencoded"],
+    "a form without a boundary": [FORM],
+    "parts of another kind": [b"multipart/mixed; boundary=x"],
+    "not ASCII": [b"\xff"],
+    "given twice": [FORM_TYPE, FORM_TYPE],
+}
+
+
+def _form(name: str, status: int, body: bytes) -> Kind:
+    return kind(f"a form: {name}", status, lambda r: r.with_body(body), takes_form)
+
+
+def _type(name: str, values: list[bytes]) -> Kind:
+    return kind(f"a form's type: {name}", 415, lambda r: r.with_only(TYPE, *values), takes_form)
+
+
+KINDS = [
+    *(_form(name, 400, body) for name, body in BODIES.items()),
+    *(_form(name, 413, body) for name, body in LARGE.items()),
+    *(_form(f"a file of {n}", 415, form((FILE, type_, b"x"))) for n, type_ in FILE_TYPES.items()),
+    *(_type(name, values) for name, values in FORM_TYPES.items()),
+    kind(
+        "a form in gzip",
+        415,
+        lambda r: r.with_header(b"Content-Encoding", b"gzip"),
+        takes_form,
+    ),
+]

@@ -1,0 +1,104 @@
+"""What could not be taken in: an operator lists it, replays it, and sees what stays."""
+
+import subprocess
+import sys
+
+import pytest
+
+from contract_tests.callbacks.platform import Platform, entry, messages, new_wamid, sign
+from contract_tests.harness import Customer, Gateway, Receiver, wait_for
+
+
+def _run(gateway: Gateway, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gateway", "callbacks", *arguments],
+        env=gateway.environment,
+        cwd=gateway.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _text(wamid: str) -> dict[str, object]:
+    return {"from": "1650", "id": wamid, "type": "text", "text": {"body": "private words"}}
+
+
+def test_items_are_listed_by_reason_and_without_what_persons_wrote(
+    gateway: Gateway, platform: Platform
+) -> None:
+    platform.tell(entry("2001", messages("999001", messages=[_text("wamid.A")])))
+    platform.post(b"no callback", sign(b"no callback"))
+    foreign, unreadable = (
+        wait_for(lambda: gateway.cli("callbacks", "aside", "--reason", reason), reason)  # noqa: B023
+        for reason in ("foreign_number", "unreadable")
+    )
+    assert foreign[0] | {"id": "", "createdAt": ""} == {
+        "id": "",
+        "createdAt": "",
+        "reason": "foreign_number",
+        "phoneNumberId": "999001",
+        "waMessageId": "wamid.A",
+        "error": None,
+    }
+    assert unreadable[0]["error"] == "The body is not JSON."
+    listed = _run(gateway, "aside")
+    assert listed.returncode == 0
+    assert foreign[0]["id"] in listed.stdout
+    assert listed.stdout.endswith("In all: 1 foreign_number, 1 unreadable.\n")
+    assert max(map(len, listed.stdout.splitlines())) <= 80
+    assert "private words" not in listed.stdout + gateway.log()
+
+
+def test_a_number_that_is_connected_later_gets_what_was_set_aside(
+    gateway: Gateway, customer: Customer, platform: Platform, receiver: Receiver
+) -> None:
+    body = {"url": receiver.url("/replay"), "events": ["message.received"]}
+    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    signup = gateway.sandbox_call("signup")
+    wamid = new_wamid()
+    platform.tell(entry("2001", messages(signup["phone_number_id"], messages=[_text(wamid)])))
+
+    def find() -> list[str]:
+        rows = gateway.cli("callbacks", "aside", "--reason", "foreign_number")
+        return [row["id"] for row in rows if row["waMessageId"] == wamid]
+
+    [item] = wait_for(find, "the item aside")
+    stays = _run(gateway, "replay", item)
+    assert stays.returncode == 1
+    assert f"{item} stays aside: foreign_number" in stays.stderr
+    link = gateway.cli("signup-links", "create", customer.account_id, "--slug", "later")
+    wanted = {name: signup[name] for name in ("code", "phone_number_id", "waba_id")}
+    done = customer.request("POST", f"/signup/{link['slug']}/complete", json=wanted)
+    assert done.status_code == 201, done.text
+    assert gateway.cli("callbacks", "replay", item) == {"replayed": 1, "stillAside": 0}
+    [received] = receiver.wait("/replay")
+    assert received.event["data"]["waMessageId"] == wamid
+    assert find() == []
+    again = _run(gateway, "replay", item)
+    assert again.returncode == 1
+    assert f"No item {item} is aside." in again.stderr
+
+
+def test_all_of_a_reason_are_replayed_and_each_once(gateway: Gateway, platform: Platform) -> None:
+    items = [_text(f"wamid.many.{index}") for index in range(150)]
+    platform.tell(entry("2001", messages("999002", messages=items)))
+
+    def all_there() -> bool:
+        counted = _run(gateway, "aside", "--reason", "foreign_number").stdout
+        return int(counted.split("In all: ")[1].split()[0]) >= len(items)
+
+    wait_for(all_there, "all aside")
+    counts = gateway.cli("callbacks", "replay", "--reason", "foreign_number")
+    assert counts["replayed"] == 0
+    assert len(items) <= counts["stillAside"] <= len(items) + 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--all", "--reason", "failed"), ("sa_1", "--all"), ("--reason", "no")]
+)
+def test_a_replay_of_nothing_or_of_two_things_is_wrong_usage(
+    gateway: Gateway, arguments: tuple[str, ...]
+) -> None:
+    done = _run(gateway, "replay", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")

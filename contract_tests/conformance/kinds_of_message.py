@@ -1,0 +1,163 @@
+"""What can be sent: one body of POST /messages/send for each type and notable variant."""
+
+from typing import Any
+
+Content = dict[str, Any]
+
+LINK = "https://example.com/file"
+FULL_CONTACT: Content = {
+    "name": {
+        "formatted_name": "Dr. Ana B. Example Jr.",
+        "first_name": "Ana",
+        "last_name": "Example",
+        "middle_name": "B.",
+        "prefix": "Dr.",
+        "suffix": "Jr.",
+    },
+    "phones": [
+        {"phone": "+1 555 123 4567", "type": "CELL", "wa_id": "15551234567"},
+        {"phone": "040 123"},
+    ],
+    "emails": [{"email": "ana@example.com", "type": "WORK"}, {"email": "a@example.org"}],
+    "addresses": [
+        {
+            "street": "1 Example Street",
+            "city": "Menlo Park",
+            "state": "CA",
+            "zip": "94025",
+            "country": "United States",
+            "country_code": "US",
+            "type": "HOME",
+        },
+        {"city": "Zürich"},
+    ],
+    "org": {"company": "Example", "department": "Support", "title": "Agent"},
+    "urls": [{"url": "https://example.com/", "type": "WORK"}],
+    "birthday": "1990-02-28",
+}
+
+
+def buttons(count: int = 1, **more: Any) -> Content:
+    """An interactive message with reply buttons."""
+    replies = [
+        {"type": "reply", "reply": {"id": f"b{i}", "title": f"Button {i}"}} for i in range(count)
+    ]
+    shape = {"type": "button", "body": {"text": "Yes?"}, "action": {"buttons": replies}}
+    return {"type": "interactive", "interactive": shape | more}
+
+
+def section(rows: int, title: str | None = "Section", first: int = 0) -> Content:
+    """A section of a list."""
+    made = [{"id": f"r{i}", "title": f"Row {i}"} for i in range(first, first + rows)]
+    return ({} if title is None else {"title": title}) | {"rows": made}
+
+
+def choice(*sections: Content, **more: Any) -> Content:
+    """An interactive message with a list."""
+    action = {"button": "Choose", "sections": list(sections) or [section(1)]}
+    return {
+        "type": "interactive",
+        "interactive": {"type": "list", "body": {"text": "Which?"}, "action": action} | more,
+    }
+
+
+def template(*components: Content, **more: Any) -> Content:
+    """A template."""
+    given: Content = {"name": "order_update", "language": {"code": "en_US"}}
+    if components:
+        given["components"] = list(components)
+    return {"type": "template", "template": given | more}
+
+
+def header(kind: str, **content: Any) -> Content:
+    """The header component of a template, with one file or text in it."""
+    return {"type": "header", "parameters": [{"type": kind, kind: content}]}
+
+
+def button(position: int, sub_type: str, **parameter: str) -> Content:
+    """A button component of a template."""
+    return {
+        "type": "button",
+        "sub_type": sub_type,
+        "index": str(position),
+        "parameters": [parameter],
+    }
+
+
+def plain(kind: str, **content: Any) -> Content:
+    """A message whose content is one object."""
+    return {"type": kind, kind: content}
+
+
+def contacts(*cards: Content) -> Content:
+    """Contact cards."""
+    return {"type": "contacts", "contacts": list(cards)}
+
+
+VARIANTS: dict[str, Content] = {
+    "text": plain("text", body="Grüße \U0001f44b"),
+    "text with a preview": plain("text", body="See https://example.com/", preview_url=True),
+    "text without a preview": plain("text", body="See https://example.com/", preview_url=False),
+    "image by link": plain("image", link=LINK),
+    "image by link with a caption": plain("image", link=LINK, caption="Your parcel"),
+    "video by link": plain("video", link=LINK, caption="Unpacking"),
+    "audio by link": plain("audio", link=LINK),
+    "voice message": plain("audio", link="http://example.com/voice.ogg?x=1#y", voice=True),
+    "document by link": plain("document", link=LINK),
+    "document with caption and name": plain(
+        "document", link=LINK, caption="Invoice", filename="Rechnung März.pdf"
+    ),
+    "sticker by link": plain("sticker", link=LINK),
+    "location": plain("location", latitude=37.48, longitude=-122.14),
+    "location with name and address": plain(
+        "location", latitude=-90, longitude=180, name="Pole", address="Ice 1"
+    ),
+    "contact with a name only": contacts({"name": {"formatted_name": "Ana"}}),
+    "contacts with everything": contacts(FULL_CONTACT, {"name": {"formatted_name": "Bo"}}),
+    "buttons": buttons(),
+    "buttons with a text above and below": buttons(
+        3, header={"type": "text", "text": "Order"}, footer={"text": "4711"}
+    ),
+    "buttons below an image": buttons(header={"type": "image", "image": {"link": LINK}}),
+    "buttons below a video": buttons(header={"type": "video", "video": {"link": LINK}}),
+    "buttons below a document": buttons(
+        header={"type": "document", "document": {"link": LINK, "filename": "a.pdf"}}
+    ),
+    "list of one section without a title": choice(section(10, title=None)),
+    "list of several sections": choice(
+        section(4, "One"),
+        section(6, "Two", first=4),
+        header={"type": "text", "text": "Order"},
+        footer={"text": "4711"},
+    ),
+    "template without variables": template(),
+    "template with an empty list of variables": template(components=[]),
+    "template with a text in its header": template(
+        {"type": "header", "parameters": [{"type": "text", "text": "Ana"}]}
+    ),
+    "template with an image": template(header("image", link=LINK)),
+    "template with a video": template(header("video", link=LINK)),
+    "template with a document": template(header("document", link=LINK, filename="a.pdf")),
+    "template with named variables": template(
+        {
+            "type": "body",
+            "parameters": [{"type": "text", "text": "Ana", "parameter_name": "first_name"}],
+        }
+    ),
+    "template with money and a date": template(
+        {
+            "type": "body",
+            "parameters": [
+                {
+                    "type": "currency",
+                    "currency": {"fallback_value": "$1", "code": "USD", "amount_1000": 1000},
+                },
+                {"type": "date_time", "date_time": {"fallback_value": "May 1"}},
+            ],
+        }
+    ),
+    "template with buttons": template(
+        button(0, "quick_reply", type="payload", payload="X"),
+        button(1, "url", type="text", text="4711"),
+    ),
+}

@@ -1,0 +1,144 @@
+"""The limits of what can be sent: a body at each bound, which is accepted, and one beyond it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from contract_tests.conformance.kinds_of_message import (
+    LINK,
+    Content,
+    buttons,
+    choice,
+    contacts,
+    plain,
+    section,
+    template,
+)
+
+Limit = tuple[str, Content, Content]
+
+
+def _longest(name: str, most: int, make: Any) -> Limit:
+    # Characters beyond the basic plane count as one each.
+    return name, make("\U0001f44b" * most), make("\U0001f44b" * (most + 1))
+
+
+def _shortest(name: str, make: Any) -> Limit:
+    return f"{name} that is empty", make("x"), make("")
+
+
+def _text(name: str, most: int, make: Any) -> Iterator[Limit]:
+    yield _longest(name, most, make)
+    yield _shortest(name, make)
+
+
+def _button(**reply: str) -> Content:
+    made = {"id": "b", "title": "Button"} | reply
+    return buttons(action={"buttons": [{"type": "reply", "reply": made}]})
+
+
+def _row(**row: str) -> Content:
+    return choice({"rows": [{"id": "r", "title": "Row"} | row]})
+
+
+def _place(**changes: float) -> Content:
+    return plain("location", **{"latitude": 0, "longitude": 0, **changes})
+
+
+def _header(text: str) -> Content:
+    return {"type": "text", "text": text}
+
+
+def _all() -> Iterator[Limit]:
+    yield from _text("the text", 4096, lambda t: plain("text", body=t))
+    for kind in ("image", "video", "document"):
+        yield from _text(
+            f"the caption of {kind}", 1024, lambda t, k=kind: plain(k, link=LINK, caption=t)
+        )
+    yield from _text("a button's id", 256, lambda t: _button(id=t))
+    yield from _text("a button's title", 20, lambda t: _button(title=t))
+    yield from _text("the text above buttons", 1024, lambda t: buttons(body={"text": t}))
+    yield from _text("the header of buttons", 60, lambda t: buttons(header=_header(t)))
+    yield from _text("the footer of buttons", 60, lambda t: buttons(footer={"text": t}))
+    yield "buttons", buttons(3), buttons(4)
+    yield "no button", buttons(1), buttons(0)
+    yield from _text("a row's id", 200, lambda t: _row(id=t))
+    yield from _text("a row's title", 24, lambda t: _row(title=t))
+    yield from _text("a row's description", 72, lambda t: _row(description=t))
+    yield from _text("the text above a list", 4096, lambda t: choice(body={"text": t}))
+    yield from _text("the header of a list", 60, lambda t: choice(header=_header(t)))
+    yield from _text("the footer of a list", 60, lambda t: choice(footer={"text": t}))
+    yield from _text("a section's title", 24, lambda t: choice(section(1, t)))
+    yield from _text(
+        "the label of a list", 20, lambda t: choice(action={"button": t, "sections": [section(1)]})
+    )
+    yield (
+        "sections",
+        choice(*(section(1, f"S{i}", i) for i in range(10))),
+        choice(*(section(1, f"S{i}", i) for i in range(11))),
+    )
+    yield "rows of a section", choice(section(10)), choice(section(11))
+    yield "no row", choice(section(1)), choice(section(0))
+    for name, most in (("latitude", 90), ("longitude", 180)):
+        yield (
+            f"the {name} to the north or east",
+            _place(**{name: most}),
+            _place(**{name: most + 1e-6}),
+        )
+        yield (
+            f"the {name} to the south or west",
+            _place(**{name: -most}),
+            _place(**{name: -most - 1e-6}),
+        )
+    card = {"name": {"formatted_name": "Ana"}}
+    yield "contacts", contacts(*[card] * 257), contacts(*[card] * 258)
+    yield "no contact", contacts(card), contacts()
+    yield "a template's name", template(name="a" * 512), template(name="a" * 513)
+
+
+LIMITS = list(_all())
+# What the schema of the contract cannot say: accepted, refused, and the place that the refusal names.
+RULES: list[tuple[str, Content, Content, str]] = [
+    (
+        "rows of all sections",
+        choice(section(5, "One"), section(5, "Two", 5)),
+        choice(section(5, "One"), section(6, "Two", 5)),
+        "interactive.action.sections",
+    ),
+    (
+        "ids of rows",
+        choice(section(1, "One"), section(1, "Two", 1)),
+        choice(section(1, "One"), section(1, "Two")),
+        "interactive.action.sections",
+    ),
+    (
+        "titles of several sections",
+        choice(section(1, None)),
+        choice(section(1, "One"), section(1, None, 1)),
+        "interactive.action.sections.1",
+    ),
+    (
+        "ids of buttons",
+        buttons(2),
+        buttons(
+            action={
+                "buttons": [
+                    {"type": "reply", "reply": {"id": "same", "title": title}}
+                    for title in ("One", "Two")
+                ]
+            }
+        ),
+        "interactive.action.buttons",
+    ),
+    (
+        "titles of buttons",
+        buttons(2),
+        buttons(
+            action={
+                "buttons": [
+                    {"type": "reply", "reply": {"id": id_, "title": "Same"}} for id_ in ("1", "2")
+                ]
+            }
+        ),
+        "interactive.action.buttons",
+    ),
+]

@@ -1,0 +1,294 @@
+"""Beyond the specification: media go up to the network and come down, and messages are marked read."""
+
+import hashlib
+import os
+import secrets
+from typing import Any
+
+import pytest
+import requests
+
+from contract_tests.conformance.exchange import Api
+from contract_tests.conformance.world import Hooks, Sandbox, new_recipient
+from contract_tests.harness import Customer, Gateway
+
+MEBIBYTE = 1024 * 1024
+NOTHING = "msg_01JD5Z8K4T9QW3X7VB2N6M1R0P"
+LIMITS = {
+    "image/jpeg": 5 * MEBIBYTE,
+    "image/png": 5 * MEBIBYTE,
+    "image/webp": 500 * 1024,
+    "audio/aac": 16 * MEBIBYTE,
+    "audio/amr": 16 * MEBIBYTE,
+    "audio/mp4": 16 * MEBIBYTE,
+    "audio/mpeg": 16 * MEBIBYTE,
+    "audio/ogg": 16 * MEBIBYTE,
+    "video/3gpp": 16 * MEBIBYTE,
+    "video/mp4": 16 * MEBIBYTE,
+    "application/pdf": 100 * MEBIBYTE,
+}
+KINDS = {
+    "image": "image/png",
+    "audio": "audio/ogg",
+    "video": "video/mp4",
+    "document": "application/pdf",
+    "sticker": "image/webp",
+}
+
+
+def upload(
+    api: Api, number_id: str, content: bytes, mime_type: str, expect: int = 200
+) -> dict[str, Any]:
+    """POST /numbers/{number_id}/media."""
+    files = {"file": ("a file", content, mime_type)}
+    answer: dict[str, Any] = api.post(f"/numbers/{number_id}/media", expect, files=files)
+    return answer
+
+
+def shown(gateway: Gateway, media_id: str) -> requests.Response:
+    """What the network keeps under a media identifier."""
+    return requests.get(f"{gateway.sandbox}/_sandbox/media/{media_id}", timeout=15)
+
+
+def files_at(gateway: Gateway) -> int:
+    """How many files the network has."""
+    return len(list((gateway.folder / "var" / "media").glob("*")))
+
+
+def attach(gateway: Gateway, to: str, content: bytes, mime_type: str) -> dict[str, str]:
+    """A person picks a file to send."""
+    answer = requests.post(
+        f"{gateway.sandbox}/_sandbox/media",
+        params={"to": to},
+        data=content,
+        headers={"Content-Type": mime_type},
+        timeout=15,
+    )
+    assert answer.ok, answer.text
+    return dict(answer.json())
+
+
+@pytest.fixture
+def receive(number: dict[str, str], sandbox: Sandbox, hooks: Hooks) -> Any:
+    """Has a person send a message, and returns it as the event tells it."""
+    hook = hooks("message.received", number_ids=[number["id"]])
+
+    def write(kind: str, **content: Any) -> dict[str, Any]:
+        wamid = sandbox.write(
+            number["phoneNumber"], new_recipient(), type=kind, text=None, **{kind: content}
+        )
+        [event] = hook.wait(matching=lambda e: bool(e["data"]["waMessageId"] == wamid))
+        return dict(event["data"])
+
+    return write
+
+
+@pytest.fixture
+def picture(gateway: Gateway, number: dict[str, str], receive: Any) -> dict[str, Any]:
+    """An inbound message with a picture."""
+    attached = attach(gateway, number["phoneNumber"], b"a picture", "image/jpeg")
+    return dict(receive("image", id=attached["id"], caption="Look"))
+
+
+@pytest.mark.parametrize(("kind", "mime_type"), KINDS.items())
+def test_an_uploaded_file_reaches_the_network_byte_for_byte_and_can_be_sent(
+    gateway: Gateway,
+    api: Api,
+    number: dict[str, str],
+    sandbox: Sandbox,
+    kind: str,
+    mime_type: str,
+) -> None:
+    content = secrets.token_bytes(70_001)
+    uploaded = upload(api, number["id"], content, mime_type)
+    assert uploaded == {
+        "id": uploaded["id"],
+        "mimeType": mime_type,
+        "size": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    kept = shown(gateway, uploaded["id"])
+    assert (kept.content, kept.headers["Content-Type"]) == (content, mime_type)
+    to = new_recipient()
+    body = {"number_id": number["id"], "to": to, "type": kind, kind: {"id": uploaded["id"]}}
+    api.post("/messages/send", json=body)
+    [sent] = sandbox.accepted(to)
+    assert sent[kind] == {"id": uploaded["id"]}
+
+
+@pytest.mark.parametrize(("mime_type", "limit"), LIMITS.items())
+def test_a_file_of_the_largest_size_is_taken_and_a_byte_more_is_not(
+    gateway: Gateway, api: Api, number: dict[str, str], mime_type: str, limit: int
+) -> None:
+    """The platform's table, cloud-api Media."""
+    assert upload(api, number["id"], bytes(limit), mime_type)["size"] == limit
+    before = files_at(gateway)
+    refused = upload(api, number["id"], bytes(limit + 1), mime_type, 413)
+    assert str(limit) in refused["error"]["message"]
+    # It was not even shown to the network.
+    assert files_at(gateway) == before
+
+
+def test_a_file_past_all_limits_gets_its_answer(api: Api, number: dict[str, str]) -> None:
+    upload(api, number["id"], bytes(101 * MEBIBYTE), "application/pdf", 413)
+
+
+@pytest.mark.parametrize("mime_type", ["text/html", "image/gif", "application/octet-stream", "x"])
+def test_a_type_that_the_platform_does_not_take_is_refused(
+    api: Api, number: dict[str, str], mime_type: str
+) -> None:
+    upload(api, number["id"], b"x", mime_type, 415)
+
+
+def test_an_empty_file_is_refused(api: Api, number: dict[str, str]) -> None:
+    upload(api, number["id"], b"", "image/png", 400)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"files": {"other": ("a", b"x", "image/png")}},
+        {"files": {"file": ("a", b"x", "image/png"), "other": ("b", b"x", "image/png")}},
+        {"files": [("file", ("a", b"x", "image/png")), ("file", ("b", b"x", "image/png"))]},
+        {"files": {"file": ("a", b"x", "image/png")}, "data": {"type": "image"}},
+        {"files": {"file": (None, b"x", "image/png")}},
+        {"data": b"no form", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+        {"data": b"--x--", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+        {"data": b"", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+    ],
+    ids=range(8),
+)
+def test_exactly_one_part_is_allowed_and_it_is_the_file(
+    api: Api, number: dict[str, str], request_: dict[str, Any]
+) -> None:
+    api.post(f"/numbers/{number['id']}/media", 400, **request_)
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "multipart/form-data", "multipart/mixed; boundary=x", ""]
+)
+def test_an_upload_is_a_form_with_a_boundary(
+    api: Api, number: dict[str, str], content_type: str
+) -> None:
+    headers = {"Content-Type": content_type}
+    api.post(f"/numbers/{number['id']}/media", 415, data=b"{}", headers=headers)
+
+
+def test_without_a_key_an_upload_of_any_size_is_refused(
+    anyone: Api, number: dict[str, str]
+) -> None:
+    for size in (1, 6 * MEBIBYTE):
+        upload(anyone, number["id"], bytes(size), "image/png", 401)
+
+
+def test_a_number_that_is_not_active_uploads_and_marks_nothing(
+    gateway: Gateway, contract: Any, sandbox: Sandbox
+) -> None:
+    lost = gateway.customer()
+    api = Api(lost.api, lost.key, contract)
+    sandbox.set_status(lost.number["phoneNumber"], "BANNED")
+    path = f"/numbers/{lost.number['id']}"
+    upload(api, lost.number["id"], b"x", "image/png", 409)
+    assert api.get(path)["status"] == "BANNED"
+    upload(api, lost.number["id"], b"x", "image/png", 409)
+
+
+def test_a_file_comes_back_byte_for_byte_with_its_type_and_name(
+    gateway: Gateway, api: Api, number: dict[str, str], receive: Any
+) -> None:
+    content = os.urandom(20 * MEBIBYTE)
+    attached = attach(gateway, number["phoneNumber"], content, "application/pdf")
+    name = '../In"voice\r\nSet-Cookie: ü.pdf'
+    message = receive("document", id=attached["id"], filename=name)
+    assert message["body"]["sha256"] == attached["sha256"]
+    answer = api.call("GET", f"/messages/{message['id']}/media", 200)
+    assert answer.content == content
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert answer.headers["Content-Length"] == str(len(content))
+    disposition = answer.headers["Content-Disposition"]
+    assert disposition == 'attachment; filename="_In_voice_Set-Cookie_ _.pdf"'
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_a_file_without_a_name_is_named_after_its_message(
+    api: Api, picture: dict[str, Any]
+) -> None:
+    answer = api.call("GET", f"/messages/{picture['id']}/media", 200)
+    expected = f'attachment; filename="{picture["id"]}.jpg"'
+    assert (answer.content, answer.headers["Content-Disposition"]) == (b"a picture", expected)
+
+
+def test_the_header_alone_can_be_asked_for(api: Api, picture: dict[str, Any]) -> None:
+    answer = requests.head(
+        f"{api.base}/messages/{picture['id']}/media",
+        headers={"Authorization": f"Bearer {api.key}"},
+        timeout=15,
+    )
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/jpeg")
+
+
+def test_a_message_without_media_has_none_to_fetch(
+    api: Api, number: dict[str, str], receive: Any
+) -> None:
+    text = receive("location", latitude=1, longitude=2)
+    sent = api.post(
+        "/messages/send",
+        json={
+            "number_id": number["id"],
+            "to": new_recipient(),
+            "type": "text",
+            "text": {"body": "Hello"},
+        },
+    )
+    for message_id in (text["id"], sent["id"]):
+        api.get(f"/messages/{message_id}/media", 409)
+
+
+def test_media_that_the_network_has_no_longer_are_not_found(
+    gateway: Gateway, api: Api, number: dict[str, str], picture: dict[str, Any]
+) -> None:
+    url = f"{gateway.sandbox}/_sandbox/media/{picture['body']['id']}"
+    requests.delete(url, timeout=15).raise_for_status()
+    error = api.get(f"/messages/{picture['id']}/media", 404)["error"]
+    assert "no longer" in error["message"]
+    # The platform answers as if the number were gone; it is not.
+    assert api.get(f"/numbers/{number['id']}")["status"] == "ACTIVE"
+
+
+def test_an_address_that_ends_at_once_is_an_answer_and_not_a_hang(
+    api: Api, sandbox: Sandbox, picture: dict[str, Any]
+) -> None:
+    with sandbox.behaving(media_url_ms=0):
+        api.get(f"/messages/{picture['id']}/media", 404)
+    assert api.call("GET", f"/messages/{picture['id']}/media", 200).content == b"a picture"
+
+
+def test_media_of_another_account_are_forbidden(
+    other_api: Api, picture: dict[str, Any], number: dict[str, str]
+) -> None:
+    other_api.get(f"/messages/{picture['id']}/media", 403)
+    other_api.post(f"/messages/{picture['id']}/read", 403)
+    upload(other_api, number["id"], b"x", "image/png", 403)
+
+
+def test_what_is_unknown_is_not_found(api: Api) -> None:
+    api.get(f"/messages/{NOTHING}/media", 404)
+    api.post(f"/messages/{NOTHING}/read", 404)
+    upload(api, "num_nothing", b"x", "image/png", 404)
+
+
+def test_a_message_is_marked_as_read_at_the_network_as_often_as_one_likes(
+    api: Api, sandbox: Sandbox, receive: Any
+) -> None:
+    message = receive("location", latitude=1, longitude=2)
+    assert not sandbox.has_been_read(message["waMessageId"])
+    for _ in range(2):
+        marked = api.post(f"/messages/{message['id']}/read")
+        assert marked.items() <= api.get(f"/messages/{message['id']}").items()
+        assert sandbox.has_been_read(message["waMessageId"])
+
+
+def test_an_outbound_message_is_not_marked_as_read(api: Api, customer: Customer) -> None:
+    sent = customer.send(new_recipient()).json()
+    api.post(f"/messages/{sent['id']}/read", 409)

@@ -1,0 +1,270 @@
+"""Specification, POST /messages/send, beyond type text: every type of the messaging network.
+
+'Payloads for types other than text: not shown': each content stands under the key named like the type, and
+reaches the network in exactly the shape of its protocol.
+"""
+
+from typing import Any
+
+import pytest
+
+from contract_tests.conformance.events import check_message
+from contract_tests.conformance.exchange import Api, load_contract
+from contract_tests.conformance.kinds_of_message import LINK, VARIANTS, Content, buttons, plain
+from contract_tests.conformance.limits_of_message import LIMITS, RULES
+from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send
+
+CONTRACT = load_contract()
+TYPES = CONTRACT["components"]["schemas"]["SendMessageRequest"]["properties"]["type"]["enum"]
+EXAMPLES: dict[str, Content] = {
+    name: {k: v for k, v in example["value"].items() if k not in ("number_id", "to")}
+    for name, example in CONTRACT["components"]["examples"].items()
+    if name.startswith("Send") and "type" in example["value"]
+}
+# The examples that speak of another message need one that is there.
+STANDALONE = {
+    name: body
+    for name, body in EXAMPLES.items()
+    if "context" not in body and body["type"] != "reaction"
+}
+OTHERS = [kind for kind in TYPES if kind != "text"]
+
+
+def deliver(
+    api: Api, number: dict[str, str], body: Content, expect: int = 200, **more: Any
+) -> tuple[Any, str]:
+    """Send a body from a number to somebody new. Returns the answer and the recipient."""
+    to = new_recipient()
+    whole = {"number_id": number["id"], "to": to} | body
+    return api.call("POST", "/messages/send", expect, json=whole, **more), to
+
+
+def accepted(sandbox: Sandbox, to: str) -> Content:
+    """The one request that the network accepted for a recipient, less what it adds itself."""
+    [found] = sandbox.accepted(to)
+    return {
+        k: v for k, v in found.items() if k not in ("id", "accepted_at", "phone_number_id", "to")
+    }
+
+
+@pytest.mark.parametrize("name", [*VARIANTS, *STANDALONE])
+def test_each_type_reaches_the_network_in_its_exact_shape_and_can_be_read(
+    api: Api, sandbox: Sandbox, number: dict[str, str], name: str
+) -> None:
+    """The content is what was given, and nothing is beside it."""
+    body = (VARIANTS | STANDALONE)[name]
+    answer, to = deliver(api, number, body, fits=True)
+    sent = answer.json()
+    assert accepted(sandbox, to) == body | {"biz_opaque_callback_data": sent["id"]}
+    message = api.get(f"/messages/{sent['id']}")
+    check_message(message)
+    content = body[body["type"]]
+    assert message["type"] == body["type"]
+    # The body is an object for every type.
+    assert message["body"] == ({"contacts": content} if body["type"] == "contacts" else content)
+
+
+def test_each_type_has_a_variant_and_an_example() -> None:
+    """The list of types is the contract's."""
+    tried = {body["type"] for body in VARIANTS.values()} | {"reaction"}
+    assert tried == set(TYPES) == {body["type"] for body in EXAMPLES.values()}
+
+
+@pytest.mark.parametrize(("good", "bad"), [pytest.param(*c[1:], id=c[0]) for c in LIMITS])
+def test_a_limit_is_kept_to_the_last_character_and_nothing_beyond_it_is_sent(
+    api: Api, sandbox: Sandbox, number: dict[str, str], good: Content, bad: Content
+) -> None:
+    """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
+    _, to = deliver(api, number, good, fits=True)
+    assert accepted(sandbox, to)[good["type"]] == good[good["type"]]
+    refused, to = deliver(api, number, bad, 400)
+    assert api.contract.refuses(refused.request)
+    assert bad["type"] in refused.json()["error"]["message"]
+    assert sandbox.accepted(to) == []
+
+
+@pytest.mark.parametrize(("good", "bad", "place"), [pytest.param(*c[1:], id=c[0]) for c in RULES])
+def test_what_no_schema_can_say_is_refused_as_well_and_names_its_place(
+    api: Api, sandbox: Sandbox, number: dict[str, str], good: Content, bad: Content, place: str
+) -> None:
+    """The same, by rules that the description of the body tells."""
+    deliver(api, number, good, fits=True)
+    refused, to = deliver(api, number, bad, 400, fits=True)
+    assert refused.json()["error"]["message"].startswith(f"Request body, {place}: ")
+    assert sandbox.accepted(to) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *({"type": kind} for kind in TYPES),
+        *({"type": kind, "text": {"body": "Hello"}} for kind in OTHERS),
+        *(plain("text", body="Hello") | {kind: {}} for kind in OTHERS),
+        plain("text", body="Hello") | plain("image", link=LINK) | {"type": "text"},
+        plain("text", body="Hello") | plain("image", link=LINK),
+        plain("image"),
+        plain("image", link=LINK, id="1234"),
+        plain("image", caption="x"),
+        plain("image", link="ftp://example.com/"),
+        plain("image", link="example.com/a.png"),
+        plain("image", link="https://example.com/" + "a" * 2048),
+        plain("image", link=LINK, filename="a.png"),
+        plain("audio", link=LINK, caption="x"),
+        plain("sticker", link=LINK, caption="x"),
+        plain("text", body="x", preview_url="yes"),
+        plain("location", latitude=1),
+        plain("location", latitude="1", longitude=2),
+        plain("contacts", name={"formatted_name": "Ana"}),
+        {"type": "contacts", "contacts": [{"name": {"first_name": "Ana"}}]},
+        plain("interactive", type="flow"),
+        buttons(header={"type": "image", "image": {"link": LINK, "id": "1"}}),
+        plain("template", name="Order", language={"code": "en"}),
+        plain("template", name="order", language={}),
+    ],
+    ids=str,
+)
+def test_a_content_that_is_not_the_types_is_refused(
+    api: Api, sandbox: Sandbox, number: dict[str, str], body: Content
+) -> None:
+    """Exactly the one content that the type names, in its shape."""
+    refused, to = deliver(api, number, body, 400)
+    assert api.contract.refuses(refused.request)
+    assert sandbox.accepted(to) == []
+
+
+def test_the_refusal_of_a_nested_value_names_its_place(api: Api, number: dict[str, str]) -> None:
+    """Not all alternatives of the schema, but what is wrong with the one that was meant."""
+    refused, _ = deliver(api, number, buttons(footer={"text": "x" * 61}), 400)
+    told = refused.json()["error"]["message"]
+    assert told.startswith("Request body, interactive.footer.text: ")
+    assert "60" in told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [plain("text", body="Yes"), plain("image", link=LINK), buttons()],
+    ids=lambda b: b["type"],
+)
+def test_any_message_can_answer_one_that_was_sent(
+    api: Api, sandbox: Sandbox, number: dict[str, str], body: Content
+) -> None:
+    """context.message_id: our identifier here, the network's on its side."""
+    first = send(api, number["id"], new_recipient()).json()
+    reply = body | {"context": {"message_id": first["id"]}}
+    answer, to = deliver(api, number, reply, fits=True)
+    on_the_wire = accepted(sandbox, to)
+    assert on_the_wire.pop("context") == {"message_id": first["wa_message_id"]}
+    assert on_the_wire == body | {"biz_opaque_callback_data": answer.json()["id"]}
+    message = api.get(f"/messages/{answer.json()['id']}")
+    assert message["body"] == body[body["type"]] | {"context": {"message_id": first["id"]}}
+
+
+def received(hooks: Hooks, sandbox: Sandbox, number: dict[str, str]) -> Any:
+    """A message that a person wrote to the number."""
+    hook = hooks("message.received")
+    person = new_recipient()
+    sandbox.write(number["phoneNumber"], person)
+    [event] = hook.wait(matching=lambda e: bool(e["data"]["fromNumber"] == person))
+    return event["data"]
+
+
+def test_a_message_can_answer_one_that_was_received(
+    api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
+) -> None:
+    """The same for an inbound message."""
+    first = received(hooks, sandbox, number)
+    reply = plain("text", body="Yes") | {"context": {"message_id": first["id"]}}
+    _, to = deliver(api, number, reply, fits=True)
+    assert accepted(sandbox, to)["context"] == {"message_id": first["waMessageId"]}
+
+
+@pytest.mark.parametrize("emoji", ["\U0001f44d", "\U0001f468\U0001f3fd\u200d\U0001f680", ""])
+def test_a_reaction_names_its_message_by_our_identifier(
+    api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str], emoji: str
+) -> None:
+    """reaction.message_id, likewise; an empty emoji takes the reaction back."""
+    first = received(hooks, sandbox, number)
+    given = {"message_id": first["id"], "emoji": emoji}
+    answer, to = deliver(api, number, {"type": "reaction", "reaction": given}, fits=True)
+    assert accepted(sandbox, to) == {
+        "type": "reaction",
+        "reaction": {"message_id": first["waMessageId"], "emoji": emoji},
+        "biz_opaque_callback_data": answer.json()["id"],
+    }
+    assert api.get(f"/messages/{answer.json()['id']}")["body"] == given
+
+
+def test_a_reaction_has_no_context(api: Api, number: dict[str, str]) -> None:
+    """It names its message itself."""
+    first = send(api, number["id"], new_recipient()).json()["id"]
+    body = {"type": "reaction", "reaction": {"message_id": first, "emoji": "x"}}
+    refused, _ = deliver(api, number, body | {"context": {"message_id": first}}, 400)
+    assert api.contract.refuses(refused.request)
+
+
+def speaking_of(message_id: str) -> list[Content]:
+    """A reply and a reaction to a message."""
+    reaction = {"message_id": message_id, "emoji": "\U0001f44d"}
+    return [
+        plain("text", body="Yes") | {"context": {"message_id": message_id}},
+        {"type": "reaction", "reaction": reaction},
+    ]
+
+
+def test_a_message_that_does_not_exist_cannot_be_answered(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """404 NOT_FOUND: Resource does not exist."""
+    for body in speaking_of("msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C"):
+        _, to = deliver(api, number, body, 404, fits=True)
+        assert sandbox.accepted(to) == []
+
+
+def test_another_accounts_message_cannot_be_answered(
+    api: Api, other_api: Api, other_customer: Any, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """403 FORBIDDEN: Resource belongs to a different account."""
+    foreign = send(other_api, other_customer.number["id"], new_recipient()).json()["id"]
+    for body in speaking_of(foreign):
+        _, to = deliver(api, number, body, 403, fits=True)
+        assert sandbox.accepted(to) == []
+
+
+def test_another_numbers_message_cannot_be_answered(
+    gateway: Any, customer: Any, api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """400 VALIDATION_ERROR: a conversation is with one number."""
+    second = gateway.cli("sandbox-connect", customer.account_id)
+    there = send(api, second["id"], new_recipient()).json()["id"]
+    for body in speaking_of(there):
+        refused, to = deliver(api, number, body, 400, fits=True)
+        assert "another number" in refused.json()["error"]["message"]
+        assert sandbox.accepted(to) == []
+
+
+def test_a_message_that_the_network_refused_cannot_be_answered(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """The same: the network knows no such message."""
+    send(api, number["id"], "15550100001", 400)
+    listed = api.get("/messages", params={"limit": "5", "status": "failed"})["data"]
+    refused_id = next(m["id"] for m in listed if m["toNumber"] == "15550100001")
+    for body in speaking_of(refused_id):
+        _, to = deliver(api, number, body, 400, fits=True)
+        assert sandbox.accepted(to) == []
+
+
+@pytest.mark.parametrize("name", ["buttons", "contacts with everything", "template with buttons"])
+def test_an_idempotency_key_holds_for_every_type(
+    api: Api, sandbox: Sandbox, number: dict[str, str], name: str
+) -> None:
+    """'Returns the original response without being processed again', and 409 for another content."""
+    to = new_recipient()
+    body = {"number_id": number["id"], "to": to} | VARIANTS[name]
+    headers = {"Idempotency-Key": to}
+    first, again = (api.post("/messages/send", json=body, headers=headers) for _ in range(2))
+    assert first == again
+    other = body | plain("text", body="Hello")
+    del other[VARIANTS[name]["type"]]
+    api.call("POST", "/messages/send", 409, json=other, headers=headers)
+    assert len(sandbox.accepted(to)) == 1

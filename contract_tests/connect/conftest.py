@@ -1,0 +1,112 @@
+"""Fixtures: a browser for each module, a visit for each test, and links to visit."""
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from contract_tests.connect.graph_proxy import GraphProxy
+from contract_tests.connect.visitor import Visit
+from contract_tests.harness import Customer, Gateway, running
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # A request for any other host would fail, and show as a complaint.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+@dataclass(frozen=True)
+class Link:
+    """An open signup link, and the numbers that its account had ``before``."""
+
+    slug: str
+    id: str
+    owner: Customer
+    before: frozenset[str]
+
+    def numbers(self) -> list[tuple[str, str]]:
+        """Phone number and status of each number that has come since."""
+        return [
+            (number["phoneNumber"], number["status"])
+            for number in listed(self.owner)
+            if number["id"] not in self.before
+        ]
+
+
+NewLink = Callable[..., Link]
+
+
+def listed(owner: Customer) -> list[dict[str, Any]]:
+    """The account's numbers."""
+    numbers: list[dict[str, Any]] = owner.request("GET", "/numbers?limit=100").json()["data"]
+    return numbers
+
+
+@pytest.fixture(scope="module")
+def proxy() -> Iterator[GraphProxy]:
+    """Between the gateway and its sandbox."""
+    proxy = GraphProxy()
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory, proxy: GraphProxy) -> Iterator[Gateway]:
+    """A running service whose network can be made to fail."""
+    folder: Path = tmp_path_factory.mktemp("gateway")
+    with running(folder, GATEWAY_NETWORK_URL=proxy.url) as service:
+        proxy.target = service.sandbox
+        yield service
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), headless=True, args=FLAGS
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, gateway: Gateway, proxy: GraphProxy) -> Iterator[Visit]:
+    """A phone of one's own. At the end nothing may have been complained about, nobody else asked."""
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
+    )
+    visit = Visit(context, gateway.url)
+    yield visit
+    context.close()
+    proxy.faults.clear()
+    known = {gateway.url, gateway.sandbox, proxy.url}
+    assert visit.hosts <= {url.removeprefix("http://") for url in known}
+    assert visit.complaints == []
+
+
+@pytest.fixture(scope="module")
+def new_link(gateway: Gateway) -> NewLink:
+    """A fresh link each time it is called, of the module's own account unless another is given."""
+    slugs = (f"link-{count}" for count in itertools.count(1))
+    own = gateway.customer(with_number=False)
+
+    def make(owner: Customer = own) -> Link:
+        slug = next(slugs)
+        made = gateway.cli("signup-links", "create", owner.account_id, "--slug", slug)
+        assert made["url"] == f"{gateway.url}/connect/{slug}"
+        return Link(slug, made["id"], owner, frozenset(each["id"] for each in listed(owner)))
+
+    return make

@@ -1,0 +1,114 @@
+"""From a link to a number that sends, clicked through in a browser."""
+
+import contextlib
+
+import pytest
+from playwright.sync_api import Error
+
+from contract_tests.connect.conftest import NewLink
+from contract_tests.connect.visitor import Visit
+from contract_tests.harness import Customer, Gateway, Receiver
+
+
+def _subscribe(owner: Customer, receiver: Receiver) -> None:
+    body = {"url": receiver.url(), "events": ["number.activated"]}
+    assert owner.request("POST", "/webhooks", json=body).status_code == 201
+
+
+def test_a_number_is_connected_by_clicking_through_and_announced_once(
+    visit: Visit, new_link: NewLink, receiver: Receiver
+) -> None:
+    link = new_link()
+    _subscribe(link.owner, receiver)
+    visit.open(link.slug)
+    assert "Acme" in visit.sees("Connect your WhatsApp number")
+    popup = visit.begin()
+    visit.sees("Go on in the other window")
+    popup.up_to_finish("+1 555 300 1001").finish()
+    text = visit.sees("Your number is connected")
+    assert "+15553001001" in text
+    assert "Ana's bakery" in text
+    assert link.numbers() == [("15553001001", "ACTIVE")]
+    [event] = receiver.wait_kind("number.activated")
+    assert event.event["data"]["phoneNumber"] == "15553001001"
+    # Had it been emitted twice, the second would have come before what is sent now.
+    body = {
+        "number_id": event.event["data"]["id"],
+        "to": "15551234567",
+        "type": "text",
+        "text": {"body": "x"},
+    }
+    assert link.owner.request("POST", "/messages/send", json=body).status_code == 200
+    assert len(receiver.at()) == 1
+
+
+def test_the_message_and_the_callback_may_come_in_the_other_order(
+    visit: Visit, new_link: NewLink
+) -> None:
+    link = new_link()
+    popup = visit.open(link.slug).begin()
+    popup.up_to_finish("15553001002").finish(callback_first=True)
+    visit.sees("Your number is connected")
+    assert link.numbers() == [("15553001002", "ACTIVE")]
+
+
+def test_closing_the_window_on_its_last_screen_counts_as_finishing(
+    visit: Visit, new_link: NewLink
+) -> None:
+    link = new_link()
+    popup = visit.open(link.slug).begin()
+    popup.up_to_finish("15553001003").page.close(run_before_unload=True)
+    visit.sees("Your number is connected")
+    assert link.numbers() == [("15553001003", "ACTIVE")]
+
+
+def test_everything_can_be_done_with_the_keyboard(visit: Visit, new_link: NewLink) -> None:
+    link = new_link()
+    visit.open(link.slug)
+    visit.page.keyboard.press("Tab")
+    with visit.page.expect_popup() as opened:
+        visit.page.keyboard.press("Enter")
+    window = opened.value
+    window.get_by_role("heading", name="Log in to continue").wait_for()
+    for title in ("Choose a business", "Choose a phone", "Add your phone", "Enter the code"):
+        window.keyboard.press("Enter")
+        window.get_by_role("heading", name=title).wait_for()
+    window.keyboard.type("123456")
+    for title in ("Review the access", "Your account is connected"):
+        window.keyboard.press("Enter")
+        window.get_by_role("heading", name=title).wait_for()
+    window.keyboard.press("Tab")
+    # The window closes under the key.
+    with contextlib.suppress(Error):
+        window.keyboard.press("Enter")
+    visit.sees("Your number is connected")
+    assert [status for _, status in link.numbers()] == ["ACTIVE"]
+
+
+def test_names_are_shown_as_they_are_and_never_become_markup(
+    visit: Visit, gateway: Gateway
+) -> None:
+    evil = '<img src=x onerror=alert(1)> & "Söhne"'
+    account = gateway.cli("accounts", "create", evil, "--plan", "pro")
+    gateway.cli("signup-links", "create", account["id"], "--slug", "evil")
+    visit.open("evil")
+    assert evil in visit.sees("Connect your WhatsApp number")
+    visit.begin().up_to_finish("15553001004", evil).finish()
+    assert visit.sees("Your number is connected").count(evil) == 2
+    assert visit.page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("reason", ["used", "withdrawn"])
+def test_a_link_that_is_over_says_so(
+    visit: Visit, new_link: NewLink, gateway: Gateway, reason: str
+) -> None:
+    link = new_link()
+    if reason == "used":
+        visit.open(link.slug).begin().up_to_finish("15553001005").finish()
+        visit.sees("Your number is connected")
+    else:
+        gateway.cli("signup-links", "revoke", link.id)
+    answer = visit.page.goto(f"{gateway.url}/connect/{link.slug}")
+    assert answer is not None
+    assert answer.status == 410
+    visit.sees("This link has been used" if reason == "used" else "This link was withdrawn")

@@ -1,0 +1,193 @@
+"""The ways in which a posted signup ends at the server: each a page, and each leaves a way on."""
+
+import pytest
+import requests
+
+from contract_tests.connect.conftest import NewLink
+from contract_tests.connect.graph_proxy import HANG_UP, Fault, GraphProxy
+from contract_tests.connect.visitor import Popup, Visit
+from contract_tests.harness import WAIT_SECONDS, Gateway
+
+PIN = "246810"
+
+
+def _finish(visit: Visit, popup: Popup) -> int:
+    """The last step; the HTTP status of the page that follows."""
+    with visit.page.expect_navigation() as navigation:
+        popup.finish()
+    answer = navigation.value
+    assert answer is not None
+    return answer.status
+
+
+def _press(visit: Visit, name: str) -> int:
+    with visit.page.expect_navigation() as navigation:
+        visit.page.get_by_role("button", name=name).click()
+    answer = navigation.value
+    assert answer is not None
+    return answer.status
+
+
+def _guarded_number(gateway: Gateway, phone: str, name: str) -> None:
+    """A number whose owner has turned two-step verification on, with PIN."""
+    made = gateway.sandbox_call("signup", phone=phone, display_name=name)
+    graph = f"{gateway.sandbox}/v25.0"
+    query = {"client_id": "100000000000001", "client_secret": "sandbox-app-secret"}
+    token = requests.get(
+        f"{graph}/oauth/access_token", params=query | {"code": made["code"]}, timeout=WAIT_SECONDS
+    ).json()["access_token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    body = {"messaging_product": "whatsapp", "pin": PIN}
+    for action in ("register", "deregister"):
+        answer = requests.post(
+            f"{graph}/{made['phone_number_id']}/{action}",
+            json=body,
+            headers=headers,
+            timeout=WAIT_SECONDS,
+        )
+        assert answer.ok, answer.text
+
+
+def _choose_existing(visit: Visit, slug: str, name: str) -> Popup:
+    popup = visit.open(slug).begin().log_in().choose_business(name)
+    return popup.choose_number(name).allow()
+
+
+def test_a_number_of_another_account_is_refused(
+    visit: Visit, gateway: Gateway, new_link: NewLink
+) -> None:
+    first, second = new_link(), new_link(gateway.customer(with_number=False))
+    visit.open(first.slug).begin().up_to_finish("15553003001", "Taken bakery").finish()
+    visit.sees("Your number is connected")
+    assert _finish(visit, _choose_existing(visit, second.slug, "Taken bakery")) == 409
+    visit.sees("This number is connected elsewhere")
+    assert second.numbers() == []
+    # The link is still good, for another number.
+    visit.page.get_by_role("link", name="Start again").click()
+    visit.begin().up_to_finish("15553003002").finish()
+    visit.sees("Your number is connected")
+    assert [status for _, status in second.numbers()] == ["ACTIVE"]
+
+
+def test_a_number_with_a_pin_is_connected_by_its_pin(
+    visit: Visit, gateway: Gateway, new_link: NewLink
+) -> None:
+    link = new_link()
+    _guarded_number(gateway, "15553003003", "Guarded bakery")
+    assert _finish(visit, _choose_existing(visit, link.slug, "Guarded bakery")) == 422
+    visit.sees("Your number has a PIN")
+    visit.page.get_by_label("PIN").fill("111111")
+    assert _press(visit, "Connect") == 422
+    visit.sees("Your number has a PIN")
+    assert "ACTIVE" not in dict(link.numbers()).values()
+    visit.page.get_by_label("PIN").fill(PIN)
+    assert _press(visit, "Connect") == 200
+    visit.sees("Your number is connected")
+    assert [status for _, status in link.numbers()] == ["ACTIVE"]
+
+
+def test_turning_two_step_verification_off_lets_the_number_pass(
+    visit: Visit, gateway: Gateway, new_link: NewLink
+) -> None:
+    link = new_link()
+    _guarded_number(gateway, "15553003004", "Open bakery")
+    popup = visit.open(link.slug).begin().log_in().choose_business("Open bakery")
+    popup.choose_number("Open bakery", two_step_off=True).allow().finish()
+    visit.sees("Your number is connected")
+
+
+@pytest.mark.parametrize(
+    ("path", "fault", "status", "title"),
+    [
+        ("/register", Fault(HANG_UP), 503, "The platform cannot be reached"),
+        ("/oauth/access_token", Fault(503, 2), 503, "The platform cannot be reached"),
+        ("/subscribed_apps", Fault(400, 80007), 429, "Too much at once"),
+        ("/register", Fault(400, 133008), 429, "Please wait: 1 h"),
+        ("/register", Fault(400, 133009), 429, "Please wait: 1 min"),
+    ],
+)
+def test_what_passes_can_be_tried_again_and_goes_on(
+    visit: Visit,
+    proxy: GraphProxy,
+    new_link: NewLink,
+    path: str,
+    fault: Fault,
+    status: int,
+    title: str,
+) -> None:
+    link = new_link()
+    popup = visit.open(link.slug).begin().up_to_finish(f"1555301{fault.code % 10_000:04d}")
+    proxy.faults[path] = fault
+    assert _finish(visit, popup) == status
+    visit.sees(title)
+    assert _press(visit, "Try again") == status
+    assert "ACTIVE" not in dict(link.numbers()).values()
+    proxy.faults.clear()
+    assert _press(visit, "Try again") == 200
+    visit.sees("Your number is connected")
+    assert [status for _, status in link.numbers()] == ["ACTIVE"]
+
+
+@pytest.mark.parametrize(
+    ("path", "fault", "status", "title", "said"),
+    [
+        ("/oauth/access_token", Fault(400, 100), 422, "That took a little too long", "30 seconds"),
+        ("/register", Fault(403, 131031), 422, "Your number could not be connected", "locked"),
+        (
+            "/phone_numbers",
+            Fault(400, 190, "<i>gone</i>"),
+            409,
+            "The platform refuses this number",
+            "<i>gone</i> (code 190)",
+        ),
+        (
+            "/subscribed_apps",
+            Fault(400, 2200, "No <i>callback</i>"),
+            422,
+            "Your number could not be connected",
+            "No <i>callback</i> (code 2200)",
+        ),
+    ],
+)
+def test_what_does_not_pass_starts_again_with_the_same_link(
+    visit: Visit,
+    proxy: GraphProxy,
+    new_link: NewLink,
+    path: str,
+    fault: Fault,
+    status: int,
+    title: str,
+    said: str,
+) -> None:
+    link = new_link()
+    popup = visit.open(link.slug).begin().up_to_finish(f"155530200{fault.code % 97:02d}")
+    proxy.faults[path] = fault
+    assert _finish(visit, popup) == status
+    assert said in visit.sees(title)
+    assert "ACTIVE" not in dict(link.numbers()).values()
+    proxy.faults.clear()
+    visit.page.get_by_role("link", name="Start again").click()
+    visit.begin().up_to_finish(f"155530210{fault.code % 97:02d}").finish()
+    visit.sees("Your number is connected")
+
+
+def test_a_code_that_waited_too_long_is_refused(
+    visit: Visit, gateway: Gateway, new_link: NewLink
+) -> None:
+    link = new_link()
+    popup = visit.open(link.slug).begin().up_to_finish("15553003005")
+    gateway.sandbox_call("clock", advance_seconds=31)
+    assert _finish(visit, popup) == 422
+    visit.sees("That took a little too long")
+    assert link.numbers() == []
+
+
+def test_a_link_that_was_withdrawn_meanwhile_connects_nothing(
+    visit: Visit, gateway: Gateway, new_link: NewLink
+) -> None:
+    link = new_link()
+    popup = visit.open(link.slug).begin().up_to_finish("15553003006")
+    gateway.cli("signup-links", "revoke", link.id)
+    assert _finish(visit, popup) == 410
+    visit.sees("This link was withdrawn")
+    assert link.numbers() == []

@@ -1,0 +1,89 @@
+"""A web process that is killed in the middle of a signup leaves one that goes on where it stopped."""
+
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import requests
+
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, wait_for
+from contract_tests.spy import Spy, spied_on
+
+# The steps that ask the network, in their order, by the call that they end with.
+EXCHANGE, CONFIRM = "GET access_token", "GET phone_numbers"
+SUBSCRIBE, REGISTER = "POST subscribed_apps", "POST register"
+STEPS = (EXCHANGE, CONFIRM, SUBSCRIBE, REGISTER)
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, Spy]]:
+    """A running service whose calls of the network are seen."""
+    with spied_on(tmp_path_factory.mktemp("gateway")) as observed:
+        yield observed
+
+
+@pytest.fixture(scope="module")
+def gateway(observed: tuple[Gateway, Spy]) -> Gateway:
+    """The service."""
+    return observed[0]
+
+
+@pytest.fixture(scope="module")
+def spy(observed: tuple[Gateway, Spy]) -> Spy:
+    """What sees its calls."""
+    return observed[1]
+
+
+@pytest.fixture(scope="module")
+def customer(gateway: Gateway) -> Customer:
+    """An account with a key."""
+    return gateway.customer(with_number=False)
+
+
+def _complete(gateway: Gateway, slug: str, claim: dict[str, str]) -> requests.Response:
+    return requests.post(f"{gateway.api}/signup/{slug}/complete", json=claim, timeout=WAIT_SECONDS)
+
+
+def _is_ready(gateway: Gateway) -> bool:
+    try:
+        return requests.get(f"{gateway.url}/readyz", timeout=2).ok
+    except requests.RequestException:
+        return False
+
+
+@pytest.mark.parametrize("step", [CONFIRM, SUBSCRIBE, REGISTER])
+def test_a_signup_that_a_kill_interrupted_resumes_with_the_same_claim(
+    gateway: Gateway, spy: Spy, customer: Customer, receiver: Receiver, step: str
+) -> None:
+    hook = {"url": receiver.url(), "events": ["number.activated"]}
+    assert customer.request("POST", "/webhooks", json=hook).status_code == 201
+    slug = f"killed-{secrets.token_hex(6)}"
+    gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+    signup = gateway.sandbox_call("signup")
+    claim = {name: signup[name] for name in ("code", "phone_number_id", "waba_id")}
+
+    spy.seen.clear()
+    spy.withhold(step)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(_complete, gateway, slug, claim)
+        assert spy.withheld.wait(WAIT_SECONDS)
+        gateway.kill("web")
+        with pytest.raises(requests.ConnectionError):
+            waiting.result()
+    spy.release()
+    wait_for(lambda: _is_ready(gateway), "a web process that was started again")
+    known = customer.request("GET", "/numbers").json()["data"]
+    assert "ACTIVE" not in [
+        n["status"] for n in known if n["phoneNumber"] == signup["display_phone_number"]
+    ]
+
+    spy.seen.clear()
+    done = _complete(gateway, slug, claim)
+    assert (done.status_code, done.json()["status"]) == (201, "ACTIVE")
+    finished = STEPS[: STEPS.index(step)]
+    assert not set(finished) & set(spy.seen), "what was finished was done again"
+    # The platform registered the number before the kill, as it says itself.
+    assert (REGISTER in spy.seen) is (step != REGISTER)
+    [event] = receiver.wait()
+    assert event.event["data"] == done.json()

@@ -1,0 +1,72 @@
+"""The form that the signup page posts: what the platform handed to the browser.
+
+All of it is a claim. Here only its form is checked; whether it is true, onboarding finds out.
+"""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote_to_bytes
+
+from flask import Request
+
+from tasks.onboarding import SignupClaim
+
+# The contract bounds the same three in CompleteSignupRequest.
+FIELDS = {
+    "code": re.compile(r"[!-~]{1,2048}"),
+    "phone_number_id": re.compile(r"[0-9]{1,32}"),
+    "waba_id": re.compile(r"[0-9]{1,32}"),
+}
+PIN = re.compile(r"[0-9]{6}")
+FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+class BadFormError(Exception):
+    """The form is not what the page posts. ``status`` is the HTTP status of the answer."""
+
+    def __init__(self, status: int = 400) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class BadPinError(Exception):
+    """A PIN was typed that has not six digits. ``claim`` is all the rest."""
+
+    def __init__(self, claim: SignupClaim) -> None:
+        super().__init__()
+        self.claim = claim
+
+
+def read_claim(request: Request) -> SignupClaim:
+    """The claim of a form. Raises BadFormError or BadPinError."""
+    if request.mimetype != FORM_TYPE:
+        raise BadFormError(415)
+    _require_text(request.get_data())
+    claim = SignupClaim(**{name: _field(request, name) for name in FIELDS})
+    typed = request.form.getlist("pin")
+    if not typed:
+        return claim
+    pin = "".join(typed[0].split())
+    if len(typed) > 1 or not PIN.fullmatch(pin):
+        raise BadPinError(claim)
+    return SignupClaim(claim.code, claim.phone_number_id, claim.waba_id, pin=pin)
+
+
+def as_fields(claim: SignupClaim) -> Mapping[str, str]:
+    """The same claim as hidden fields, to be posted again."""
+    return {name: getattr(claim, name) for name in FIELDS}
+
+
+def _require_text(body: bytes) -> None:
+    # Werkzeug would leave bytes that are no UTF-8 as they are written, and %FF passes for four characters.
+    try:
+        unquote_to_bytes(body).decode()
+    except UnicodeDecodeError:
+        raise BadFormError from None
+
+
+def _field(request: Request, name: str) -> str:
+    values = request.form.getlist(name)
+    if len(values) != 1 or not FIELDS[name].fullmatch(values[0]):
+        raise BadFormError
+    return values[0]

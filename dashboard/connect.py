@@ -1,0 +1,96 @@
+"""/connect/{slug}: where the owner of a number connects it, by the platform's embedded signup.
+
+Public, made for a phone. Every answer is a page for people, errors included.
+"""
+
+import logging
+
+from flask import Blueprint, Response, request
+
+from dashboard import claims, outcomes
+from dashboard.outcomes import Next, Outcome
+from dashboard.pages import CONTENT_TYPE, Page, render
+from dashboard.platform import platform_of
+from gateway.settings import get_settings
+from models.number import Number, NumberTakenError
+from models.signup_link import SignupLink
+from networks.errors import NetworkError
+from tasks import onboarding
+from tasks.onboarding import SignupClaim, SignupError
+
+logger = logging.getLogger(__name__)
+
+blueprint = Blueprint("connect", __name__)
+
+
+@blueprint.get("/connect/<slug>")
+def invite(slug: str) -> Response:
+    """The invitation, which the platform's SDK turns into a claim."""
+    try:
+        link = onboarding.open_link(slug)
+    except SignupError as error:
+        return _respond(_outcome(outcomes.of_error(error), slug))
+    platform = platform_of(get_settings())
+    return _respond(
+        render(
+            "connect/invite.html",
+            sources=platform.sources,
+            slug=link.slug,
+            account=link.account.name,
+            platform=platform,
+        )
+    )
+
+
+@blueprint.post("/connect/<slug>")
+def connect(slug: str) -> Response:
+    """Connect the claimed number, now: its code lives 30 seconds."""
+    try:
+        link = onboarding.open_link(slug)
+        claim = claims.read_claim(request)
+    except SignupError as error:
+        return _respond(_outcome(outcomes.of_error(error), slug))
+    except claims.BadPinError as error:
+        return _respond(_outcome(outcomes.BAD_PIN, slug, error.claim))
+    except claims.BadFormError as error:
+        return _respond(_outcome(outcomes.BAD_FORM, slug, status=error.status))
+    return _respond(_carry_out(link, claim))
+
+
+def _carry_out(link: SignupLink, claim: SignupClaim) -> Page:
+    try:
+        number = onboarding.connect_number(link, claim)
+    except (SignupError, NumberTakenError, NetworkError) as error:
+        return _outcome(outcomes.of_error(error), link.slug, claim)
+    except Exception as error:
+        # Said here, not at the edge, because here the claim is known and can be posted again.
+        logger.exception("a signup crashed")
+        return _outcome(outcomes.of_error(error), link.slug, claim)
+    return _connected(link, number)
+
+
+def _connected(link: SignupLink, number: Number) -> Page:
+    return render(
+        "connect/connected.html",
+        account=link.account.name,
+        phone_number=number.phone_number,
+        display_name=number.display_name,
+    )
+
+
+def _outcome(
+    outcome: Outcome, slug: str, claim: SignupClaim | None = None, *, status: int | None = None
+) -> Page:
+    posts_again = outcome.next in {Next.RETRY, Next.PIN}
+    return render(
+        "connect/outcome.html",
+        status or outcome.status,
+        headers=outcome.headers,
+        outcome=outcome,
+        slug=slug,
+        fields=claims.as_fields(claim) if claim and posts_again else {},
+    )
+
+
+def _respond(page: Page) -> Response:
+    return Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)

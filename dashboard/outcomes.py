@@ -1,0 +1,198 @@
+"""Every way in which a posted signup can end, as a page: its HTTP status, its words, what to do next."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from networks import errors as network
+from tasks import onboarding
+
+RETRY_AFTER_SECONDS = 60
+HOUR, MINUTE = 3600, 60
+
+
+class Next(StrEnum):
+    """What the page offers. START leads back to its beginning; RETRY and PIN post the same claim again."""
+
+    NOTHING = "nothing"
+    START = "start"
+    RETRY = "retry"
+    PIN = "pin"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``kind`` names it for tests and styles; ``paragraphs`` are plain text."""
+
+    kind: str
+    status: int
+    title: str
+    paragraphs: tuple[str, ...]
+    next: Next = Next.NOTHING
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+ASK_FOR_NEW = "Ask whoever sent it to you for a new one."
+RESUMES = "What is done already stays done; trying again goes on from there."
+NOT_CONNECTED = "Your number is not connected yet, and nothing else has changed."
+
+UNKNOWN = Outcome(
+    "unknown",
+    404,
+    "This link leads nowhere",
+    ("Perhaps a part of the address is missing. Open the link again from the message it came in.",),
+)
+CLOSED = {
+    "used": Outcome(
+        "used",
+        410,
+        "This link has been used",
+        (
+            "A signup link connects one number, once.",
+            "If it was you who used it, your number is connected and there is nothing more to do.",
+            "To connect another number, ask whoever sent the link for a new one.",
+        ),
+    ),
+    "expired": Outcome(
+        "expired",
+        410,
+        "This link has expired",
+        ("A signup link is good for seven days. " + ASK_FOR_NEW,),
+    ),
+    "revoked": Outcome(
+        "revoked",
+        410,
+        "This link was withdrawn",
+        ("Whoever sent it has withdrawn it. If you did not expect that, ask them.",),
+    ),
+}
+TAKEN = Outcome(
+    "taken",
+    409,
+    "This number is connected elsewhere",
+    (
+        "Another account has connected this phone number already, and a number can be connected only once.",
+        "Disconnect it there first, or start again with another number.",
+    ),
+    Next.START,
+)
+PIN_ASKED = Outcome(
+    "pin",
+    422,
+    "Your number has a PIN",
+    (
+        "Two-step verification is on. Enter the PIN of six digits that you chose when you turned it on.",
+        "You forgot it? Turn two-step verification off in WhatsApp Manager, then start again.",
+    ),
+    Next.PIN,
+)
+BAD_PIN = Outcome("bad-pin", 422, "A PIN has six digits", ("Please enter it again.",), Next.PIN)
+CODE_EXPIRED = Outcome(
+    "code-expired",
+    422,
+    "That took a little too long",
+    (
+        "The platform's confirmation is good for 30 seconds only, and works only once. "
+        + NOT_CONNECTED,
+        "Start again; it is quicker the second time.",
+    ),
+    Next.START,
+)
+UNREACHABLE = Outcome(
+    "unreachable",
+    503,
+    "The platform cannot be reached",
+    ("WhatsApp did not answer us just now. " + RESUMES,),
+    Next.RETRY,
+    {"Retry-After": str(RETRY_AFTER_SECONDS)},
+)
+THROTTLED = Outcome(
+    "throttled",
+    429,
+    "Too much at once",
+    ("WhatsApp asks us to wait. Try again in about a minute. " + RESUMES,),
+    Next.RETRY,
+    {"Retry-After": str(RETRY_AFTER_SECONDS)},
+)
+CRASHED = Outcome(
+    "crashed",
+    500,
+    "Something went wrong on our side",
+    (RESUMES,),
+    Next.RETRY,
+)
+BAD_FORM = Outcome(
+    "bad-form",
+    400,
+    "This is not what our page sends",
+    ("Something on the way has changed it. Nothing was done with it.",),
+    Next.START,
+)
+
+
+def refused(text: str) -> Outcome:
+    """The platform does not bear the claim out, or asks something of the number's owner first."""
+    return Outcome(
+        "refused", 422, "Your number could not be connected", (text, NOT_CONNECTED), Next.START
+    )
+
+
+def blocked(error: network.NetworkError) -> Outcome:
+    """The platform refuses the number itself."""
+    return Outcome(
+        "blocked",
+        409,
+        "The platform refuses this number",
+        (
+            "The number or its business account is blocked, or lost its permissions, at WhatsApp.",
+            "WhatsApp Manager shows the reason.",
+            _said(error),
+        ),
+        Next.START,
+    )
+
+
+def waiting(error: onboarding.SignupThrottledError) -> Outcome:
+    """The platform names how long it wants us to wait, after too many PINs for example."""
+    seconds = error.retry_after
+    hours = round(seconds / HOUR)
+    when = f"{hours} h" if hours else f"{max(1, round(seconds / MINUTE))} min"
+    return Outcome(
+        "waiting",
+        429,
+        f"Please wait: {when}",
+        (str(error), RESUMES),
+        Next.RETRY,
+        {"Retry-After": str(seconds)},
+    )
+
+
+_FIXED: dict[type[Exception], Outcome] = {
+    onboarding.LinkUnknownError: UNKNOWN,
+    onboarding.NumberTakenError: TAKEN,
+    onboarding.PinMismatchError: PIN_ASKED,
+    onboarding.CodeExpiredError: CODE_EXPIRED,
+    network.NotReachedError: UNREACHABLE,
+    network.AmbiguousError: UNREACHABLE,
+    network.ThrottledError: THROTTLED,
+}
+_OF_THE_NUMBER = network.NumberBannedError | network.NumberLostError | network.NumberInDoubtError
+
+
+def of_error(error: Exception) -> Outcome:
+    """The outcome of what onboarding raised; whatever it does not name is a crash."""
+    if fixed := _FIXED.get(type(error)):
+        return fixed
+    match error:
+        case onboarding.LinkClosedError():
+            return CLOSED[error.reason]
+        case onboarding.SignupThrottledError():
+            return waiting(error)
+        case onboarding.SignupError():
+            return refused(str(error))
+        case network.NetworkError():
+            return blocked(error) if isinstance(error, _OF_THE_NUMBER) else refused(_said(error))
+    return CRASHED
+
+
+def _said(error: network.NetworkError) -> str:
+    return f"The platform says: {error.reason} (code {error.code})."

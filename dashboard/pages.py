@@ -1,0 +1,73 @@
+"""A page as it goes out: HTML, escaped throughout, with the headers that every page carries."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+CONTENT_TYPE = "text/html; charset=utf-8"
+# Not Flask's environment: the outermost layer renders pages as well, and stands outside of Flask.
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_POLICY = {
+    "default-src": "'none'",
+    "img-src": "data:",
+    "base-uri": "'none'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """Status, headers and body of a page."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def render(
+    template: str,
+    status: int = 200,
+    *,
+    sources: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    **values: Any,
+) -> Page:
+    """Render a template of dashboard/templates.
+
+    ``sources`` adds to the Content-Security-Policy, by directive, what the page needs from elsewhere;
+    styles and scripts of the page itself carry the template's ``nonce``.
+    """
+    nonce = secrets.token_urlsafe(16)
+    body = _TEMPLATES.get_template(template).render(values, nonce=nonce)
+    return Page(
+        status,
+        # A lone surrogate in what somebody typed has no UTF-8.
+        body.encode(errors="replace"),
+        {
+            "Content-Security-Policy": _policy(nonce, sources or {}),
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "no-store",
+            **(headers or {}),
+        },
+    )
+
+
+def _policy(nonce: str, sources: Mapping[str, str]) -> str:
+    directives = dict(_POLICY)
+    for name in ("style-src", "script-src"):
+        directives[name] = f"'nonce-{nonce}'"
+    for name, more in sources.items():
+        directives[name] = f"{directives.get(name, '')} {more}".strip()
+    return "; ".join(f"{name} {value}" for name, value in directives.items())

@@ -1,0 +1,151 @@
+"""Tag media of the contract: uploads to the network, and downloads through us.
+
+The bytes never stand in memory as a whole: uploads come from a file, downloads are passed on as they
+come. No transaction is open while they flow.
+"""
+
+import hashlib
+import logging
+import mimetypes
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Response, request
+from werkzeug.datastructures import FileStorage
+
+from handlers.errors import (
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    PayloadTooLargeError,
+    UnsupportedMediaTypeError,
+)
+from handlers.media_types import KINDS, LIMITS
+from handlers.outcomes import Asked, asking
+from handlers.ownership import owned
+from models.message import Direction, Message
+from models.number import Number, NumberStatus
+from networks import errors as network
+from networks.current import get_network
+from networks.interface import MediaDownload, MediaUpload, Sender
+
+logger = logging.getLogger(__name__)
+
+UPLOADING = Asked(
+    verb="upload",
+    done="uploaded",
+    thing="file",
+    later="Try again later.",
+    unclear="so the file may have been uploaded. Upload it again: one too many does no harm.",
+)
+FETCHING = Asked(
+    verb="fetch media",
+    done="fetched",
+    thing="media",
+    later="Try again later.",
+    unclear="so the media could not be fetched. Try again.",
+)
+# What may stand in a header between quotes, and is a name on any file system.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._ ()-]+")
+_MAX_NAME = 100
+
+
+def upload_media(user: str, number_id: str) -> dict[str, Any]:
+    """POST /numbers/{number_id}/media.
+
+    Takes the form from Flask: Connexion's view of it leaves out what the contract does not know.
+    """
+    number = owned(Number.find(number_id), "number", number_id, user)
+    file = _the_file()
+    mime_type, size = _checked(file)
+    if number.status != NumberStatus.ACTIVE:
+        raise ConflictError(f"The number {number.id} is {number.status} and cannot upload.")
+    sha256 = hashlib.file_digest(file.stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    file.stream.seek(0)
+    sender = Sender(number.phone_number_id, number.access_token)
+    with asking(number, UPLOADING):
+        media_id = get_network().upload_media(sender, MediaUpload(file.stream, size, mime_type))
+    return {"id": media_id, "mimeType": mime_type, "size": size, "sha256": sha256}
+
+
+def _the_file() -> FileStorage:
+    files = list(request.files.items(multi=True))
+    # A part may have no name at all.
+    names = {str(name or "") for name in (*request.form, *request.files)}
+    for unknown in sorted(names - {"file"}):
+        raise InvalidError(f"Request body: the part {unknown[:64]!r} is not known. Send file.")
+    if len(files) != 1 or "file" in request.form:
+        raise InvalidError("Request body: send exactly one part named file, with a filename.")
+    return files[0][1]
+
+
+def _checked(file: FileStorage) -> tuple[str, int]:
+    """Content type and size, as the platform would take them. Raises ApiError."""
+    mime_type = file.mimetype.lower()
+    limit = LIMITS.get(mime_type)
+    if limit is None:
+        raise UnsupportedMediaTypeError(
+            f"The content type {mime_type[:100] or '(none)'} of the file is not supported. Send one of "
+            f"{', '.join(LIMITS)}."
+        )
+    size = file.stream.seek(0, os.SEEK_END)
+    file.stream.seek(0)
+    if size == 0:
+        raise InvalidError("Request body, file: it is empty.")
+    if size > limit:
+        raise PayloadTooLargeError(
+            f"The file has {size} bytes; of {mime_type} at most {limit} are allowed."
+        )
+    return mime_type, size
+
+
+def download_media(user: str, message_id: str) -> Response:
+    """GET /messages/{message_id}/media."""
+    message = owned(Message.find(message_id), "message", message_id, user)
+    media_id = _media_id(message)
+    number = Number.find(message.number_id)
+    if number is None:
+        raise NotFoundError(f"There is no number {message.number_id}.")
+    sender = Sender(number.phone_number_id, number.access_token)
+    with asking(number, FETCHING):
+        download = get_network().open_media(sender, media_id)
+    return _response(message, download)
+
+
+def _media_id(message: Message) -> str:
+    media_id = message.body.get("id") if message.type in KINDS else None
+    if message.direction != Direction.INBOUND or not isinstance(media_id, str):
+        raise ConflictError(
+            f"The message {message.id} has no media to fetch: only an inbound image, audio, video, "
+            "document or sticker has."
+        )
+    return media_id
+
+
+def _response(message: Message, download: MediaDownload) -> Response:
+    response = Response(_passed_on(message, download))
+    # Named by a header, so that nothing is appended to the type.
+    response.headers["Content-Type"] = download.mime_type
+    response.headers["Content-Disposition"] = f'attachment; filename="{_name(message, download)}"'
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    if download.size is not None:
+        response.headers["Content-Length"] = str(download.size)
+    response.call_on_close(download.close)
+    return response
+
+
+def _passed_on(message: Message, download: MediaDownload) -> Iterator[bytes]:
+    try:
+        yield from download
+    except network.NetworkError as error:
+        logger.warning("media of message %s broke off: %s", message.id, error)
+        # The client sees the connection end before its time: what it got is not the whole.
+        raise
+
+
+def _name(message: Message, download: MediaDownload) -> str:
+    given = message.body.get("filename")
+    cleaned = _UNSAFE.sub("_", given).strip(" .")[-_MAX_NAME:] if isinstance(given, str) else ""
+    return cleaned or f"{message.id}{mimetypes.guess_extension(download.mime_type) or ''}"

@@ -1,0 +1,86 @@
+"""Every way in which a posted signup ends has a page of its own."""
+
+import inspect
+
+import pytest
+
+from dashboard import outcomes
+from dashboard.outcomes import Next
+from models.number import NumberTakenError
+from networks import errors as network
+from tasks import onboarding, signup_errors
+
+NETWORK_ERRORS = [
+    error
+    for _, error in inspect.getmembers(network, inspect.isclass)
+    if issubclass(error, network.NetworkError)
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "status", "following"),
+    [
+        (onboarding.LinkUnknownError("x"), "unknown", 404, Next.NOTHING),
+        (onboarding.LinkClosedError("used"), "used", 410, Next.NOTHING),
+        (onboarding.LinkClosedError("expired"), "expired", 410, Next.NOTHING),
+        (onboarding.LinkClosedError("revoked"), "revoked", 410, Next.NOTHING),
+        (NumberTakenError("1"), "taken", 409, Next.START),
+        (onboarding.PinMismatchError("x"), "pin", 422, Next.PIN),
+        (onboarding.CodeExpiredError("x"), "code-expired", 422, Next.START),
+        (onboarding.ClaimRefusedError("x"), "refused", 422, Next.START),
+        (onboarding.SignupThrottledError("x", 3600), "waiting", 429, Next.RETRY),
+        (network.NotReachedError("unreachable", "x"), "unreachable", 503, Next.RETRY),
+        (network.AmbiguousError("timeout", "x"), "unreachable", 503, Next.RETRY),
+        (network.ThrottledError("4", "x"), "throttled", 429, Next.RETRY),
+        (network.NumberBannedError("131031", "x"), "blocked", 409, Next.START),
+        (network.NumberLostError("190", "x"), "blocked", 409, Next.START),
+        (network.NumberInDoubtError("10", "x"), "blocked", 409, Next.START),
+        (network.AccountActionError("131042", "x"), "refused", 422, Next.START),
+        (network.RefusedError("100", "x"), "refused", 422, Next.START),
+        (ZeroDivisionError(), "crashed", 500, Next.RETRY),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_an_error_has_its_page(error: Exception, kind: str, status: int, following: Next) -> None:
+    outcome = outcomes.of_error(error)
+    assert (outcome.kind, outcome.status, outcome.next) == (kind, status, following)
+    assert outcome.title
+    assert all(outcome.paragraphs)
+
+
+def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
+    own = [
+        onboarding.LinkUnknownError("x"),
+        *[error("1", "x") for error in NETWORK_ERRORS],
+        *[signup_errors.translate(network.RefusedError(c, "x")) for c in signup_errors._REFUSALS],
+        *[
+            signup_errors.translate(network.ThrottledError(c, "x"))
+            for c in signup_errors._THROTTLES
+        ],
+    ]
+    assert len(own) > 10
+    for error in own:
+        assert error is not None
+        assert outcomes.of_error(error).kind != "crashed"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "title"),
+    [
+        (30, "Please wait: 1 min"),
+        (60, "Please wait: 1 min"),
+        (300, "Please wait: 5 min"),
+        (3600, "Please wait: 1 h"),
+        (7200, "Please wait: 2 h"),
+    ],
+)
+def test_how_long_to_wait_is_said_and_stands_in_the_header(seconds: int, title: str) -> None:
+    outcome = outcomes.of_error(onboarding.SignupThrottledError("Too many PINs.", seconds))
+    assert outcome.title == title
+    assert outcome.headers == {"Retry-After": str(seconds)}
+    assert outcome.paragraphs[0] == "Too many PINs."
+
+
+def test_what_the_platform_said_is_told_with_its_code() -> None:
+    outcome = outcomes.of_error(network.RefusedError("2200", "No callback"))
+    assert "The platform says: No callback (code 2200)." in outcome.paragraphs

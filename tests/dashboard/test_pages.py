@@ -1,0 +1,97 @@
+"""What holds for every page: its headers, and that nothing in it becomes markup."""
+
+import re
+
+import pytest
+
+from dashboard.errors import error_page, is_page
+from dashboard.outcomes import Next, Outcome
+from dashboard.pages import Page, render
+from dashboard.platform import platform_of
+from tests.conftest import Configure
+
+PRODUCTION = {
+    "NETWORK_URL": "https://graph.facebook.com",
+    "NETWORK_APP_ID": "4711",
+    "NETWORK_APP_SECRET": "app-secret",
+    "NETWORK_CONFIG_ID": "4712",
+    "NETWORK_VERIFY_TOKEN": "verify-token",
+}
+
+
+def _policy(page: Page) -> dict[str, str]:
+    parts = page.headers["Content-Security-Policy"].split("; ")
+    return {name: sources for name, _, sources in (part.partition(" ") for part in parts)}
+
+
+def _page(title: str = "Title") -> Page:
+    outcome = Outcome("kind", 409, title, ("Text",), Next.START)
+    return render("connect/outcome.html", 409, outcome=outcome, slug="abc", fields={})
+
+
+def test_a_page_carries_the_headers_that_guard_it() -> None:
+    page = _page()
+    assert page.status == 409
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert page.headers["Cache-Control"] == "no-store"
+    policy = _policy(page)
+    assert policy["default-src"] == "'none'"
+    assert policy["frame-ancestors"] == "'none'"
+    assert policy["form-action"] == "'self'"
+    assert policy["base-uri"] == "'none'"
+
+
+def test_styles_and_scripts_carry_a_nonce_that_is_new_each_time() -> None:
+    first, second = _page(), _page()
+    [nonce] = re.findall(r'<style nonce="([^"]+)"', first.body.decode())
+    assert _policy(first)["style-src"] == _policy(first)["script-src"] == f"'nonce-{nonce}'"
+    assert nonce not in second.body.decode()
+
+
+def test_text_never_becomes_markup() -> None:
+    body = _page("<script>alert('1')</script>&\"").body.decode()
+    assert "<script" not in body
+    assert "&lt;script&gt;" in body
+
+
+def test_text_that_is_no_unicode_spoils_nothing() -> None:
+    assert b"?" in _page("\ud800").body
+
+
+def test_in_production_the_policy_names_the_platform_and_nobody_else(configure: Configure) -> None:
+    platform = platform_of(configure(**PRODUCTION))
+    assert platform.sdk == "https://connect.facebook.net/en_US/sdk.js"
+    assert (platform.site, platform.subdomains) == ("https://facebook.com", True)
+    named = set(" ".join(platform.sources.values()).split())
+    assert named == {
+        "https://connect.facebook.net",
+        "https://www.facebook.com",
+        "https://web.facebook.com",
+        "https://staticxx.facebook.com",
+    }
+    assert platform.sources["script-src"] == "https://connect.facebook.net"
+
+
+def test_with_the_sandbox_everything_comes_from_it(configure: Configure) -> None:
+    platform = platform_of(configure(SANDBOX_PORT="9123"))
+    assert platform.sdk == "http://127.0.0.1:9123/en_US/sdk.js"
+    assert (platform.site, platform.subdomains) == ("http://127.0.0.1:9123", False)
+    assert platform.sources == {"script-src": "http://127.0.0.1:9123"}
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 413, 415, 429, 500])
+def test_an_error_around_the_views_is_a_page(status: int) -> None:
+    page = error_page(status, {"Retry-After": "7"})
+    assert page.status == status
+    assert page.body.startswith(b"<!doctype html>")
+    assert page.headers["Retry-After"] == "7"
+    assert ("Allow" in page.headers) is (status == 405)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("/connect/abc", True), ("/connect/", True), ("/api/numbers", False), ("/connected", False)],
+)
+def test_paths_that_people_open_are_told_from_the_others(path: str, *, expected: bool) -> None:
+    assert is_page(path) is expected

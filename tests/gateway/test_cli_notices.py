@@ -1,0 +1,66 @@
+"""gateway numbers notices: what the platform told, for the operator."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import cli
+from models.account import Account
+from models.number import Number
+from networks.callbacks import Notice
+from tasks import notices
+from tests import factories
+
+VIOLATION = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "ADULT"}}
+AT = 1_795_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def told(number: Number, database_path: Path) -> None:
+    assert database_path.exists()
+    notices.keep(Notice("2001", "account_update", None, VIOLATION, AT))
+    quality = {"event": "DOWNGRADE", "display_phone_number": "15550001111"}
+    notices.keep(
+        Notice("2001", "phone_number_quality_update", number.phone_number, quality, AT + 1000)
+    )
+
+
+def _run(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, ["numbers", "notices", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_notices_are_listed_newest_first(number: Number) -> None:
+    quality, violation = json.loads(_run("--json"))
+    assert (quality["event"], quality["numberId"]) == ("DOWNGRADE", number.id)
+    assert violation | {"id": ""} == {
+        "id": "",
+        "createdAt": "2026-11-18T11:06:40.000Z",
+        "wabaId": "2001",
+        "numberId": None,
+        "field": "account_update",
+        "event": "ACCOUNT_VIOLATION",
+        "value": VIOLATION,
+    }
+
+
+def test_those_of_a_number_are_its_own_and_its_accounts(account: Account, number: Number) -> None:
+    other = factories.active_number(account, "1002", phone_number="15550002222")
+    assert len(json.loads(_run(number.id, "--json"))) == 2
+    assert [n["event"] for n in json.loads(_run(other.id, "--json"))] == ["ACCOUNT_VIOLATION"]
+
+
+def test_a_person_reads_a_table_that_fits_a_terminal() -> None:
+    lines = _run().splitlines()
+    assert lines[0].split() == ["CREATED", "(UTC)", "WABA", "ID", "NUMBER", "ID", "EVENT"]
+    assert max(map(len, lines)) <= 100
+    assert "ACCOUNT_VIOLATION" in lines[2]
+
+
+def test_a_number_that_does_not_exist_is_said_so() -> None:
+    done = CliRunner().invoke(cli, ["numbers", "notices", "num_0"])
+    assert done.exit_code == 1
+    assert "There is no number num_0" in done.stderr

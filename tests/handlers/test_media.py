@@ -1,0 +1,250 @@
+"""Media and read marks: from the network's answer to ours (decision 15 of the design)."""
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask, Response
+
+from handlers import media, media_types, messages
+from handlers.errors import ApiError, ConflictError, NotFoundError
+from models.database import database, writing
+from models.event import Event
+from models.message import Message
+from models.number import Number, NumberStatus
+from networks import errors
+from networks.interface import MediaUpload, Sender
+from tests import factories
+
+SENDER = Sender("1001", "token-1")
+ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
+
+
+class Download:
+    """Bytes on their way."""
+
+    mime_type = "image/jpeg"
+    size: int | None = 6
+    closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"abc"
+        yield b"def"
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
+
+
+class Network:
+    """A network that does as it is told, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.failure: errors.NetworkError | None = None
+        self.download = Download()
+        self.uploaded: list[tuple[bytes, int, str]] = []
+        self.marked: list[str] = []
+        self.opened: list[str] = []
+
+    def _ask(self, sender: Sender) -> None:
+        assert sender == SENDER
+        assert not database.in_transaction(), "no transaction is held across the call"
+        if self.failure is not None:
+            raise self.failure
+
+    def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
+        """Take a file."""
+        self._ask(sender)
+        self.uploaded.append((upload.content.read(), upload.size, upload.mime_type))
+        return "4711"
+
+    def open_media(self, sender: Sender, media_id: str) -> Download:
+        """Hand a file out."""
+        self._ask(sender)
+        self.opened.append(media_id)
+        return self.download
+
+    def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+        """Note a mark."""
+        self._ask(sender)
+        self.marked.append(wa_message_id)
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Network:
+    """The network in place."""
+    network = Network()
+    for module in (media, messages):
+        monkeypatch.setattr(module, "get_network", lambda: network)
+    return network
+
+
+def _inbound(number: Number, type_: str = "image", **body: Any) -> Message:
+    with writing():
+        message = Message.write_inbound(
+            number,
+            wa_message_id=f"wamid.{type_}",
+            sender="15551234567",
+            type_=type_,
+            body={"id": "77"} | body,
+            at=1,
+        )
+    assert message is not None
+    return message
+
+
+def _upload(number: Number, content: bytes = b"picture", mime_type: str = "image/png") -> Any:
+    data = {"file": (io.BytesIO(content), "a", mime_type)}
+    with Flask("test").test_request_context(method="POST", data=data):
+        return media.upload_media(number.account_id, number.id)
+
+
+def _download(number: Number) -> Response:
+    return media.download_media(number.account_id, _inbound(number).id)
+
+
+def _mark(number: Number) -> Any:
+    return messages.mark_message_read(number.account_id, _inbound(number).id)
+
+
+CALLS: list[Callable[[Number], Any]] = [_upload, _download, _mark]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("error", "status", "becomes", "kinds"),
+    [
+        (errors.RefusedError("131053", "No."), 400, ACTIVE, []),
+        (errors.ThrottledError("130429", "Slow."), 429, ACTIVE, []),
+        (errors.NumberLostError("190", "Void."), 409, DISCONNECTED, ["number.disconnected"]),
+        (errors.NumberBannedError("131031", "Bad."), 409, BANNED, ["number.banned"]),
+        (errors.NumberInDoubtError("10", "Hm."), 409, ACTIVE, []),
+        (errors.AccountActionError("131042", "Pay."), 409, ACTIVE, []),
+        (errors.MediaGoneError("100", "Gone."), 404, ACTIVE, []),
+        (errors.NotReachedError("unreachable", "Nobody."), 500, ACTIVE, []),
+        (errors.AmbiguousError("timeout", "Late."), 500, ACTIVE, []),
+    ],
+)
+def test_each_error_of_the_network_has_its_answer_and_its_effect_on_the_number(
+    number: Number,
+    network: Network,
+    call: Callable[[Number], Any],
+    error: errors.NetworkError,
+    status: int,
+    becomes: NumberStatus,
+    kinds: list[str],
+) -> None:
+    network.failure = error
+    with pytest.raises(ApiError) as caught:
+        call(number)
+    assert caught.value.status == status
+    assert (caught.value.retry_after is not None) == (status == 429)
+    assert Number.get_by_id(number.id).status == becomes
+    assert [event.kind for event in Event.select()] == kinds
+
+
+def test_an_upload_hands_the_whole_file_over(number: Number, network: Network) -> None:
+    answer = _upload(number)
+    assert network.uploaded == [(b"picture", 7, "image/png")]
+    assert (answer["id"], answer["mimeType"], answer["size"]) == ("4711", "image/png", 7)
+
+
+@pytest.mark.parametrize(("mime_type", "limit"), media_types.LIMITS.items())
+def test_a_file_past_the_limit_of_its_type_never_reaches_the_network(
+    number: Number,
+    network: Network,
+    monkeypatch: pytest.MonkeyPatch,
+    mime_type: str,
+    limit: int,
+) -> None:
+    assert limit in {5 << 20, 16 << 20, 100 << 20, 500 << 10}
+    monkeypatch.setitem(media_types.LIMITS, mime_type, 10)
+    _upload(number, b"x" * 10, mime_type)
+    with pytest.raises(ApiError) as caught:
+        _upload(number, b"x" * 11, mime_type)
+    assert (caught.value.status, len(network.uploaded)) == (413, 1)
+
+
+@pytest.mark.parametrize("call", [_upload, _mark])
+def test_a_number_that_is_not_active_asks_the_network_nothing(
+    number: Number, network: Network, call: Callable[[Number], Any]
+) -> None:
+    with writing():
+        number.move_to(BANNED)
+    with pytest.raises(ConflictError, match="BANNED"):
+        call(number)
+    assert (network.uploaded, network.marked) == ([], [])
+
+
+def test_a_download_is_an_attachment_of_its_own_type_and_is_closed(
+    number: Number, network: Network
+) -> None:
+    response = _download(number)
+    assert network.opened == ["77"]
+    assert response.headers["Content-Type"] == "image/jpeg"
+    assert response.headers["Content-Length"] == "6"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert b"".join(response.response) == b"abcdef"  # type: ignore[arg-type]
+    response.close()
+    assert network.download.closed
+
+
+def test_a_download_whose_length_is_not_known_names_none(number: Number, network: Network) -> None:
+    network.download.size = None
+    assert "Content-Length" not in _download(number).headers
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("invoice.pdf", "invoice.pdf"),
+        ("../../etc/passwd", "_.._etc_passwd"),
+        ('a"; filename=evil.exe', "a_ filename_evil.exe"),
+        ("a\r\nSet-Cookie: x", "a_Set-Cookie_ x"),
+        ("Рахунок.pdf", "_.pdf"),
+        ("a" * 300 + ".pdf", "a" * 96 + ".pdf"),
+        ("...", None),
+        ("", None),
+        (7, None),
+    ],
+)
+def test_a_file_name_is_harmless_wherever_it_is_used(
+    number: Number, network: Network, given: object, expected: str | None
+) -> None:
+    message = _inbound(number, "document", filename=given)
+    response = media.download_media(number.account_id, message.id)
+    name = expected or f"{message.id}.jpg"
+    assert response.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert network.opened
+
+
+@pytest.mark.parametrize("type_", ["text", "location", "unsupported"])
+def test_what_is_no_media_message_has_none(number: Number, network: Network, type_: str) -> None:
+    message = _inbound(number, type_)
+    with pytest.raises(ConflictError, match="no media"):
+        media.download_media(number.account_id, message.id)
+    assert not network.opened
+
+
+def test_an_outbound_message_has_nothing_to_fetch_or_to_read(
+    number: Number, network: Network
+) -> None:
+    sent = factories.outbound(number)
+    for call in (media.download_media, messages.mark_message_read):
+        with pytest.raises(ConflictError):
+            call(number.account_id, sent.id)
+    assert (network.opened, network.marked) == ([], [])
+
+
+def test_a_message_is_marked_by_the_networks_identifier_and_stays_received(
+    number: Number, network: Network
+) -> None:
+    assert _mark(number)["status"] == "received"
+    assert network.marked == ["wamid.image"]
+
+
+def test_an_unknown_message_is_not_found(number: Number) -> None:
+    for call in (media.download_media, messages.mark_message_read):
+        with pytest.raises(NotFoundError):
+            call(number.account_id, "msg_x")

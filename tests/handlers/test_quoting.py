@@ -1,0 +1,68 @@
+"""The message that a reply or a reaction speaks of."""
+
+from typing import Any
+
+import pytest
+
+from handlers.errors import ForbiddenError, InvalidError, NotFoundError
+from handlers.quoting import quoted
+from models.account import Account
+from models.message import Message
+from models.number import Number
+from tests import factories
+
+
+def reply(message_id: str) -> dict[str, Any]:
+    """A text that answers a message."""
+    return {"type": "text", "text": {"body": "x"}, "context": {"message_id": message_id}}
+
+
+def reaction(message_id: str) -> dict[str, Any]:
+    """A reaction to a message."""
+    return {"type": "reaction", "reaction": {"message_id": message_id, "emoji": "x"}}
+
+
+SPEAKING = [reply, reaction]
+
+
+def received(number: Number) -> Message:
+    """A message that the network knows."""
+    message = factories.inbound(number, "wamid.IN")
+    assert message is not None
+    return message
+
+
+def test_a_message_that_speaks_of_none_quotes_none(number: Number) -> None:
+    assert quoted({"type": "text", "text": {"body": "x"}}, number) is None
+
+
+@pytest.mark.parametrize("speak", SPEAKING)
+def test_our_identifier_becomes_the_networks(number: Number, speak: Any) -> None:
+    assert quoted(speak(received(number).id), number) == "wamid.IN"
+
+
+@pytest.mark.parametrize("speak", SPEAKING)
+def test_the_networks_identifier_is_not_ours(number: Number, speak: Any) -> None:
+    received(number)
+    with pytest.raises(NotFoundError):
+        quoted(speak("wamid.IN"), number)
+
+
+@pytest.mark.parametrize("speak", SPEAKING)
+def test_another_accounts_message_is_forbidden(number: Number, speak: Any) -> None:
+    foreign = factories.active_number(Account.open("Rival", "pro"), "1009")
+    with pytest.raises(ForbiddenError):
+        quoted(speak(received(foreign).id), number)
+
+
+@pytest.mark.parametrize("speak", SPEAKING)
+def test_another_numbers_message_is_refused(account: Account, number: Number, speak: Any) -> None:
+    other = factories.active_number(account, "1008", phone_number="15550002222")
+    with pytest.raises(InvalidError, match=r"message_id: msg_\w+ is a message of another number"):
+        quoted(speak(received(other).id), number)
+
+
+@pytest.mark.parametrize("speak", SPEAKING)
+def test_a_message_that_the_network_has_not_taken_is_refused(number: Number, speak: Any) -> None:
+    with pytest.raises(InvalidError, match="has not been taken"):
+        quoted(speak(factories.outbound(number).id), number)

@@ -1,0 +1,45 @@
+"""What a customer's token is good for, whatever the platform leaves out."""
+
+from typing import Any
+
+import pytest
+
+from networks.grants import read_grant
+
+SCOPES = ["whatsapp_business_management", "whatsapp_business_messaging"]
+WHOLE: dict[str, Any] = {"app_id": "app-1", "is_valid": True, "scopes": SCOPES}
+
+
+def _granular(*grants: Any) -> dict[str, Any]:
+    return WHOLE | {"granular_scopes": list(grants)}
+
+
+def test_a_token_tells_scopes_and_accounts() -> None:
+    messaging = {"scope": SCOPES[1], "target_ids": ["9"]}
+    grant = read_grant(_granular(messaging, {"scope": SCOPES[0], "target_ids": ["2001"]}), "app-1")
+    assert (grant.is_valid, grant.scopes) == (True, frozenset(SCOPES))
+    assert grant.waba_ids == frozenset({"2001"})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        WHOLE,
+        WHOLE | {"granular_scopes": None},
+        _granular(),
+        _granular({"scope": SCOPES[1], "target_ids": ["9"]}),
+        _granular({"scope": SCOPES[0]}),
+        _granular({"scope": SCOPES[0], "target_ids": []}),
+        _granular("odd"),
+    ],
+)
+def test_a_platform_that_does_not_name_the_accounts_leaves_them_open(data: dict[str, Any]) -> None:
+    assert read_grant(data, "app-1").waba_ids is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [WHOLE | {"is_valid": False}, WHOLE | {"app_id": "app-2"}, {"is_valid": True}, {}, [], None],
+)
+def test_a_token_that_is_void_or_anothers_is_not_valid(data: Any) -> None:
+    assert not read_grant(data, "app-1").is_valid

@@ -1,0 +1,22 @@
+"""Fixtures of signups: an open link, and a network that knows one business account."""
+
+import pytest
+
+from models.account import Account
+from models.signup_link import SignupLink
+from tasks import onboarding
+from tests.fake_platform import Platform
+
+
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
+    """What signups ask."""
+    platform = Platform()
+    monkeypatch.setattr(onboarding, "get_network", lambda: platform)
+    return platform
+
+
+@pytest.fixture
+def link(account: Account) -> SignupLink:
+    """An open link of the account."""
+    return SignupLink.open(account, "acme")

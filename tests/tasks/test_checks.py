@@ -1,0 +1,244 @@
+"""Checks: what the network says of a number decides what it is (ADR 0018)."""
+
+import pytest
+
+from models import check
+from models.account import Account
+from models.database import writing
+from models.event import Event
+from models.number import Number, NumberStatus
+from networks.errors import (
+    AccountActionError,
+    AmbiguousError,
+    NetworkError,
+    NotReachedError,
+    NumberBannedError,
+    NumberInDoubtError,
+    NumberLostError,
+    RefusedError,
+    ThrottledError,
+)
+from tasks import checks, sweep, transitions
+from tasks.queue import huey
+from tests import factories
+from tests.asked_platform import AskedPlatform
+from tests.conftest import Clock
+
+ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
+DISCONNECTED, PROVISIONING = NumberStatus.DISCONNECTED, NumberStatus.PROVISIONING
+INTERVAL_MS = 900_000
+
+
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
+    platform = AskedPlatform()
+    monkeypatch.setattr(checks, "get_network", lambda: platform)
+    return platform
+
+
+def _request(number: Number) -> None:
+    with writing():
+        check.request_one(number)
+
+
+def _now(number: Number) -> Number:
+    fresh: Number = Number.get_by_id(number.id)
+    return fresh
+
+
+def _kinds() -> list[str]:
+    return [event.kind for event in Event.select().order_by(Event.id)]
+
+
+def _move(number: Number, status: NumberStatus) -> Number:
+    with writing():
+        number.move_to(status)
+    return number
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "kinds"),
+    [
+        ("CONNECTED", ACTIVE, []),
+        ("BANNED", BANNED, ["number.banned"]),
+        ("DISCONNECTED", DISCONNECTED, ["number.disconnected"]),
+        ("UNVERIFIED", DISCONNECTED, ["number.disconnected"]),
+        ("MIGRATED", DISCONNECTED, ["number.disconnected"]),
+        ("DELETED", DISCONNECTED, ["number.disconnected"]),
+        ("PENDING", ACTIVE, []),
+        ("RESTRICTED", ACTIVE, []),
+        ("RATE_LIMITED", ACTIVE, []),
+        ("FLAGGED", ACTIVE, []),
+        ("UNKNOWN", ACTIVE, []),
+        ("INVENTED_TOMORROW", ACTIVE, []),
+    ],
+)
+def test_an_active_number_becomes_what_the_network_says(
+    number: Number, platform: AskedPlatform, said: str, status: NumberStatus, kinds: list[str]
+) -> None:
+    platform.status = said
+    for _ in range(2):
+        _request(number)
+        checks.work_off()
+    assert (_now(number).status, _kinds()) == (status, kinds)
+
+
+def test_a_banned_number_that_is_connected_again_is_active(
+    number: Number, platform: AskedPlatform
+) -> None:
+    _move(number, BANNED)
+    _request(number)
+    checks.work_off()
+    assert (_now(number).status, _kinds()) == (ACTIVE, ["number.activated"])
+    assert platform.asked == ["1001"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (NumberLostError("190", "Session has expired"), DISCONNECTED),
+        (NumberBannedError("131031", "Account locked"), BANNED),
+        (NumberInDoubtError("10", "Permission denied"), ACTIVE),
+        (AccountActionError("131042", "Payment"), ACTIVE),
+        (RefusedError("100", "Invalid parameter"), ACTIVE),
+    ],
+)
+def test_an_error_instead_of_a_status_says_something_too(
+    number: Number, platform: AskedPlatform, error: NetworkError, status: NumberStatus
+) -> None:
+    platform.error = error
+    _request(number)
+    checks.work_off()
+    assert _now(number).status == status
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotReachedError("unreachable", "No network"),
+        AmbiguousError("timeout", "No answer"),
+        ThrottledError("4", "Too many calls"),
+    ],
+)
+def test_without_an_answer_the_number_is_checked_again_after_a_pause(
+    number: Number, platform: AskedPlatform, clock: Clock, error: NetworkError
+) -> None:
+    other = factories.active_number(Account.get_by_id(number.account_id), "1002")
+    platform.error = error
+    _request(number)
+    _request(other)
+    checks.work_off()
+    assert len(platform.asked) == 1, "the others would only wait for the same time-out"
+    first = Number.get(Number.phone_number_id == platform.asked[0])
+    assert first.status == ACTIVE
+    assert 27_000 <= (first.check_due_at or 0) - clock.at <= 33_000
+    platform.error, platform.status = None, "BANNED"
+    clock.advance(seconds=34)
+    checks.work_off()
+    assert {_now(number).status, _now(other).status} == {BANNED}
+
+
+def test_an_answer_about_a_number_that_changed_meanwhile_does_not_count(
+    number: Number, platform: AskedPlatform
+) -> None:
+    """It was CONNECTED when the network answered, but a send has found its token void since."""
+    platform.while_asked = lambda: transitions.change_status(_now(number), DISCONNECTED)
+    _request(number)
+    checks.work_off()
+    assert (_now(number).status, _kinds()) == (DISCONNECTED, ["number.disconnected"])
+
+
+def test_a_check_that_is_asked_for_during_a_check_is_not_lost(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    def be_banned() -> None:
+        platform.while_asked = lambda: None
+        clock.advance(milliseconds=5)
+        _request(number)
+
+    platform.while_asked = be_banned
+    _request(number)
+    checks.work_off()
+    assert len(platform.asked) == 2
+
+
+def test_a_check_whose_worker_died_is_made_when_its_lease_is_over(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    platform.while_asked = die
+    _request(number)
+    with pytest.raises(KeyboardInterrupt):
+        checks.work_off()
+    platform.while_asked, platform.status = (lambda: None), "BANNED"
+    checks.work_off()
+    assert _now(number).status == ACTIVE
+    clock.advance(seconds=70)
+    checks.work_off()
+    assert _now(number).status == BANNED
+
+
+def test_a_clock_that_is_set_back_delays_no_check(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    checks.tend()
+    clock.advance(hours=-3)
+    checks.work_off()
+    assert platform.asked == [number.phone_number_id]
+
+
+def test_two_workers_check_a_number_once(number: Number) -> None:
+    _request(number)
+    claims = factories.at_once(
+        lambda: check.claim(1_000, INTERVAL_MS), lambda: check.claim(1_000, INTERVAL_MS)
+    )
+    assert len([claim for claim in claims if claim]) == 1
+
+
+def test_a_network_that_hangs_holds_up_one_round_of_a_process_only(
+    number: Number, platform: AskedPlatform
+) -> None:
+    other = factories.active_number(Account.get_by_id(number.account_id), "1002")
+
+    def wake_again() -> None:
+        platform.while_asked = lambda: None
+        _request(other)
+        factories.at_once(checks.work_off)
+        assert platform.asked == ["1001"]
+
+    platform.while_asked = wake_again
+    _request(number)
+    checks.work_off()
+    assert platform.asked == ["1001", "1002"]
+
+
+def test_a_round_ends_and_the_sweep_wakes_the_next(
+    account: Account, platform: AskedPlatform
+) -> None:
+    for i in range(checks.MAX_CHECKS + 1):
+        _request(factories.active_number(account, f"{i}"))
+    checks.work_off()
+    assert len(platform.asked) == checks.MAX_CHECKS
+    checks.tend()
+    assert huey.pending_count() == 1
+
+
+def test_the_sweep_finds_a_check_whose_wake_up_was_lost(number: Number) -> None:
+    _request(number)
+    huey.flush()
+    sweep.sweep()
+    assert "run_checks" in [task.name for task in huey.pending()]
+
+
+def test_a_number_that_another_account_connected_meanwhile_is_left_to_it(
+    number: Number, platform: AskedPlatform
+) -> None:
+    _move(number, DISCONNECTED)
+    rival = Account.open("Rival", "pro")
+    platform.while_asked = lambda: factories.active_number(rival)
+    _request(number)
+    checks.work_off()
+    assert (_now(number).status, _now(number).check_due_at) == (DISCONNECTED, None)
+    assert _kinds() == []

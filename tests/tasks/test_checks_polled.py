@@ -1,0 +1,95 @@
+"""The slow poll: every connected number is checked from time to time (NUMBER_CHECK_INTERVAL)."""
+
+import pytest
+
+from models.account import Account
+from models.database import writing
+from models.number import Number, NumberStatus
+from tasks import checks
+from tests import factories
+from tests.asked_platform import AskedPlatform
+from tests.conftest import Clock, Configure
+
+ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
+DISCONNECTED, PROVISIONING = NumberStatus.DISCONNECTED, NumberStatus.PROVISIONING
+INTERVAL_MS = 900_000
+
+
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
+    platform = AskedPlatform()
+    monkeypatch.setattr(checks, "get_network", lambda: platform)
+    return platform
+
+
+def _now(number: Number) -> Number:
+    fresh: Number = Number.get_by_id(number.id)
+    return fresh
+
+
+def _move(number: Number, status: NumberStatus) -> Number:
+    with writing():
+        number.move_to(status)
+    return number
+
+
+@pytest.mark.parametrize("status", [ACTIVE, BANNED])
+def test_a_number_is_checked_from_time_to_time(
+    number: Number, platform: AskedPlatform, clock: Clock, status: NumberStatus
+) -> None:
+    platform.status = "BANNED" if status is BANNED else "CONNECTED"
+    _move(number, status)
+    for count in range(1, 4):
+        checks.tend()
+        checks.work_off()
+        assert len(platform.asked) == count - 1
+        due_in = (_now(number).check_due_at or 0) - clock.at
+        assert 0.9 * INTERVAL_MS <= due_in <= 1.1 * INTERVAL_MS
+        clock.advance(milliseconds=due_in)
+        checks.work_off()
+        assert len(platform.asked) == count
+
+
+def test_numbers_from_before_there_were_checks_are_checked_too(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    assert number.check_due_at is None
+    checks.tend()
+    clock.advance(milliseconds=1.1 * INTERVAL_MS)
+    checks.work_off()
+    assert platform.asked == ["1001"]
+
+
+def test_the_checks_of_many_numbers_are_spread(account: Account, clock: Clock) -> None:
+    for i in range(20):
+        factories.active_number(account, f"{i}")
+    checks.tend()
+    assert len({number.check_due_at for number in Number.all()}) > 10
+    assert clock.at
+
+
+@pytest.mark.parametrize("status", [DISCONNECTED, PROVISIONING])
+def test_a_number_that_is_not_connected_is_not_checked_from_time_to_time(
+    account: Account, platform: AskedPlatform, clock: Clock, status: NumberStatus
+) -> None:
+    number = factories.provision(account)
+    if status is DISCONNECTED:
+        _move(_move(number, ACTIVE), DISCONNECTED)
+    for _ in range(3):
+        checks.tend()
+        checks.work_off()
+        clock.advance(hours=1)
+    assert platform.asked == []
+
+
+def test_the_interval_is_a_setting(
+    number: Number, configure: Configure, platform: AskedPlatform, clock: Clock
+) -> None:
+    configure(NUMBER_CHECK_INTERVAL="5")
+    checks.tend()
+    clock.advance(seconds=4.4)
+    checks.work_off()
+    assert platform.asked == []
+    clock.advance(seconds=1.1)
+    checks.work_off()
+    assert platform.asked == [number.phone_number_id]

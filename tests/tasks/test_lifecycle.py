@@ -1,0 +1,174 @@
+"""What the network's news mean for a number: whom they concern, and that they decide nothing alone."""
+
+from typing import Any
+
+import pytest
+
+from models.account import Account
+from models.database import writing
+from models.event import Event
+from models.notice import Notice
+from models.number import Number, NumberStatus
+from networks.callbacks import AccountUpdate
+from networks.errors import (
+    AccountActionError,
+    AmbiguousError,
+    NetworkError,
+    NumberBannedError,
+    NumberInDoubtError,
+    NumberLostError,
+    RefusedError,
+    ThrottledError,
+)
+from tasks import lifecycle
+from tasks.queue import huey
+from tests import factories
+from tests.conftest import Clock
+
+ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
+DISCONNECTED, PROVISIONING = NumberStatus.DISCONNECTED, NumberStatus.PROVISIONING
+ALL = (PROVISIONING, ACTIVE, DISCONNECTED, BANNED)
+OUR_APP = "100000000000001"
+
+
+def _update(event: str, detail: str | None = None, **value: Any) -> AccountUpdate:
+    ban = {"ban_info": {"waba_ban_state": detail}} if detail else {}
+    return AccountUpdate("2001", event, detail, {"event": event} | ban | value, 1_795_167_000_000)
+
+
+def _is_due(number: Number) -> bool:
+    return Number.get_by_id(number.id).check_due_at is not None
+
+
+def _numbers(account: Account) -> dict[NumberStatus, Number]:
+    """A number in each state; the disconnected one was active before."""
+    made = {status: factories.provision(account, str(status)) for status in ALL}
+    with writing():
+        for status, number in made.items():
+            if status is not PROVISIONING:
+                number.move_to(ACTIVE)
+                number.move_to(status)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("event", "detail", "checked"),
+    [
+        ("DISABLED_UPDATE", "DISABLE", {ACTIVE}),
+        ("DISABLED_UPDATE", "REINSTATE", {BANNED}),
+        ("DISABLED_UPDATE", "SCHEDULE_FOR_DISABLE", set()),
+        ("ACCOUNT_RECONNECTED", None, {DISCONNECTED}),
+        ("PARTNER_REMOVED", None, {ACTIVE, BANNED}),
+        ("PARTNER_APP_UNINSTALLED", None, {ACTIVE, BANNED}),
+        ("ACCOUNT_OFFBOARDED", None, {ACTIVE, BANNED}),
+        ("ACCOUNT_DELETED", None, {ACTIVE, BANNED}),
+        ("ACCOUNT_VIOLATION", None, set()),
+        ("ACCOUNT_RESTRICTION", None, set()),
+        ("PARTNER_ADDED", None, set()),
+        ("INVENTED_TOMORROW", None, set()),
+    ],
+)
+def test_an_update_has_those_numbers_checked_that_it_could_be_about(
+    account: Account, event: str, detail: str | None, checked: set[NumberStatus]
+) -> None:
+    numbers = _numbers(account)
+    for _ in range(2):
+        lifecycle.follow_update(_update(event, detail))
+    assert {status for status, number in numbers.items() if _is_due(number)} == checked
+    assert all(Number.get_by_id(n.id).status == status for status, n in numbers.items())
+    assert Event.select().count() == 0, "the network is asked first"
+    assert bool(huey.pending_count()) == bool(checked)
+    assert Notice.select().count() == int(not checked), "what changes no number is kept to be read"
+
+
+def test_the_numbers_of_other_business_accounts_are_left_alone(account: Account) -> None:
+    other = factories.active_number(account, "1002", waba_id="2002")
+    lifecycle.follow_update(_update("DISABLED_UPDATE", "DISABLE"))
+    assert not _is_due(other)
+
+
+@pytest.mark.parametrize(("app_id", "concerned"), [(OUR_APP, True), ("4711", False)])
+def test_the_removal_of_another_app_is_none_of_our_business(
+    number: Number, app_id: str, *, concerned: bool
+) -> None:
+    info = {"waba_id": "2001", "partner_app_id": app_id}
+    lifecycle.follow_update(_update("PARTNER_APP_UNINSTALLED", waba_info=info))
+    assert _is_due(number) is concerned
+
+
+def test_a_signup_that_never_got_ready_is_not_reconnected(account: Account) -> None:
+    abandoned = factories.provision(account)
+    abandoned.abandon()
+    lifecycle.follow_update(_update("ACCOUNT_RECONNECTED"))
+    assert not _is_due(abandoned)
+
+
+@pytest.mark.parametrize("event", ["ACCOUNT_RECONNECTED", "ACCOUNT_OFFBOARDED"])
+def test_a_number_that_another_account_connected_meanwhile_is_that_accounts(
+    account: Account, event: str
+) -> None:
+    lost = factories.active_number(account)
+    with writing():
+        lost.move_to(DISCONNECTED)
+    theirs = factories.active_number(Account.open("Rival", "pro"))
+    lifecycle.follow_update(_update(event))
+    assert not _is_due(lost)
+    assert _is_due(theirs) is (event == "ACCOUNT_OFFBOARDED")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (NumberLostError("190", "Session has expired"), DISCONNECTED),
+        (NumberBannedError("131031", "Account locked"), BANNED),
+        (RefusedError("131026", "Undeliverable"), ACTIVE),
+        (ThrottledError("130429", "Rate limit hit"), ACTIVE),
+        (AccountActionError("131042", "Payment"), ACTIVE),
+        (AmbiguousError("timeout", "No answer"), ACTIVE),
+    ],
+)
+def test_an_error_of_the_network_moves_the_number_or_leaves_it(
+    number: Number, error: NetworkError, status: NumberStatus
+) -> None:
+    moved = [lifecycle.apply_error(number, error) for _ in range(2)]
+    assert moved == [status is not ACTIVE, False]
+    assert Number.get_by_id(number.id).status == status
+    assert Event.select().count() == int(status is not ACTIVE)
+    assert not _is_due(number)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NumberLostError("190", "Session has expired"),
+        NumberBannedError("131031", "Account locked"),
+        NumberInDoubtError("368", "Blocked for now"),
+    ],
+)
+@pytest.mark.parametrize("status", [DISCONNECTED, PROVISIONING])
+def test_a_late_error_says_nothing_of_a_number_that_is_not_connected(
+    account: Account, status: NumberStatus, error: NetworkError
+) -> None:
+    """It may be another account's by now, or in the hands of a new signup."""
+    number = factories.provision(account)
+    stale = Number.get_by_id(number.id)
+    if status is DISCONNECTED:
+        with writing():
+            number.move_to(ACTIVE)
+            stale = Number.get_by_id(number.id)
+            number.move_to(DISCONNECTED)
+        factories.active_number(Account.open("Rival", "pro"))
+    assert not lifecycle.apply_error(stale, error)
+    assert Number.get_by_id(number.id).status == status
+    assert not _is_due(number)
+    assert Event.select().count() == 0
+
+
+def test_an_error_that_leaves_the_number_in_doubt_only_has_it_checked(
+    number: Number, clock: Clock
+) -> None:
+    with writing():
+        assert not lifecycle.apply_error(number, NumberInDoubtError("368", "Blocked for now"))
+    fresh = Number.get_by_id(number.id)
+    assert (fresh.status, fresh.check_due_at) == (ACTIVE, clock.at)
+    assert huey.pending_count() == 1

@@ -1,0 +1,72 @@
+"""What the platform asks of a number's owner: a PIN, patience, or a step of their own."""
+
+from dataclasses import replace
+
+import pytest
+
+from models.account import Account
+from models.database import writing
+from models.number import NumberStatus
+from models.signup import Signup
+from models.signup_link import SignupLink
+from networks.errors import NetworkError, RefusedError, ThrottledError
+from tasks import onboarding
+from tests import factories
+from tests.fake_platform import CODE, Platform
+
+CLAIM = onboarding.SignupClaim(CODE, "1001", "2001")
+
+
+def test_a_pin_that_is_not_ours_is_asked_for_and_then_kept(
+    link: SignupLink, platform: Platform
+) -> None:
+    platform.pin = "202611"
+    for pin in (None, "000000"):
+        with pytest.raises(onboarding.PinMismatchError, match="two-step verification"):
+            onboarding.connect_number(link, replace(CLAIM, pin=pin))
+    number = onboarding.connect_number(link, replace(CLAIM, pin="202611"))
+    assert (number.status, number.pin) == (NumberStatus.ACTIVE, "202611")
+    assert platform.asked.count("exchange_code") == 1
+
+
+def test_a_wrong_pin_does_not_replace_the_one_that_the_number_has(
+    link: SignupLink, account: Account, platform: Platform
+) -> None:
+    known = factories.active_number(account, pin="918273")
+    with writing():
+        known.move_to(NumberStatus.DISCONNECTED)
+    platform.pin = "918273"
+    with pytest.raises(onboarding.PinMismatchError):
+        onboarding.connect_number(link, replace(CLAIM, pin="000000"))
+    assert onboarding.connect_number(link, CLAIM).pin == "918273"
+
+
+@pytest.mark.parametrize("code", ["131031", "131037", "131042", "131045", "133006"])
+def test_what_the_owner_must_do_at_the_platform_has_a_text_of_its_own(
+    link: SignupLink, platform: Platform, code: str
+) -> None:
+    platform.errors = {"register": RefusedError(code, "(#131042) Payment issue")}
+    with pytest.raises(onboarding.ClaimRefusedError) as refused:
+        onboarding.connect_number(link, CLAIM)
+    assert "(#" not in str(refused.value), "the platform's own words are not for the owner"
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds"), [("133008", 3600), ("133009", 60), ("133015", 300), ("133016", 3600)]
+)
+def test_what_has_to_wait_says_for_how_long(
+    link: SignupLink, platform: Platform, code: str, seconds: int
+) -> None:
+    platform.errors = {"register": ThrottledError(code, "Too many attempts")}
+    with pytest.raises(onboarding.SignupThrottledError) as throttled:
+        onboarding.connect_number(link, CLAIM)
+    assert throttled.value.retry_after == seconds
+    assert Signup.get().error_code == code
+
+
+def test_other_errors_of_the_network_stay_what_they_are(
+    link: SignupLink, platform: Platform
+) -> None:
+    platform.errors = {"subscribe": RefusedError("2200", "Callback verification failed")}
+    with pytest.raises(NetworkError, match="2200"):
+        onboarding.connect_number(link, CLAIM)

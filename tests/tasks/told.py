@@ -1,0 +1,68 @@
+"""What the platform tells, and taking it in, for tests."""
+
+import json
+from typing import Any
+
+from models.callback import Callback
+from models.database import database, writing
+from models.event import Event
+from models.message import Message
+from models.number import Number
+from tasks import ingest, outcome
+from tests import factories
+
+
+def text(wamid: str = "wamid.IN", **changes: Any) -> dict[str, Any]:
+    """A text that a person wrote."""
+    message = {"from": "15551234567", "id": wamid, "timestamp": "1795167001", "type": "text"}
+    return message | {"text": {"body": "Hi"}} | changes
+
+
+def status_of(wamid: str, status: str, **changes: Any) -> dict[str, Any]:
+    """A status of a message."""
+    return {"id": wamid, "status": status, "timestamp": "1795167002"} | changes
+
+
+def messages(phone_number_id: str = "1001", **arrays: Any) -> dict[str, Any]:
+    """An entry with messages and statuses of a number."""
+    value = {"metadata": {"phone_number_id": phone_number_id}, **arrays}
+    return {"id": "2001", "changes": [{"field": "messages", "value": value}]}
+
+
+def account_update(event: str, waba_id: str = "2001", **value: Any) -> dict[str, Any]:
+    """An entry about an account."""
+    change = {"field": "account_update", "value": {"event": event, **value}}
+    return {"id": waba_id, "changes": [change]}
+
+
+def store(*entries: dict[str, Any]) -> Callback:
+    """Store a callback."""
+    return Callback.store(json.dumps({"entry": entries}).encode())
+
+
+def ingest_now(*entries: dict[str, Any]) -> Callback:
+    """Store a callback and ingest it."""
+    callback = store(*entries)
+    ingest.ingest_callback.call_local(callback.id)
+    return Callback.get_by_id(callback.id)
+
+
+def kinds() -> list[str]:
+    """The kinds of all events, oldest first."""
+    return [event.kind for event in Event.select().order_by(Event.id)]
+
+
+def accepted_message(number: Number, wamid: str = "wamid.1") -> Message:
+    """A message that the network accepted."""
+    message = factories.outbound(number)
+    with writing():
+        return outcome.record_acceptance(message, wamid)
+
+
+def refuse_text(text: str) -> None:
+    """Make one inbound text such that the database does not take it."""
+    with writing():
+        database.execute_sql(
+            "CREATE TRIGGER refuse BEFORE INSERT ON message WHEN NEW.body_json LIKE "
+            f"'%{text}%' BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
