@@ -1,30 +1,18 @@
 """Fixtures: a browser for each module, a visit for each test, and links to visit."""
 
 import itertools
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
+from contract_tests.chromium import launched
 from contract_tests.connect.graph_proxy import GraphProxy
 from contract_tests.connect.visitor import Visit
 from contract_tests.harness import Customer, Gateway, running
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # A request for any other host would fail, and show as a complaint.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-]
 
 
 @dataclass(frozen=True)
@@ -74,12 +62,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, proxy: GraphProxy) -> Iter
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The system's Chromium."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), headless=True, args=FLAGS
-        )
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
