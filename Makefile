@@ -25,7 +25,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint format lock clean chromium
+.PHONY: bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -51,7 +51,7 @@ bench-isolation: $(VENV)/.dev ## Measure what bad receivers do to the others (BE
 bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_BACKLOG=100000)
 	@$(BIN)/python -m benchmarks.backlog
 
-check: style types imports lint ## Check style, types, import directions and the contract
+check: style types imports lint docs ## Check style, types, import directions, the contract and the documentation
 
 style: $(VENV)/.dev
 	@$(BIN)/ruff check .
@@ -67,17 +67,23 @@ lint: node_modules/.installed ## Lint the contract, openapi.yaml
 	@$(NODE)/redocly lint --format=stylish openapi.yaml
 	@$(NODE)/spectral lint --fail-severity=warn openapi.yaml
 
+# Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
+# keeps silent is not counted either.
+docs: $(VENV)/.docs ## Build the documentation into build/docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 format: $(VENV)/.dev ## Format the code and mend what ruff can mend
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
 
 # The locks name packages and hashes only: no index, no path. What is locked stays as it is, unless asked otherwise.
-COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-config --custom-compile-command "make lock"
 
 lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade takes the newest)
-	@$(COMPILE) --group build $(LOCK_ARGS) --output-file requirements.lock
-	@$(COMPILE) --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock
+	@$(COMPILE) pyproject.toml --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
+	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 
 clean: ## Remove what make installed and the tools cached; data in var/ stays
@@ -104,6 +110,12 @@ $(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/b
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(VENV)/.runtime $@
+
+# Locked at the versions of the development lock, so that both fit into one environment.
+$(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
+	@echo "Installing requirements-docs.lock" >&2
+	@$(PIP) --require-hashes -r requirements-docs.lock
+	@touch $@
 
 # Not $(VENV)/.dev: that one needs locks that agree with pyproject.toml, and this target is what makes them agree.
 $(VENV)/bin/uv: | $(VENV)/bin/python

@@ -1,0 +1,129 @@
+"""The snippets of docs/receiving.md take what the gateway really signed, and nothing else."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from contract_tests.doc_blocks import BIN, blocks
+from contract_tests.harness import WAIT_SECONDS, Customer, Receiver
+
+PAGE = "docs/receiving.md"
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a snippet is run: its file, what is written around it, and the command."""
+
+    program: str
+    file: str
+    caller: str
+    # In Go each file has its own imports, so the caller is a file beside the snippet.
+    caller_file: str = ""
+    options: tuple[str, ...] = ()
+
+    def runtime(self) -> str | None:
+        """The program's path, or None where it is not installed."""
+        return shutil.which(self.program, path=str(BIN)) or shutil.which(self.program)
+
+    def write(self, folder: Path, snippet: str) -> list[str]:
+        """Write the program down. Returns the names of its files."""
+        if not self.caller_file:
+            (folder / self.file).write_text(f"{snippet}\n{self.caller}")
+            return [self.file]
+        (folder / self.file).write_text(snippet)
+        (folder / self.caller_file).write_text(self.caller)
+        return [self.file, self.caller_file]
+
+
+# Each caller takes secret and header as arguments, the body as it comes on stdin, and prints true or false.
+LANGUAGES = {
+    "python": Language(
+        "python3",
+        "snippet.py",
+        "import sys\n"
+        "print(str(is_authentic(sys.argv[1], sys.stdin.buffer.read(), sys.argv[2])).lower())\n",
+    ),
+    "js": Language(
+        "node",
+        "snippet.mjs",
+        'import { readFileSync } from "node:fs";\n'
+        "console.log(isAuthentic(process.argv[2], readFileSync(0), process.argv[3]));\n",
+    ),
+    "go": Language(
+        "go",
+        "snippet.go",
+        'package main\n\nimport (\n\t"fmt"\n\t"io"\n\t"os"\n)\n\n'
+        "func main() {\n\tbody, _ := io.ReadAll(os.Stdin)\n"
+        "\tfmt.Println(isAuthentic(os.Args[1], body, os.Args[2]))\n}\n",
+        "main.go",
+        ("run",),
+    ),
+    "php": Language(
+        "php",
+        "snippet.php",
+        "echo is_authentic($argv[1], file_get_contents('php://stdin'), $argv[2])"
+        " ? 'true' : 'false';\n",
+    ),
+    "ruby": Language(
+        "ruby", "snippet.rb", "puts authentic?(ARGV[0], STDIN.binmode.read, ARGV[1])\n"
+    ),
+}
+HERE = [name for name, language in LANGUAGES.items() if language.runtime()]
+ELSEWHERE = [name for name in LANGUAGES if name not in HERE]
+
+Verify = Callable[[str, bytes, str], bool]
+
+
+@pytest.fixture(params=HERE)
+def verify(request: pytest.FixtureRequest, tmp_path: Path) -> Verify:
+    """The snippet of one language as a function of secret, body and header."""
+    language = LANGUAGES[request.param]
+    snippet = next(b.text for b in blocks(PAGE) if b.language == request.param)
+    files = language.write(tmp_path, snippet)
+    command = [str(language.runtime()), *language.options, *files]
+
+    def run(secret: str, body: bytes, header: str) -> bool:
+        done = subprocess.run(
+            [*command, secret, header],
+            cwd=tmp_path,
+            input=body,
+            capture_output=True,
+            check=False,
+            timeout=WAIT_SECONDS,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return {"true": True, "false": False}[done.stdout.decode().strip()]
+
+    return run
+
+
+def test_a_snippet_is_there_for_each_language(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [b.language for b in blocks(PAGE) if b.language in LANGUAGES] == list(LANGUAGES)
+    assert {"python", "js"} <= set(HERE)
+    with capsys.disabled():
+        sys.stdout.write(f"\nsnippets run: {HERE}; not run, no runtime here: {ELSEWHERE}\n")
+
+
+def test_a_snippet_takes_what_was_signed_and_nothing_else(
+    verify: Verify, customer: Customer, receiver: Receiver
+) -> None:
+    webhook = {"url": receiver.url(), "events": ["message.sent"]}
+    secret = customer.request("POST", "/webhooks", json=webhook).json()["secret"]
+    # Bytes that a detour over another encoding, or over parsed JSON, would change.
+    sent = customer.send("15551234567", "Grüße, 你好 \U0001f44b / </b> \\u00e9").json()
+    received = receiver.wait(matching=lambda r: r.event["data"]["id"] == sent["id"])[0]
+    header = received.headers["x-service-signature"]
+
+    assert verify(secret, received.body, header)
+    assert not verify(secret, received.body + b" ", header)
+    assert not verify(secret, received.body.replace(b"message.sent", b"message.read"), header)
+    assert not verify(f"{secret}x", received.body, header)
+    assert not verify(secret.removeprefix("whsec_"), received.body, header)
+    last = "1" if header.endswith("0") else "0"
+    for wrong in ("", "sha256=", header[:-1], header[:-1] + last, header[7:], "sha256=é"):
+        assert not verify(secret, received.body, wrong), wrong
