@@ -1,0 +1,77 @@
+"""``gateway doctor`` beside the running service: all well, then really broken."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from contract_tests.harness import WAIT_SECONDS, Gateway, running
+
+# The whole may take so long, whatever is broken.
+LIMIT_SECONDS = 15
+
+
+def examine(service: Gateway, *, status: int, **settings: str) -> dict[str, Any]:
+    """The checks by name, of a command that is told nothing but the folder of the service."""
+    ours = ("GATEWAY_", "SANDBOX_")
+    told = {k: v for k, v in service.environment.items() if not k.startswith(ours)}
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", "doctor", "--json"],
+        env=told | {"GATEWAY_DATA_DIR": str(service.folder / "var"), **settings},
+        cwd=service.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_SECONDS,
+    )
+    assert time.monotonic() - started < LIMIT_SECONDS
+    assert (done.returncode, done.stderr) == (status, ""), done.stdout
+    document = json.loads(done.stdout)
+    assert document["ok"] is (status == 0)
+    return {check["name"]: check for check in document["checks"]}
+
+
+@contextmanager
+def halted(process: int) -> Iterator[None]:
+    """A process that is there and does nothing, as one that hangs."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def problems(found: dict[str, Any]) -> set[str]:
+    """Which checks found a problem."""
+    return {name for name, check in found.items() if check["state"] == "problem"}
+
+
+def test_the_running_service_is_well_and_each_broken_part_is_named(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        service.customer()
+        assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}
+
+        with halted(service.part("worker")):
+            assert problems(examine(service, status=1)) == {"worker"}
+        with halted(service.part("sandbox")):
+            assert problems(examine(service, status=1)) == {"network", "app"}
+        with halted(service.part("web")):
+            assert problems(examine(service, status=1)) == {"callback address"}
+
+        found = examine(service, status=1, GATEWAY_SECRET_KEY="another-key")
+        assert problems(found) == {"key"}
+        found = examine(service, status=1, GATEWAY_NETWORK_VERIFY_TOKEN="another-token")
+        assert problems(found) == {"callback address"}
+        assert "another-token" not in json.dumps(found)
+
+        # What halted goes on, and nothing that was asked did harm.
+        assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}
+    stopped = examine(service, status=1)
+    assert problems(stopped) == {"worker", "network", "callback address"}

@@ -1,0 +1,1 @@
+"""What is wrong with this installation, and how to mend it (``gateway doctor``)."""
