@@ -1,25 +1,99 @@
-"""Probes for operators: /healthz (the process answers) and /readyz (it can do its work)."""
+"""Probes for operators: /healthz (the process answers) and /readyz (it can do its work).
+
+What keeps this process from answering requests is ``unavailable``, and 503. What only holds up work that
+is safely kept is ``degraded``, and 200: taking the process out of service would turn a delay into an outage.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
+from models import clock
+from models.backlog import Backlog
 from models.database import pending_migrations
+from models.heartbeat import Heartbeat
+from tasks.queue import huey
 
 blueprint = Blueprint("health", __name__)
+
+OK, DEGRADED, UNAVAILABLE = "ok", "degraded", "unavailable"
+_WORST_LAST = (OK, DEGRADED, UNAVAILABLE)
+WORKER_LATE_SECONDS = 30
+DELIVERY_LATE_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Part:
+    """How one part is: what was seen, and what to do when it is not well."""
+
+    status: str
+    hint: str | None = None
+    seen: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """As /readyz shows it."""
+        return {"status": self.status} | self.seen | ({"hint": self.hint} if self.hint else {})
+
+
+def _database() -> Part:
+    missing = pending_migrations()
+    hint = "Run gateway migrate, then start again." if missing else None
+    return Part(UNAVAILABLE if missing else OK, hint, {"pendingMigrations": missing})
+
+
+def _queue() -> Part:
+    return Part(OK, seen={"tasks": huey.pending_count()})
+
+
+def _worker() -> Part:
+    last = Heartbeat.last()
+    if last is None:
+        return Part(
+            DEGRADED, "Start gateway worker: none was ever seen.", {"lastSeenSeconds": None}
+        )
+    seconds = max(0, clock.now() - last) / 1000
+    late = seconds > WORKER_LATE_SECONDS
+    hint = (
+        "Look for gateway worker and its log: nothing is delivered or ingested." if late else None
+    )
+    return Part(DEGRADED if late else OK, hint, {"lastSeenSeconds": seconds})
+
+
+def _deliveries() -> Part:
+    age = Backlog.read().oldest_due_seconds
+    late = age > DELIVERY_LATE_SECONDS
+    hint = "Look which webhook is behind, and whether more workers are needed." if late else None
+    return Part(DEGRADED if late else OK, hint, {"oldestDueSeconds": age})
+
+
+# Each part, what it means when it cannot even be looked at, and what to do then.
+_CHECKS: dict[str, tuple[Callable[[], Part], str]] = {
+    "database": (_database, "Look at GATEWAY_DATABASE_URL, the disk and the file's permissions."),
+    "queue": (_queue, "Look at GATEWAY_QUEUE_URL. The queue's files may be deleted at any time."),
+    "worker": (_worker, "Mend the database first."),
+    "deliveries": (_deliveries, "Mend the database first."),
+}
+
+
+def _look(check: Callable[[], Part], hint: str) -> Part:
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the probe must say it
+        return Part(UNAVAILABLE, hint, {"error": type(error).__name__})
 
 
 @blueprint.get("/healthz")
 def healthz() -> Response:
     """200 while the process answers at all."""
-    return jsonify(status="ok")
+    return jsonify(status=OK)
 
 
 @blueprint.get("/readyz")
 def readyz() -> tuple[Response, int]:
-    """200 when the database is reachable and migrated, else 503 with what is missing."""
-    try:
-        missing = pending_migrations()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the probe must say it
-        return jsonify(status="unavailable", database=type(error).__name__), 503
-    if missing:
-        return jsonify(status="unavailable", pendingMigrations=missing), 503
-    return jsonify(status="ok"), 200
+    """200 when requests can be answered, else 503; with every part and what to do about it."""
+    parts = {name: _look(check, hint) for name, (check, hint) in _CHECKS.items()}
+    status = max((part.status for part in parts.values()), key=_WORST_LAST.index)
+    shown = {name: part.as_json() for name, part in parts.items()}
+    return jsonify(status=status, parts=shown), 503 if status == UNAVAILABLE else 200

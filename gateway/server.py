@@ -10,6 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from gateway.edge import Edge
 from gateway.errors import ErrorAnswer
+from gateway.observation import HEADER, new_request_id
 from gateway.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -98,14 +99,16 @@ class GatewayProtocol(HttpToolsProtocol):
             # A request before the malformed one is being worked on, and its answer comes first.
             self._owed = answer
             return
-        edge = self.app.app if hasattr(self.app, "app") else self.app
+        request_id = new_request_id()
+        edge = _edge_of(self.app)
         body = answer.body
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),
+            (HEADER, request_id.encode()),
         ]
-        if isinstance(edge, Edge):
+        if edge is not None:
             address = self.client[0] if self.client else "unknown"
             headers += edge.limiter.count(None, address).headers
         status = http.HTTPStatus(answer.status)
@@ -113,6 +116,15 @@ class GatewayProtocol(HttpToolsProtocol):
         lines += [name + b": " + value for name, value in headers]
         self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + body)
         self.transport.close()
+        fields = {"request_id": request_id, "status": answer.status, "bytes": len(body)}
+        logger.info("malformed request", extra={"fields": fields})
+
+
+def _edge_of(app: object) -> Edge | None:
+    """The edge below what is around it: uvicorn's own layer, if any, and Observed."""
+    while not isinstance(app, Edge) and hasattr(app, "app"):
+        app = app.app
+    return app if isinstance(app, Edge) else None
 
 
 class _HeadersTooLargeError(httptools.HttpParserError):

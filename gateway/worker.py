@@ -4,8 +4,9 @@ import logging
 import threading
 
 from huey.consumer import Consumer
+from prometheus_client import start_http_server
 
-from gateway.settings import Settings
+from gateway.settings import PREFIX, Settings, SettingsError
 from tasks import (
     checks,
     deliver,
@@ -63,8 +64,19 @@ class StoppingConsumer(Consumer):
         super().stop(graceful=graceful)
 
 
+def _serve_metrics(at: str) -> None:
+    """Serve this worker's metrics at ``host:port``. Raises SettingsError when that is not to be had."""
+    host, _, port = at.rpartition(":")
+    try:
+        start_http_server(int(port), host)
+    except (OSError, OverflowError) as error:
+        raise SettingsError(f"{PREFIX}WORKER_METRICS_AT cannot be used: {error}") from None
+
+
 def run_worker(settings: Settings) -> None:
     """Work until SIGTERM or SIGINT; then finish the attempts under way."""
+    if settings.worker_metrics_at:
+        _serve_metrics(settings.worker_metrics_at)
     engine = deliver.Engine(
         deliver.EngineConfig(
             client=make_client(),

@@ -11,7 +11,7 @@ from gateway.settings import get_settings
 from handlers.errors import ForbiddenError, UnauthorizedError
 from models.callback import Callback
 from networks import signature
-from tasks import ingest
+from tasks import ingest, meters
 
 blueprint = Blueprint("network", __name__)
 
@@ -33,7 +33,9 @@ def receive() -> Response:
     body = request.get_data()
     secret = get_settings().network_app_secret.get_secret_value()
     if not signature.is_authentic(secret, body, request.headers.get(signature.HEADER)):
+        meters.CALLBACKS.labels(outcome="forged").inc()
         raise UnauthorizedError("The signature of the callback is wrong.")
     callback = Callback.store(body)
+    meters.CALLBACKS.labels(outcome="accepted").inc()
     ingest.enqueue(callback.id)
     return Response(status=200)

@@ -13,6 +13,7 @@ from flask import Response
 
 from handlers.contents import as_stored, check_content
 from handlers.errors import ApiError, ConflictError
+from handlers.facts import note
 from handlers.outcomes import Asked, answer_to
 from handlers.ownership import owned
 from handlers.quoting import quoted
@@ -24,7 +25,7 @@ from models.number import Number, NumberStatus
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
-from tasks import deliver, lifecycle
+from tasks import deliver, lifecycle, meters
 from tasks.outcome import record_acceptance, sent_response
 
 RETRY_AFTER_RUNNING = 2
@@ -72,6 +73,7 @@ def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
         message = Message.write_outbound(number, body["to"], body["type"], as_stored(body))
         if key is not None:
             IdempotencyKey.claim(account_id, key, fingerprint, message)
+    note(message_id=message.id)
     outbound = OutboundMessage(
         body["to"], body["type"], body[body["type"]], reference=message.id, quoted=quoted_id
     )
@@ -94,6 +96,7 @@ def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
             f"Its message is {known.message_id}.",
             retry_after=RETRY_AFTER_RUNNING,
         )
+    note(message_id=known.message_id)
     stored = StoredResponse(known.response_status, known.response_body or "", known.retry_after)
     return stored.to_http(replayed=True)
 
@@ -104,7 +107,9 @@ def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> S
     try:
         wa_message_id = get_network().send(sender, outbound)
     except network.NetworkError as error:
+        meters.count_send(error)
         return _record_failure(number, message, error)
+    meters.count_send(None)
     with writing():
         fresh = record_acceptance(message, wa_message_id)
         # The response is about the acceptance, even when a later status was faster.

@@ -27,6 +27,10 @@ class ClaimedDelivery:
     webhook: Webhook
     event_kind: str
     payload: str
+    event_id: str
+    # The message or number that the event is about.
+    subject_id: str
+    created_at: int
 
 
 def _pending(alias: Any) -> Any:
@@ -110,6 +114,9 @@ def _load(delivery_ids: list[str], token: str) -> list[ClaimedDelivery]:
             webhook=row.webhook,
             event_kind=row.event_kind,
             payload=row.event.payload,
+            event_id=row.event_id,
+            subject_id=row.event.subject_id,
+            created_at=row.created_at,
         )
         for row in query
     ]

@@ -21,6 +21,8 @@ from models import clock
 from models.attempt import Outcome
 from models.claim import ClaimedDelivery, claim_due, record_outcomes
 from models.secret import SecretUnreadableError
+from tasks import meters
+from tasks.attempt_log import log_attempt
 from tasks.queue import huey
 from tasks.sender import signed_headers
 from webhooks.client import Answer, WebhookClient
@@ -191,6 +193,8 @@ class Engine:
     async def _attempt(self, claimed: ClaimedDelivery) -> None:
         started_at = clock.now()
         answer = await self._post(claimed)
+        log_attempt(claimed, answer, started_at)
+        meters.count_attempt(claimed, answer, started_at)
         self._outcomes.put_nowait(
             Outcome(
                 delivery_id=claimed.delivery_id,
@@ -242,6 +246,7 @@ class Engine:
             # The leases run out, and the deliveries are attempted again: late and doubled, never lost.
             logger.exception("%d outcomes not recorded", len(batch))
             return
+        meters.count_recorded(batch, retried=len(due_again))
         for at in due_again:
             _wake_at(at)
 

@@ -1,0 +1,32 @@
+"""What waits to be delivered, for operators."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from peewee import SQL, fn
+
+from models import clock
+from models.database import reading
+from models.delivery import IS_PENDING, Delivery
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """``pending`` deliveries wait or are under way, ``due`` ones could go now; the age in seconds."""
+
+    pending: int
+    due: int
+    oldest_due_seconds: float
+
+    @classmethod
+    def read(cls) -> Self:
+        """Count now. Reads one index only, of what is pending."""
+        now = clock.now()
+        at = Delivery.next_attempt_at
+        counted = Delivery.select(
+            fn.COUNT(SQL("*")), fn.COUNT(SQL("*")).filter(at <= now), fn.MIN(at)
+        ).where(Delivery.state == IS_PENDING)
+        with reading():
+            rows: Any = counted.tuples()
+            [(pending, due, oldest)] = rows
+        return cls(pending, due, max(0, now - oldest) / 1000 if oldest is not None else 0.0)

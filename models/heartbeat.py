@@ -1,0 +1,34 @@
+"""The workers' sign of life: one row, so that whoever has the database can tell whether any works."""
+
+from peewee import BigIntegerField, CharField
+
+from models import clock
+from models.database import BaseModel, reading, writing
+
+WORKER = "worker"
+# More often than this nothing is written: a sign of life must not cost an idle service its rest.
+INTERVAL_MS = 5_000
+
+
+class Heartbeat(BaseModel):
+    """When a worker was last seen, in milliseconds since the epoch."""
+
+    name = CharField(primary_key=True)
+    at = BigIntegerField()
+
+    @classmethod
+    def beat(cls) -> None:
+        """Say that a worker is alive, unless that was just said."""
+        now, last = clock.now(), cls.last()
+        # One from the future was written before the clock was set back.
+        if last is not None and now - INTERVAL_MS < last <= now:
+            return
+        with writing():
+            cls.insert(name=WORKER, at=now).on_conflict_replace().execute()
+
+    @classmethod
+    def last(cls) -> int | None:
+        """When a worker was last seen; None when there never was one."""
+        with reading():
+            row = cls.get_or_none(cls.name == WORKER)
+        return None if row is None else int(row.at)

@@ -1,0 +1,39 @@
+"""What waits to be delivered."""
+
+import pytest
+
+from models.account import Account
+from models.backlog import Backlog
+from models.claim import claim_due, record_outcomes
+from tests import factories
+from tests.conftest import Clock
+
+
+@pytest.mark.usefixtures("database_path")
+def test_nothing_waits_in_the_beginning() -> None:
+    assert Backlog.read() == Backlog(pending=0, due=0, oldest_due_seconds=0)
+
+
+def test_what_is_due_is_counted_with_the_age_of_the_oldest(account: Account, clock: Clock) -> None:
+    hook = factories.webhook(account)
+    factories.deliveries(account, hook)
+    clock.advance(seconds=2)
+    factories.deliveries(account, hook)
+    clock.advance(seconds=1)
+    assert Backlog.read() == Backlog(pending=2, due=2, oldest_due_seconds=3)
+
+
+def test_what_is_under_way_or_waits_for_its_retry_is_pending_and_not_due(
+    account: Account, clock: Clock
+) -> None:
+    factories.deliveries(account, factories.webhook(account), count=2)
+    clock.advance(seconds=1)
+    retried, _ = claim_due(9, 9, 10_000)
+    record_outcomes([factories.failure(retried)], lambda _: 30, 9)
+    assert Backlog.read() == Backlog(pending=2, due=0, oldest_due_seconds=0)
+
+
+def test_what_was_delivered_waits_no_longer(account: Account) -> None:
+    factories.deliveries(account, factories.webhook(account))
+    record_outcomes(map(factories.success, claim_due(9, 9, 10_000)), lambda _: None, 9)
+    assert Backlog.read().pending == 0

@@ -1,0 +1,69 @@
+"""The alerts and the Grafana dashboard under deploy/ name only metrics that the service has."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from flask import Flask
+
+from gateway import metrics
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+RULES: list[dict[str, Any]] = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"][0][
+    "rules"
+]
+PANELS: list[dict[str, Any]] = json.loads((DEPLOY / "grafana.json").read_text())["panels"]
+EXPRESSIONS = [rule["expr"] for rule in RULES] + [t["expr"] for p in PANELS for t in p["targets"]]
+NAME = re.compile(r"gateway_[a-z_]+")
+SERIES = re.compile(rf"({NAME.pattern})\{{([a-z]+)=~?\"([^\"]+)\"")
+SUFFIX = re.compile(r"_(bucket|count|sum)$")
+
+
+@pytest.fixture
+def exposed(database_path: Path) -> str:
+    """What /metrics says, the workers' metrics included, which are declared in the same place."""
+    assert database_path.exists()
+    app = Flask("probe")
+    app.register_blueprint(metrics.blueprint)
+    return app.test_client().get("/metrics").get_data(as_text=True)
+
+
+def _declared(exposed: str) -> set[str]:
+    return set(re.findall(r"^# TYPE (gateway_\S+)", exposed, re.MULTILINE))
+
+
+def test_every_metric_that_is_named_exists(exposed: str) -> None:
+    named = {SUFFIX.sub("", name) for text in EXPRESSIONS for name in NAME.findall(text)}
+    assert len(named) > 10
+    assert named - _declared(exposed) == set()
+
+
+def test_every_metric_is_on_the_dashboard(exposed: str) -> None:
+    shown = {
+        SUFFIX.sub("", n) for p in PANELS for t in p["targets"] for n in NAME.findall(t["expr"])
+    }
+    assert _declared(exposed) == shown
+
+
+def test_every_label_value_that_an_alert_looks_for_exists(exposed: str) -> None:
+    for text in EXPRESSIONS:
+        for metric, label, values in SERIES.findall(text):
+            # Statuses of responses come as they come.
+            for value in values.split("|") if label != "status" else ():
+                assert f'{metric}{{{label}="{value}"}}' in exposed
+
+
+def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
+    assert len({rule["alert"] for rule in RULES}) == len(RULES)
+    for rule in RULES:
+        assert rule["labels"]["severity"] in {"page", "ticket"}
+        assert rule["annotations"]["summary"]
+        assert rule["annotations"]["action"]
+
+
+def test_no_panel_lies_on_another() -> None:
+    places = {(p["gridPos"]["x"], p["gridPos"]["y"]) for p in PANELS}
+    assert len(places) == len(PANELS)
