@@ -2,12 +2,30 @@
 
 from collections.abc import Mapping
 
+from dashboard.assets import asset
 from dashboard.outcomes import Next, Outcome
 from dashboard.pages import Page, render
 
 PREFIX = "/connect/"
+DASHBOARD = "/dashboard"
 ALLOWED, METHOD_NOT_ALLOWED = "GET, HEAD, OPTIONS, POST", 405
 _ELSE = ("This did not work", "Open the link again from the message it came in.")
+_DASHBOARD_ELSE = ("This did not work", "Nothing was changed.")
+_NOTHING_HERE = (
+    "There is nothing here",
+    "It may have been removed, or the address is not complete.",
+)
+_DASHBOARD_WORDS = {
+    403: (
+        "This form is no longer good",
+        "Nothing was changed. Go back, load the page again, and send it once more.",
+    ),
+    404: _NOTHING_HERE,
+    405: _NOTHING_HERE,
+    413: ("This is far too large", "Nothing was changed."),
+    429: ("Too many requests", "Wait a minute, then load this page again."),
+    500: ("Something went wrong on our side", "Load this page again in a moment."),
+}
 _WORDS = {
     404: ("There is nothing here", "Open the link again from the message it came in."),
     405: ("There is nothing here", "Open the link again from the message it came in."),
@@ -22,14 +40,24 @@ _WORDS = {
 
 def is_page(path: str) -> bool:
     """Whether people open this path."""
-    return path.startswith(PREFIX)
+    return path.startswith(PREFIX) or _is_dashboard(path)
 
 
-def error_page(status: int, headers: Mapping[str, str]) -> Page:
+def _is_dashboard(path: str) -> bool:
+    return f"{path}/".startswith(f"{DASHBOARD}/")
+
+
+def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> Page:
     """The page of an HTTP error, with the headers that its status brings (Allow, Retry-After)."""
-    title, text = _WORDS.get(status, _ELSE)
     # On the way out of Flask the header of a 405 gets lost.
     headers = {**({"Allow": ALLOWED} if status == METHOD_NOT_ALLOWED else {}), **headers}
+    if _is_dashboard(path):
+        title, text = _DASHBOARD_WORDS.get(status, _DASHBOARD_ELSE)
+        headers = {"Referrer-Policy": "same-origin", **headers}
+        return render(
+            "dashboard/error.html", status, headers=headers, title=title, text=text, asset=asset
+        )
+    title, text = _WORDS.get(status, _ELSE)
     outcome = Outcome("error", status, title, (text,), Next.NOTHING, headers)
     return render(
         "connect/outcome.html", status, headers=headers, outcome=outcome, slug="", fields={}

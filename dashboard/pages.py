@@ -1,5 +1,6 @@
 """A page as it goes out: HTML, escaped throughout, with the headers that every page carries."""
 
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from webhooks.envelope import timestamp
 
 CONTENT_TYPE = "text/html; charset=utf-8"
 # Not Flask's environment: the outermost layer renders pages as well, and stands outside of Flask.
@@ -17,6 +20,11 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_TEMPLATES.filters |= {
+    "iso": timestamp,
+    "minute": lambda at: timestamp(at)[: len("2026-11-20T09:30")].replace("T", " "),
+    "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
+}
 _POLICY = {
     "default-src": "'none'",
     "img-src": "data:",

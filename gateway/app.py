@@ -9,15 +9,17 @@ from connexion.exceptions import ProblemException
 from connexion.jsonifier import Jsonifier
 from connexion.options import SwaggerUIOptions
 from connexion.validators import VALIDATOR_MAP
-from flask import Response
+from flask import Response, g
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from dashboard import connect
-from gateway import contract, errors, health
+from dashboard import connect, urls
+from gateway import contract, errors, health, metrics
 from gateway.auth import SCHEME, BearerSecurity
 from gateway.edge import Edge
+from gateway.logs import current_request
 from gateway.methods import MethodGuard
+from gateway.observation import Observed, words_of
 from gateway.rate_limit import RateLimiter
 from gateway.resolver import TagResolver
 from gateway.settings import Settings, get_settings
@@ -44,6 +46,13 @@ class _CompactJson(Jsonifier):
 def _flask_response(error: ApiError) -> Response:
     answer = errors.from_api_error(error)
     return Response(answer.body, answer.status, answer.headers, content_type=MEDIA_TYPE)
+
+
+def _note_facts(response: Response) -> Response:
+    """Hand what a handler noted (flask.g.facts) to the line of its request."""
+    if (request := current_request.get()) is not None:
+        request.facts.update(g.get("facts", {}))
+    return response
 
 
 def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIApp:
@@ -74,17 +83,23 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
     connexion_app.add_error_handler(Exception, errors.render_crash)
     flask_app = connexion_app.app
     flask_app.register_error_handler(ApiError, _flask_response)
+    flask_app.after_request(_note_facts)
     flask_app.register_blueprint(network_callback.blueprint)
     flask_app.register_blueprint(health.blueprint)
+    flask_app.register_blueprint(metrics.blueprint)
     flask_app.register_blueprint(contract.blueprint)
     flask_app.register_blueprint(connect.blueprint)
+    flask_app.register_blueprint(urls.blueprint)
     # A view waits for the network, so the pool's size bounds how many sends are under way.
     connexion_app._middleware_app.asgi_app = WSGIMiddleware(  # noqa: SLF001 - Connexion sets no size
         flask_app.wsgi_app, workers=settings.threads
     )
     connexion_app.add_api(contract.path().name)
     guarded = MethodGuard(connexion_app, contract.load())
-    return Edge(guarded, RateLimiter(settings.plan_limits), TransferSlots(settings.transfers))
+    edge = Edge(guarded, RateLimiter(settings.plan_limits), TransferSlots(settings.transfers))
+    # Connexion adds the contract's routes when it starts, so its paths are read from the contract.
+    templates = [*contract.load()["paths"], "/api/ui", *map(str, flask_app.url_map.iter_rules())]
+    return Observed(edge, words_of(templates))
 
 
 def create_app() -> ASGIApp:

@@ -13,11 +13,15 @@ from connexion.security import AbstractSecurityHandler
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
+from dashboard.cookies import session_token
 from models.account import Account
 from models.api_key import ApiKey
+from models.user import User
+from models.user_session import UserSession
 
 STATE_KEY = "gateway.account"
 SCHEME = "bearer"
+DASHBOARD = "/dashboard/"
 
 
 def _bearer_token(scope: Scope) -> str | None:
@@ -35,6 +39,16 @@ async def identify(scope: Scope) -> Account | None:
     account = await run_in_threadpool(ApiKey.authenticate, token) if token else None
     scope[STATE_KEY] = account
     return account
+
+
+async def identify_user(scope: Scope) -> User | None:
+    """Who looks at the dashboard, signed in. No other path looks at cookies."""
+    if not scope["path"].startswith(DASHBOARD):
+        return None
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
+    token = session_token(cookies.decode("latin-1"))
+    session = await run_in_threadpool(UserSession.resume, token) if token else None
+    return session.user if session else None
 
 
 class BearerSecurity(AbstractSecurityHandler):

@@ -8,11 +8,14 @@ from gateway import __version__
 from gateway.commands import (
     accounts,
     callbacks,
+    completion,
     deliveries,
+    doctor,
     keys,
     numbers,
     processes,
     signup_links,
+    users,
     webhooks,
 )
 from gateway.settings import SettingsError
@@ -25,7 +28,20 @@ def cli() -> None:
     """Messaging Gateway: send messages from your number, receive signed events."""
 
 
-for module in (processes, accounts, keys, numbers, signup_links, webhooks, deliveries, callbacks):
+MODULES = (
+    processes,
+    accounts,
+    users,
+    keys,
+    numbers,
+    signup_links,
+    webhooks,
+    deliveries,
+    callbacks,
+    doctor,
+    completion,
+)
+for module in MODULES:
     for command in module.COMMANDS:
         cli.add_command(command)
 

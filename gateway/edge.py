@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.auth import identify, why
+from gateway.auth import identify, identify_user, why
 from gateway.bodies import (
     MEBIBYTE,
     Body,
@@ -20,6 +20,7 @@ from gateway.bodies import (
     new_body,
 )
 from gateway.errors import CRASH_MESSAGE, ErrorAnswer, from_http_error
+from gateway.metrics import RATE_LIMITED
 from gateway.rate_limit import RateLimiter, Window
 from gateway.transfers import (
     RETRY_AFTER,
@@ -68,13 +69,13 @@ class Edge:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, address = scope["path"], _client_address(scope)
         try:
-            account = await identify(scope)
+            account, user = await identify(scope), await identify_user(scope)
         except Exception:
             logger.exception("authentication crashed")
             response = _Response(send, self.limiter.count(None, address, metered=False), path)
             await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
             return
-        window = self.limiter.count(account, address, metered=path not in UNMETERED)
+        window = self.limiter.count(account, address, metered=path not in UNMETERED, user=user)
         response = _Response(send, window, path)
         refusal = _rate_limited(window) if window.exceeded else None
         if not is_transfer(scope["method"], path) or refusal is not None:
@@ -155,6 +156,7 @@ class _Response:
 
 
 def _rate_limited(window: Window) -> ErrorAnswer:
+    RATE_LIMITED.inc()
     seconds = window.retry_after
     return ErrorAnswer(
         429,

@@ -50,7 +50,7 @@ class ErrorAnswer:
     def at(self, path: str) -> Page:
         """As it goes out at ``path``: a page where people look, JSON everywhere else."""
         if is_page(path):
-            page = error_page(self.status, self.headers)
+            page = error_page(self.status, self.headers, path)
             return Page(page.status, page.body, page.headers | {"Content-Type": HTML})
         return Page(self.status, self.body, self.headers | {"Content-Type": JSON})
 

@@ -10,6 +10,7 @@ from limits.strategies import FixedWindowRateLimiter
 
 from gateway.settings import ANONYMOUS
 from models.account import Account
+from models.user import User
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,21 @@ class RateLimiter:
         self._items = {plan: RateLimitItemPerMinute(limit) for plan, limit in plans.items()}
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
-    def count(self, account: Account | None, address: str, *, metered: bool = True) -> Window:
-        """Count one request, unless it is not ``metered``, and say where the caller stands."""
+    def count(
+        self,
+        account: Account | None,
+        address: str,
+        *,
+        metered: bool = True,
+        user: User | None = None,
+    ) -> Window:
+        """Count one request, unless it is not ``metered``, and say where the caller stands.
+
+        A ``user`` of the dashboard has a window of their own, as wide as the account's.
+        """
         plan, caller = (account.plan, account.id) if account else (ANONYMOUS, address)
+        if account is None and user is not None:
+            plan, caller = user.account.plan, user.id
         item = self._items[plan]
         exceeded = metered and not self._limiter.hit(item, caller)
         stats = self._limiter.get_window_stats(item, caller)

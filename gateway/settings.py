@@ -11,10 +11,11 @@ import secrets
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
 from gateway import __version__
@@ -71,6 +72,9 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1)
     threads: int = Field(default=40, ge=1)
     transfers: int = Field(default=8, ge=1)
+
+    log_format: Literal["auto", "json", "text"] = "auto"
+    worker_metrics_at: str = Field(default="", pattern=r"^([^:\s]+:\d{1,5})?$")
 
     @field_validator("plan_limits", mode="before")
     @classmethod
@@ -200,31 +204,37 @@ class Settings(BaseSettings):
         return path.read_text(encoding="ascii")
 
 
-def _refuse_unknown_names() -> None:
+def _unknown_names() -> list[str]:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     in_file = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
-    if unknown := sorted(
-        name for name in {*os.environ, *in_file} if name.startswith(PREFIX) and name not in known
-    ):
-        msg = f"{unknown[0]} is not a setting; see docs/configuration.md"
-        raise SettingsError(msg)
+    return [
+        f"{name} is not a setting; see docs/configuration.md"
+        for name in sorted({*os.environ, *in_file} - known)
+        if name.startswith(PREFIX)
+    ]
 
 
-def _one_line(error: ValidationError) -> str:
-    first = error.errors()[0]
-    reason = first["msg"].removeprefix("Value error, ")
-    if not first["loc"]:
+def _one_line(error: ErrorDetails) -> str:
+    reason = error["msg"].removeprefix("Value error, ")
+    if not error["loc"]:
         return reason
-    return f"{PREFIX}{str(first['loc'][0]).upper()}: {reason}"
+    return f"{PREFIX}{str(error['loc'][0]).upper()}: {reason}"
+
+
+def find_mistakes() -> list[str]:
+    """Everything in the settings that makes no sense, one line for each; none when all is well."""
+    try:
+        Settings()
+    except ValidationError as error:
+        return [*_unknown_names(), *map(_one_line, error.errors())]
+    return _unknown_names()
 
 
 def load_settings() -> Settings:
-    """Read and check the settings. Raises SettingsError."""
-    _refuse_unknown_names()
-    try:
-        return Settings()
-    except ValidationError as error:
-        raise SettingsError(_one_line(error)) from None
+    """Read and check the settings. Raises SettingsError, which names the first mistake."""
+    if mistakes := find_mistakes():
+        raise SettingsError(mistakes[0])
+    return Settings()
 
 
 @cache

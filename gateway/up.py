@@ -19,11 +19,13 @@ from models import database
 from models.account import Account
 from models.api_key import ApiKey
 from models.number import Number
+from models.user import EmailTakenError, User, new_password
 
 READY_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - compared with, not listened at
 DEMO_RECIPIENT = "15551234567"
+DEMO_EMAIL = "demo@example.com"
 
 Place = tuple[str, int]
 
@@ -127,7 +129,7 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     url = settings.public_url
     click.echo(f"Base URL    {url}/api")
     click.echo(f"Swagger UI  {url}/api/ui/")
-    click.echo("Dashboard   not there yet")
+    click.echo(f"Dashboard   {url}/dashboard/")
     if settings.uses_sandbox:
         click.echo(f"Sandbox     {settings.network_url}/")
     if demo and settings.uses_sandbox:
@@ -152,7 +154,19 @@ def _greet_with_demo(settings: Settings) -> None:
     click.echo(f"Account     {account.id}")
     click.echo(f"API key     {key}")
     click.echo(f"Number      {number.id}  {number.phone_number}  {number.status}")
+    _greet_with_user(account)
     click.echo(f"\nSend a first message:\n\n{_curl(settings.public_url, key, number)}\n")
+
+
+def _greet_with_user(account: Account) -> None:
+    """Someone to sign in to the dashboard, unless an earlier first run got as far as this."""
+    password = new_password()
+    try:
+        user = User.enrol(account, DEMO_EMAIL, password)
+    except EmailTakenError:
+        return
+    click.echo(f"Email       {user.email}")
+    click.echo(f"Password    {password}")
 
 
 def _curl(url: str, key: str, number: Number) -> str:

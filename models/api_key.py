@@ -76,6 +76,18 @@ class ApiKey(BaseModel):
             return bool(updated.execute()) or cls.select().where(cls.id == key_id).exists()
 
     @classmethod
+    def find_of(cls, account_id: str, key_id: str) -> Self | None:
+        """The account's key, or None."""
+        with reading():
+            return cls.get_or_none(cls.id == key_id, cls.account == account_id)
+
+    @classmethod
+    def of(cls, account_id: str) -> list[Self]:
+        """The account's keys, newest first."""
+        with reading():
+            return list(cls.select().where(cls.account == account_id).order_by(cls.id.desc()))
+
+    @classmethod
     def all(cls) -> list[Self]:
         """Every key, oldest first."""
         with reading():

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextField
+from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
 
 from models import clock
 from models.database import BaseModel, reading, writing
@@ -44,6 +44,14 @@ class Callback(BaseModel):
         with reading():
             query = cls.select(cls.id).where(cls.ingested_at.is_null(), old)
             return [row.id for row in query.order_by(cls.id).limit(limit)]
+
+    @classmethod
+    def oldest_waiting(cls) -> int | None:
+        """When the oldest callback came that is not ingested yet; None without one."""
+        with reading():
+            query = cls.select(fn.MIN(cls.received_at)).where(cls.ingested_at.is_null())
+            received_at: int | None = query.scalar()
+            return received_at
 
     def finish(self) -> None:
         """All its items are ingested or set aside."""

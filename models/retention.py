@@ -20,7 +20,9 @@ from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.redelivery import Redelivery
 from models.set_aside import SetAside
+from models.sign_in_attempt import SignInAttempt
 from models.signup import Signup
+from models.user_session import UserSession
 
 # How many old rows are looked at for a batch. Those that must stay are few, so this is room enough; it
 # keeps the search short while the rows that hold others back are themselves a long way from removed.
@@ -102,6 +104,21 @@ SIGNUPS = Removal(
 )
 NOTICES = Removal(
     "notices", Notice, Notice.id, _older_than(Notice.id, "ntc"), Notice.id.is_null(False)
+)
+# Sessions that ended at sign-out are gone already; these ran out, or were left behind.
+USER_SESSIONS = Removal(
+    "sessions",
+    UserSession,
+    UserSession.id,
+    _older_than(UserSession.id, "ses"),
+    UserSession.id.is_null(False),
+)
+SIGN_IN_ATTEMPTS = Removal(
+    "attempts to sign in",
+    SignInAttempt,
+    SignInAttempt.id,
+    _older_than(SignInAttempt.id, "sia"),
+    SignInAttempt.id.is_null(False),
 )
 INGESTED_CALLBACKS = Removal(
     "callbacks",

@@ -1,5 +1,6 @@
 """Signup links: shared with a number's owner, good for one signup until they expire."""
 
+import re
 from typing import Self
 
 from peewee import BigIntegerField, CharField, ForeignKeyField
@@ -11,6 +12,7 @@ from models.identifier import new_id
 from models.number import Number
 
 LIFETIME_MS = 7 * 24 * 3_600_000
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
 
 
 class SlugTakenError(Exception):
@@ -53,6 +55,18 @@ class SignupLink(BaseModel):
                 cls.select(cls, Account).join(Account).where(cls.slug == slug).first()
             )
             return link
+
+    @classmethod
+    def find_of(cls, account_id: str, link_id: str) -> Self | None:
+        """The account's link, or None."""
+        with reading():
+            return cls.get_or_none(cls.id == link_id, cls.account == account_id)
+
+    @classmethod
+    def of(cls, account_id: str) -> list[Self]:
+        """The account's links, newest first."""
+        with reading():
+            return list(cls.select().where(cls.account == account_id).order_by(cls.id.desc()))
 
     @classmethod
     def all(cls) -> list[Self]:

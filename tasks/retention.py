@@ -15,7 +15,9 @@ from models.retention import (
     MESSAGES,
     NOTICES,
     SET_ASIDE,
+    SIGN_IN_ATTEMPTS,
     SIGNUPS,
+    USER_SESSIONS,
     Removal,
 )
 
@@ -28,6 +30,8 @@ MAX_BATCHES = 10
 PAUSE_SECONDS = 0.01
 # A callback that was ingested is of use only to whoever looks into yesterday's trouble.
 CALLBACK_LIFETIME_MS = DAY_MS
+# No session lives for so long, and no attempt to sign in counts any more.
+SIGN_IN_LIFETIME_MS = DAY_MS
 
 
 def remove_old() -> None:
@@ -42,6 +46,8 @@ def remove_old() -> None:
         (NOTICES, before),
         (INGESTED_CALLBACKS, now - CALLBACK_LIFETIME_MS),
         (SET_ASIDE, before),
+        (USER_SESSIONS, now - SIGN_IN_LIFETIME_MS),
+        (SIGN_IN_ATTEMPTS, now - SIGN_IN_LIFETIME_MS),
     ):
         _remove(removal, border)
 

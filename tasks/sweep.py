@@ -9,6 +9,7 @@ from gateway.settings import get_settings
 from models import clock
 from models.callback import Callback
 from models.database import writing
+from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
@@ -35,6 +36,7 @@ def sweep() -> None:
         checks.tend,
         Number.abandon_dead,
         retention.remove_old,
+        Heartbeat.beat,
     )
     for part in parts:
         try:

@@ -38,7 +38,7 @@ def up(
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
     if "public_url" not in load_settings().model_fields_set:
         os.environ["GATEWAY_PUBLIC_URL"] = f"http://{HOST if host == EVERYWHERE else host}:{port}"
-    configure_logging()
+    configure_logging(get_settings().log_format)
     sys.exit(run_all(get_settings(), host, port, demo=not no_demo))
 
 
@@ -49,7 +49,7 @@ def web(host: str, port: int) -> None:
     """Serve the API."""
     from gateway.server import serve  # noqa: PLC0415 - as above
 
-    configure_logging()
+    configure_logging(get_settings().log_format)
     settings = open_state()
     serve(settings, host, port)
 
@@ -59,7 +59,7 @@ def worker() -> None:
     """Deliver events and ingest callbacks."""
     from gateway.worker import run_worker  # noqa: PLC0415 - as above
 
-    configure_logging()
+    configure_logging(get_settings().log_format)
     run_worker(open_state())
 
 

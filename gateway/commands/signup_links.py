@@ -1,6 +1,5 @@
 """gateway signup-links."""
 
-import re
 from typing import Any
 
 import click
@@ -8,10 +7,8 @@ import click
 from gateway.commands.accounts import find_account
 from gateway.commands.output import json_option, open_state, print_many, print_one
 from gateway.settings import get_settings
-from models.signup_link import SignupLink, SlugTakenError
+from models.signup_link import SLUG, SignupLink, SlugTakenError
 from webhooks.envelope import timestamp
-
-SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
 
 
 def _render(link: SignupLink) -> dict[str, Any]:

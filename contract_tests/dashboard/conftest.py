@@ -1,0 +1,65 @@
+"""Fixtures: a running service with two accounts, whose users sign in by HTTP or in a browser."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from contract_tests.chromium import Witness, launched
+from contract_tests.dashboard.person import Person
+from contract_tests.harness import Customer, Gateway, running
+
+# All tests of a module come from one address, and may look at a lot of pages.
+LIMITS = "anonymous=100000,starter=100000,pro=100000"
+Enrol = Callable[..., Person]
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A running service."""
+    folder: Path = tmp_path_factory.mktemp("gateway")
+    with running(folder, GATEWAY_PLAN_LIMITS=LIMITS) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def owner(gateway: Gateway) -> Customer:
+    """An account with a number and a key."""
+    return gateway.customer()
+
+
+@pytest.fixture(scope="module")
+def enrol(gateway: Gateway, owner: Customer) -> Enrol:
+    """A new user each time, of ``owner`` unless another account is given."""
+    counter = itertools.count(1)
+
+    def make(account_id: str = owner.account_id) -> Person:
+        email = f"person-{next(counter)}@example.com"
+        made = gateway.cli("users", "create", email, "--account", account_id)
+        assert set(made) == {"id", "email", "accountId", "password", "createdAt"}
+        return Person(gateway.url, email, made["password"])
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: Browser, gateway: Gateway) -> Iterator[Page]:
+    """A browser of one's own. At the end nothing was complained about, and nobody else asked."""
+    context = browser.new_context(
+        base_url=gateway.url, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page = context.new_page()
+    witness = Witness(page)
+    yield page
+    context.close()
+    assert witness.complaints == []
+    assert witness.hosts <= {gateway.url.removeprefix("http://")}

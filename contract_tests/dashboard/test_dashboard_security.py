@@ -1,0 +1,313 @@
+"""Who may see and do what at /dashboard/: nobody without a session, nobody across accounts."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+import requests
+from flask import Flask
+
+from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.person import SESSION, Person
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
+from dashboard.urls import blueprint
+
+SIGN_IN = "/dashboard/sign-in"
+PUBLIC = {"sign_in", "sign_in_form", "static", "to_home"}
+MARKUP = "<script>alert(1)</script>"
+
+
+def _routes(method: str) -> Iterator[tuple[str, str]]:
+    """Endpoint and path of every route with this method, as the application has them."""
+    app = Flask("routes")
+    app.register_blueprint(blueprint)
+    for rule in app.url_map.iter_rules():
+        endpoint = rule.endpoint.removeprefix("dashboard.")
+        if method in (rule.methods or set()) and rule.endpoint.startswith("dashboard."):
+            yield endpoint, str(rule)
+
+
+PRIVATE_PAGES = [path for name, path in _routes("GET") if name not in PUBLIC]
+ACTIONS = [path for name, path in _routes("POST")]
+OF_A_RESOURCE = [
+    (method, path) for method in ("GET", "POST") for _, path in _routes(method) if "_id>" in path
+]
+
+
+@pytest.fixture(scope="module")
+def ids(gateway: Gateway, owner: Customer) -> dict[str, str]:
+    """One of each resource of the owner, by the name that routes give it."""
+    link = gateway.cli("signup-links", "create", owner.account_id, "--slug", "of-the-owner")
+    key = gateway.cli("keys", "create", owner.account_id, "--name", "of-the-owner")
+    return {"<key_id>": key["id"], "<link_id>": link["id"], "<number_id>": owner.number["id"]}
+
+
+@pytest.fixture(scope="module")
+def member(enrol: Enrol) -> Person:
+    """The owner's user, signed in for this module."""
+    return enrol().signed_in()
+
+
+@pytest.fixture(scope="module")
+def stranger(gateway: Gateway, enrol: Enrol) -> Person:
+    """Another account's user, signed in for this module."""
+    return enrol(gateway.customer(with_number=False).account_id).signed_in()
+
+
+def _fill(path: str, ids: dict[str, str]) -> str:
+    for name, value in ids.items():
+        path = path.replace(name, value)
+    assert "<" not in path, "a resource of another kind needs an identifier here"
+    return path
+
+
+def test_there_are_pages_and_actions_to_guard() -> None:
+    assert len(PRIVATE_PAGES) >= 8
+    assert len(ACTIONS) >= 6
+    assert len(OF_A_RESOURCE) >= 6
+
+
+@pytest.mark.parametrize("path", PRIVATE_PAGES)
+def test_a_page_without_a_session_leads_to_the_sign_in_and_back(
+    gateway: Gateway, ids: dict[str, str], path: str
+) -> None:
+    asked = _fill(path, ids)
+    answer = requests.get(gateway.url + asked, timeout=WAIT_SECONDS, allow_redirects=False)
+    assert answer.status_code == 303
+    expected = SIGN_IN if asked == "/dashboard/" else f"{SIGN_IN}?next={asked}"
+    assert answer.headers["Location"] == expected
+    assert answer.content == b""
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+def test_an_action_without_a_session_does_nothing(
+    gateway: Gateway, ids: dict[str, str], member: Person, path: str
+) -> None:
+    before = _state(gateway)
+    nobody = Person(gateway.url, member.email, "")
+    answer = nobody.post(_fill(path, ids), name="x", slug="x", csrf_token="0" * 64)
+    assert answer.status_code == (403 if path == SIGN_IN else 303)
+    assert _state(gateway) == before
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+@pytest.mark.parametrize("token", ["none", "wrong", "of-another-session"])
+def test_an_action_without_the_sessions_own_token_does_nothing(
+    gateway: Gateway, ids: dict[str, str], member: Person, stranger: Person, path: str, token: str
+) -> None:
+    before = _state(gateway)
+    tokens = {"wrong": "0" * 64, "of-another-session": stranger.token("/dashboard/keys")}
+    form = {"csrf_token": tokens[token]} if token in tokens else {}
+    answer = member.post(_fill(path, ids), None, name="x", slug="x", **form)
+    assert answer.status_code == 403
+    assert "no longer good" in answer.text
+    assert _state(gateway) == before
+
+
+def test_a_form_that_stood_on_another_site_does_nothing(gateway: Gateway, member: Person) -> None:
+    before = _state(gateway)
+    token = member.token("/dashboard/keys")
+    for origin in ("https://elsewhere.example", "null", "http://127.0.0.1:1"):
+        answer = member.post("/dashboard/keys", name="x", csrf_token=token, origin=origin)
+        assert answer.status_code == 403
+    assert _state(gateway) == before
+    assert member.post("/dashboard/keys", gateway.url, name="x", csrf_token=token).ok
+    assert _state(gateway) != before
+
+
+@pytest.mark.parametrize(("method", "path"), OF_A_RESOURCE)
+def test_what_belongs_to_another_account_is_not_there(
+    gateway: Gateway,
+    ids: dict[str, str],
+    member: Person,
+    stranger: Person,
+    method: str,
+    path: str,
+) -> None:
+    before = _state(gateway)
+    asked = _fill(path, ids)
+    if method == "GET":
+        assert member.get(asked).status_code == 200
+        answer = stranger.get(asked)
+    else:
+        answer = stranger.submit(asked, page="/dashboard/keys")
+    unknown = stranger.get("/dashboard/keys/key_unknown/revoke")
+    assert answer.status_code == unknown.status_code == 404
+    assert _without_nonce(answer) == _without_nonce(unknown)
+    assert _state(gateway) == before
+
+
+def test_lists_show_nothing_of_another_account(
+    stranger: Person, ids: dict[str, str], owner: Customer
+) -> None:
+    for path in ("/dashboard/", "/dashboard/keys", "/dashboard/links", "/dashboard/numbers"):
+        shown = stranger.get(path).text
+        for secret in (*ids.values(), owner.number["phoneNumber"], "of-the-owner"):
+            assert secret not in shown
+
+
+@pytest.mark.parametrize("path", PRIVATE_PAGES)
+def test_opening_a_page_changes_nothing(
+    gateway: Gateway, ids: dict[str, str], member: Person, path: str
+) -> None:
+    before = _state(gateway)
+    assert member.get(_fill(path, ids)).status_code == 200
+    assert _state(gateway) == before
+
+
+@pytest.mark.parametrize("path", [*PRIVATE_PAGES, SIGN_IN, "/dashboard/nothing", "/dashboard"])
+def test_every_answer_carries_the_headers_that_guard_it(
+    ids: dict[str, str], member: Person, path: str
+) -> None:
+    headers = member.get(_fill(path, ids)).headers
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Referrer-Policy"] == "same-origin"
+    assert int(headers["X-RateLimit-Limit"]) == 100_000
+
+
+def test_static_files_are_kept_by_browsers_until_they_change(member: Person) -> None:
+    shown = member.get("/dashboard/keys").text
+    path = shown.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    answer = member.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/css")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "immutable" in answer.headers["Cache-Control"]
+
+
+def test_names_are_shown_as_text(gateway: Gateway, member: Person) -> None:
+    member.submit("/dashboard/keys", page="/dashboard/keys", name=MARKUP)
+    [key] = [k for k in gateway.cli("keys", "list") if k["name"] == MARKUP]
+    for path in ("/dashboard/keys", f"/dashboard/keys/{key['id']}/revoke"):
+        shown = member.get(path).text
+        assert MARKUP not in shown
+        assert "&lt;script&gt;" in shown
+    refused = member.submit("/dashboard/links", page="/dashboard/links", slug=f'">{MARKUP}')
+    assert refused.status_code == 422
+    assert MARKUP not in refused.text
+
+
+def test_a_sign_in_begins_a_session_of_its_own_and_ends_the_one_before(enrol: Enrol) -> None:
+    person = enrol()
+    person.jar.cookies.set(SESSION, "chosen-by-somebody-else", path="/", domain="127.0.0.1")
+    first = person.signed_in().session
+    assert first not in {None, "chosen-by-somebody-else"}
+    token = person.token("/dashboard/keys")
+    form = {"email": person.email, "password": person.password, "csrf_token": token}
+    assert person.post(SIGN_IN, None, **form).status_code == 303
+    assert person.session != first
+    with_the_old_one = Person(person.url, person.email, "")
+    with_the_old_one.jar.cookies.set(SESSION, str(first), path="/", domain="127.0.0.1")
+    assert with_the_old_one.get("/dashboard/keys").status_code == 303
+
+
+def test_a_session_cookie_is_kept_from_scripts_and_other_sites(enrol: Enrol) -> None:
+    header = enrol().sign_in().headers["Set-Cookie"]
+    [session] = [part for part in header.split(", ") if part.startswith(f"{SESSION}=")]
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(session.split("; "))
+
+
+def test_only_a_digest_of_the_session_is_kept(gateway: Gateway, enrol: Enrol) -> None:
+    token = enrol().signed_in().session
+    assert token is not None
+    kept = _rows(gateway, "SELECT digest FROM user_session")
+    assert (hashlib.sha256(token.encode()).hexdigest(),) in kept
+    assert token.encode() not in (gateway.folder / "var" / "gateway.db").read_bytes()
+
+
+def test_signing_out_ends_the_session_for_good(enrol: Enrol) -> None:
+    person = enrol().signed_in()
+    token = person.session
+    assert person.submit("/dashboard/sign-out", page="/dashboard/keys").status_code == 303
+    assert person.session is None
+    person.jar.cookies.set(SESSION, str(token), path="/", domain="127.0.0.1")
+    assert person.get("/dashboard/keys").status_code == 303
+
+
+def test_a_new_password_ends_every_session_and_the_old_password(
+    gateway: Gateway, enrol: Enrol
+) -> None:
+    person = enrol().signed_in()
+    reset = gateway.cli("users", "reset-password", person.email)
+    assert person.get("/dashboard/keys").status_code == 303
+    assert person.sign_in().status_code == 422
+    assert person.sign_in(reset["password"]).status_code == 303
+
+
+def test_after_five_wrong_passwords_even_the_right_one_has_to_wait(enrol: Enrol) -> None:
+    person = enrol()
+    assert [person.sign_in("wrong").status_code for _ in range(5)] == [422] * 5
+    answer = person.sign_in()
+    assert answer.status_code == 429
+    assert 0 < int(answer.headers["Retry-After"]) <= 900
+    assert person.session is None
+
+
+@pytest.mark.parametrize(
+    ("target", "leads_to"),
+    [
+        ("/dashboard/links?page=2", "/dashboard/links?page=2"),
+        ("https://elsewhere.example/", "/dashboard/"),
+        ("//elsewhere.example/", "/dashboard/"),
+        ("/dashboard//elsewhere.example", "/dashboard/"),
+        ("/dashboard/\\elsewhere", "/dashboard/"),
+        ("/dashboard/a\r\nSet-Cookie: a=b", "/dashboard/"),
+        ("/api/numbers", "/dashboard/"),
+    ],
+)
+def test_a_sign_in_leads_back_to_pages_of_the_dashboard_only(
+    enrol: Enrol, target: str, leads_to: str
+) -> None:
+    assert enrol().sign_in(target=target).headers["Location"] == leads_to
+
+
+def test_a_user_has_a_rate_limit_window_of_their_own(gateway: Gateway, enrol: Enrol) -> None:
+    person = enrol().signed_in()
+    answers = [person.get("/dashboard/keys") for _ in range(3)]
+    left = [int(answer.headers["X-RateLimit-Remaining"]) for answer in answers]
+    assert left == [99_999, 99_998, 99_997]
+    anonymous = requests.get(gateway.url + SIGN_IN, timeout=WAIT_SECONDS)
+    assert int(anonymous.headers["X-RateLimit-Remaining"]) < 100_000 - 3
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/dashboard/nothing", 404),
+        ("PUT", "/dashboard/keys", 405),
+        ("GET", "/dashboard/keys/", 404),
+    ],
+)
+def test_errors_are_pages(member: Person, method: str, path: str, status: int) -> None:
+    answer = member.jar.request(method, member.url + path, timeout=WAIT_SECONDS)
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "There is nothing here" in answer.text
+
+
+def _rows(gateway: Gateway, query: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(gateway.folder / "var" / "gateway.db") as connection:
+        rows: list[tuple[object, ...]] = connection.execute(query).fetchall()
+    connection.close()
+    return rows
+
+
+def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
+    """All that a page or an action of the dashboard could change."""
+    return [
+        _rows(gateway, "SELECT id, name, revoked_at FROM api_key ORDER BY id"),
+        _rows(gateway, "SELECT id, slug, revoked_at, used_at FROM signup_link ORDER BY id"),
+        _rows(gateway, "SELECT id, status FROM number ORDER BY id"),
+        _rows(gateway, "SELECT id FROM user_session ORDER BY id"),
+    ]
+
+
+def _without_nonce(answer: requests.Response) -> str:
+    policy = answer.headers["Content-Security-Policy"]
+    return answer.text.replace(policy.partition("'nonce-")[2].partition("'")[0], "")

@@ -1,0 +1,53 @@
+"""/dashboard/keys: the account's API keys."""
+
+from flask import Response, abort, request
+
+from dashboard.guard import account
+from dashboard.site import blueprint, confirm, existing, go, show
+from models.api_key import ApiKey
+
+PATH = "/dashboard/keys"
+MAX_NAME = 100
+
+
+@blueprint.get("/keys")
+def keys() -> Response:
+    """All keys, without the keys themselves."""
+    return _list()
+
+
+@blueprint.post("/keys")
+def create_key() -> Response:
+    """Create a key and show it this once, on the very answer: it is kept nowhere."""
+    name = " ".join(request.form.get("name", "").split())
+    if not 1 <= len(name) <= MAX_NAME:
+        return _list(422, problem=f"A name has 1 to {MAX_NAME} characters.", name=name)
+    row, key = ApiKey.issue(account(), name)
+    return show("key_created.html", row=row, key=key)
+
+
+@blueprint.get("/keys/<key_id>/revoke")
+def confirm_revoke_key(key_id: str) -> Response:
+    """Ask first."""
+    row: ApiKey = existing(ApiKey.find_of(account().id, key_id))
+    if row.revoked_at is not None:
+        abort(404)
+    return confirm(
+        title=f"Revoke the key “{row.name}”?",
+        text="Whatever uses it is refused from that moment on. This cannot be undone.",
+        action="Revoke key",
+        back=PATH,
+    )
+
+
+@blueprint.post("/keys/<key_id>/revoke")
+def revoke_key(key_id: str) -> Response:
+    """Make the key void at once."""
+    row: ApiKey = existing(ApiKey.find_of(account().id, key_id))
+    ApiKey.revoke(row.id)
+    return go(PATH, say="key-revoked")
+
+
+def _list(status: int = 200, *, problem: str = "", name: str = "") -> Response:
+    rows = ApiKey.of(account().id)
+    return show("keys.html", status, rows=rows, problem=problem, name=name, max_name=MAX_NAME)

@@ -1,0 +1,103 @@
+"""/dashboard/links: signup links, through which an owner connects a number."""
+
+import io
+
+import segno
+from flask import Response, abort, request
+from markupsafe import Markup
+
+from dashboard.guard import account
+from dashboard.site import blueprint, confirm, existing, go, show
+from gateway.settings import get_settings
+from models.signup_link import SLUG, SignupLink, SlugTakenError
+
+PATH = "/dashboard/links"
+BAD_SLUG = "Use 1 to 63 letters, digits and hyphens, the first no hyphen."
+
+
+@blueprint.get("/links")
+def links() -> Response:
+    """All links with their state."""
+    return _list()
+
+
+@blueprint.post("/links")
+def create_link() -> Response:
+    """Create a link, good for one signup within 7 days, and show it."""
+    slug = request.form.get("slug", "").strip()
+    if not SLUG.fullmatch(slug):
+        return _list(422, problem=BAD_SLUG, slug=slug)
+    try:
+        link = SignupLink.open(account(), slug)
+    except SlugTakenError:
+        return _list(409, problem="This slug is taken. Choose another one.", slug=slug)
+    return go(f"{PATH}/{link.id}", say="link-created")
+
+
+@blueprint.get("/links/<link_id>")
+def link(link_id: str) -> Response:
+    """One link, to copy or to scan."""
+    row: SignupLink = existing(SignupLink.find_of(account().id, link_id))
+    return show("link.html", row=row, url=url_of(row), state=state_of(row), qr=_qr(url_of(row)))
+
+
+@blueprint.get("/links/<link_id>/revoke")
+def confirm_revoke_link(link_id: str) -> Response:
+    """Ask first."""
+    row = _open_link(link_id)
+    return confirm(
+        title=f"Revoke the link “{row.slug}”?",
+        text="Whoever opens it is told that it was withdrawn. This cannot be undone.",
+        action="Revoke link",
+        back=PATH,
+    )
+
+
+@blueprint.post("/links/<link_id>/revoke")
+def revoke_link(link_id: str) -> Response:
+    """Close an unused link."""
+    row: SignupLink = existing(SignupLink.find_of(account().id, link_id))
+    SignupLink.revoke(row.id)
+    # It may have been used in the meantime, and then the list says so instead.
+    is_revoked = state_of(existing(SignupLink.find_of(account().id, link_id))) == "revoked"
+    return go(PATH, say="link-revoked" if is_revoked else "link-used")
+
+
+def url_of(row: SignupLink) -> str:
+    """The address to share."""
+    return f"{get_settings().public_url}/connect/{row.slug}"
+
+
+def state_of(row: SignupLink) -> str:
+    """``open``, ``used``, ``revoked`` or ``expired``."""
+    return row.why_closed() or "open"
+
+
+def _open_link(link_id: str) -> SignupLink:
+    row: SignupLink = existing(SignupLink.find_of(account().id, link_id))
+    if state_of(row) != "open":
+        abort(404)
+    return row
+
+
+def _qr(url: str) -> Markup:
+    """The QR code as SVG, black on white in both themes: many readers see it only so."""
+    out = io.BytesIO()
+    segno.make(url, error="m").save(
+        out,
+        kind="svg",
+        omitsize=True,
+        border=4,
+        dark="#000",
+        light="#fff",
+        xmldecl=False,
+        svgns=False,
+        title="QR code of the link",
+    )
+    # Segno escapes what it writes.
+    return Markup(out.getvalue().decode())  # noqa: S704
+
+
+def _list(status: int = 200, *, problem: str = "", slug: str = "") -> Response:
+    rows = [(row, state_of(row), url_of(row)) for row in SignupLink.of(account().id)]
+    return show("links.html", status, rows=rows, problem=problem, slug=slug)

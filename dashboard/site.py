@@ -1,0 +1,99 @@
+"""The blueprint of /dashboard/, and how its pages are made: layout, navigation, a word after a change.
+
+A page module registers its views here; dashboard.urls imports them all.
+"""
+
+from typing import Any
+
+from flask import Blueprint, Response, abort, g, request
+
+from dashboard import cookies, guard
+from dashboard.assets import CACHE_CONTROL, asset
+from dashboard.pages import CONTENT_TYPE, render
+
+# Path and label; what lies below a path belongs to its section.
+NAVIGATION = (
+    ("/dashboard/", "Overview"),
+    ("/dashboard/numbers", "Numbers"),
+    ("/dashboard/keys", "API keys"),
+    ("/dashboard/links", "Signup links"),
+)
+# A flash cookie holds one of these names: no text of anybody else's is ever shown.
+SAID = {
+    "key-revoked": "The key is revoked. It opens nothing any more.",
+    "link-created": "The signup link is ready. Send it to the number's owner.",
+    "link-revoked": "The signup link is revoked.",
+    "link-used": "The signup link had been used in the meantime, so nothing was revoked.",
+    "signed-out": "You are signed out.",
+}
+
+blueprint = Blueprint(
+    "dashboard",
+    __name__,
+    url_prefix="/dashboard",
+    static_folder="static",
+    static_url_path="/static",
+)
+blueprint.before_request(guard.check_request)
+
+
+def show(template: str, status: int = 200, **values: Any) -> Response:
+    """A page of the dashboard. Its templates know the account, the navigation and the form's token."""
+    said = request.cookies.get(cookies.cookie_name(cookies.FLASH), "")
+    page = render(
+        f"dashboard/{template}",
+        status,
+        headers={"Referrer-Policy": "same-origin"},
+        asset=asset,
+        form_token=guard.form_token(),
+        navigation=NAVIGATION,
+        section=_section(),
+        said=SAID.get(said),
+        user=g.session.user if g.session else None,
+        **values,
+    )
+    response = Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)
+    if said:
+        cookies.clear_cookie(response, cookies.FLASH)
+    if "new_visitor" in g:
+        cookies.set_cookie(response, cookies.VISITOR, g.new_visitor)
+    return response
+
+
+def go(path: str, say: str | None = None) -> Response:
+    """To another page after a change, which says ``say``, one of SAID."""
+    response = Response(status=303, headers={"Location": path})
+    if say is not None:
+        cookies.set_cookie(response, cookies.FLASH, say)
+    return response
+
+
+def confirm(*, title: str, text: str, action: str, back: str) -> Response:
+    """The step before something that cannot be undone: a page that posts to its own address."""
+    return show("confirm.html", title=title, text=text, action=action, back=back)
+
+
+def existing(row: Any) -> Any:
+    """The row, or a page that says there is nothing here."""
+    return row if row is not None else abort(404)
+
+
+def _section() -> str:
+    """The navigation's path for this page."""
+    return "/".join(request.path.split("/")[:3])
+
+
+@blueprint.after_request
+def guard_answer(response: Response) -> Response:
+    """Headers of what is no page: static files and redirects."""
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("Referrer-Policy", "same-origin")
+    response.headers.setdefault(
+        "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"
+    )
+    if request.endpoint == "dashboard.static":
+        # The address changes with the content.
+        response.headers["Cache-Control"] = CACHE_CONTROL
+    else:
+        response.headers.setdefault("Cache-Control", "no-store")
+    return response

@@ -1,0 +1,100 @@
+"""Users: people who sign in to the dashboard, each for one account.
+
+Passwords are kept as argon2id hashes with the parameters that OWASP's password storage cheat sheet names
+first: 19 MiB, 2 passes, 1 lane.
+"""
+
+import secrets
+import threading
+from typing import Self
+
+from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+
+from models import clock
+from models.account import Account
+from models.database import BaseModel, reading, writing
+from models.identifier import new_id
+
+MIN_PASSWORD, MAX_PASSWORD = 12, 1024
+_hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
+# Each hash takes memory and a core for a while. So many at once are enough, however many ask.
+_slots = threading.BoundedSemaphore(4)
+# What an unknown user's password is checked against, so that the answer takes as long as a known one's.
+_NOBODY = _hasher.hash(secrets.token_urlsafe(32))
+
+
+class EmailTakenError(Exception):
+    """A user with this email exists already."""
+
+
+class User(BaseModel):
+    """A user. ``email`` is kept in lower case: it is unique whatever its case."""
+
+    account_id: str
+    id = CharField(primary_key=True)
+    account = ForeignKeyField(Account)
+    email = CharField(unique=True)
+    password_hash = TextField()
+    created_at = BigIntegerField()
+
+    @classmethod
+    def enrol(cls, account: Account, email: str, password: str) -> Self:
+        """Create a user. Raises EmailTakenError."""
+        # Hashed before the transaction, which nobody should wait for.
+        hashed = hash_password(password)
+        with writing():
+            if cls.select().where(cls.email == normalise(email)).exists():
+                raise EmailTakenError(email)
+            return cls.create(
+                id=new_id("usr"),
+                account=account,
+                email=normalise(email),
+                password_hash=hashed,
+                created_at=clock.now(),
+            )
+
+    @classmethod
+    def find(cls, email: str) -> Self | None:
+        """The user, or None."""
+        with reading():
+            return cls.get_or_none(cls.email == normalise(email))
+
+    @classmethod
+    def authenticate(cls, email: str, password: str) -> Self | None:
+        """The user whose password this is, or None, after the same work in every case."""
+        user = cls.find(email)
+        try:
+            with _slots:
+                _hasher.verify(user.password_hash if user else _NOBODY, _bytes(password))
+        except VerifyMismatchError:
+            return None
+        return user
+
+    @classmethod
+    def all(cls) -> list[Self]:
+        """Every user, oldest first."""
+        with reading():
+            return list(cls.select().order_by(cls.id))
+
+
+def normalise(email: str) -> str:
+    """An email as it is kept and compared."""
+    return email.strip().lower()
+
+
+def new_password() -> str:
+    """A password of 24 characters to hand out."""
+    return secrets.token_urlsafe(18)
+
+
+def hash_password(password: str) -> str:
+    """The password as it is kept."""
+    with _slots:
+        return _hasher.hash(_bytes(password))
+
+
+def _bytes(password: str) -> bytes:
+    # Whatever a form or a terminal delivers, a lone surrogate included.
+    return password.encode("utf-8", "surrogatepass")

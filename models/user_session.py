@@ -1,0 +1,81 @@
+"""Sessions of the dashboard: a random token in the browser, its SHA-256 digest here."""
+
+import hashlib
+import secrets
+from typing import Self
+
+from peewee import BigIntegerField, CharField, ForeignKeyField
+
+from models import clock
+from models.account import Account
+from models.database import BaseModel, reading, writing
+from models.identifier import new_id
+from models.user import User, hash_password
+
+LIFETIME_MS = 12 * 3_600_000
+IDLE_MS = 2 * 3_600_000
+# Its last use is noted to the minute: looking at a page should rarely write.
+USE_GRANULARITY_MS = 60_000
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class UserSession(BaseModel):
+    """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed."""
+
+    user_id: str
+    id = CharField(primary_key=True)
+    user = ForeignKeyField(User, on_delete="CASCADE")
+    digest = CharField(unique=True)
+    created_at = BigIntegerField()
+    last_used_at = BigIntegerField()
+
+    @classmethod
+    def begin(cls, user: User) -> str:
+        """Begin a session. Returns its token, which cannot be had again."""
+        token, now = secrets.token_urlsafe(32), clock.now()
+        with writing():
+            cls.create(
+                id=new_id("ses"),
+                user=user,
+                digest=_digest(token),
+                created_at=now,
+                last_used_at=now,
+            )
+        return token
+
+    @classmethod
+    def resume(cls, token: str) -> Self | None:
+        """The session that the token opens, with its user and account, or None when it has ended."""
+        now = clock.now()
+        query = cls.select(cls, User, Account).join(User).join(Account)
+        with reading():
+            session: Self | None = query.where(
+                cls.digest == _digest(token),
+                cls.created_at > now - LIFETIME_MS,
+                cls.last_used_at > now - IDLE_MS,
+            ).first()
+        if session is not None:
+            session._note_use(now)  # noqa: SLF001 - same class
+        return session
+
+    def _note_use(self, now: int) -> None:
+        if now - self.last_used_at >= USE_GRANULARITY_MS:
+            with writing():
+                UserSession.update(last_used_at=now).where(UserSession.id == self.id).execute()
+
+    @classmethod
+    def end(cls, token: str) -> None:
+        """End a session, if there is one."""
+        with writing():
+            cls.delete().where(cls.digest == _digest(token)).execute()
+
+
+def change_password(user: User, password: str) -> None:
+    """Set another password, and end every session that the old one began."""
+    hashed = hash_password(password)
+    with writing():
+        User.update(password_hash=hashed).where(User.id == user.id).execute()
+        UserSession.delete().where(UserSession.user == user.id).execute()

@@ -1,0 +1,23 @@
+"""Signing in to the dashboard: throttled, and as slow for an unknown email as for a wrong password."""
+
+from models.sign_in_attempt import SignInAttempt
+from models.user import MAX_PASSWORD, User
+from models.user_session import UserSession
+
+
+class WrongCredentialsError(Exception):
+    """Email and password do not belong together."""
+
+
+def sign_in(email: str, password: str, address: str) -> str:
+    """Begin a session. Returns its token.
+
+    Raises TooManyAttemptsError or WrongCredentialsError.
+    """
+    SignInAttempt.begin(email, address)
+    # Nobody's password is longer, and hashing a megabyte is work for nothing.
+    user = User.authenticate(email, password[: MAX_PASSWORD + 1])
+    if user is None:
+        raise WrongCredentialsError
+    SignInAttempt.forget(email, address)
+    return UserSession.begin(user)

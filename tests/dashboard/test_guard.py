@@ -1,0 +1,86 @@
+"""Cookies and forms of the dashboard, without a server."""
+
+import pytest
+from flask import Flask
+
+from dashboard.cookies import session_token
+from dashboard.guard import safe_next
+from dashboard.numbers import page_number
+from dashboard.urls import blueprint
+from models.account import Account
+from models.api_key import ApiKey
+from models.signup_link import SignupLink
+from models.user import User
+from models.user_session import UserSession
+from tests.conftest import Configure
+
+PUBLIC_URL = "https://gateway.example.com"
+
+
+def _app() -> Flask:
+    app = Flask("pages")
+    app.register_blueprint(blueprint)
+    return app
+
+
+def test_behind_https_cookies_are_secure_and_bound_to_the_host(
+    configure: Configure, account: Account
+) -> None:
+    configure(PUBLIC_URL=PUBLIC_URL)
+    User.enrol(account, "ada@example.com", "correct horse battery")
+    client = _app().test_client()
+    form = client.get("/dashboard/sign-in", base_url=PUBLIC_URL)
+    token = form.text.partition('name="csrf_token" value="')[2][:64]
+    fields = {
+        "csrf_token": token,
+        "email": "ada@example.com",
+        "password": "correct horse battery",
+    }
+    # The proxy in front speaks http to us: the page's origin is known by the setting alone.
+    answer = client.post(
+        "/dashboard/sign-in", base_url=PUBLIC_URL, data=fields, headers={"Origin": PUBLIC_URL}
+    )
+    assert answer.status_code == 303
+    set_cookies = form.headers.getlist("Set-Cookie") + answer.headers.getlist("Set-Cookie")
+    assert len(set_cookies) == 3
+    for cookie in set_cookies:
+        assert cookie.startswith("__Host-gateway_")
+        assert {"Secure", "HttpOnly", "Path=/", "SameSite=Lax"} <= set(cookie.split("; "))
+
+
+def test_the_edge_finds_the_session_among_other_cookies(configure: Configure) -> None:
+    assert session_token("a=b; gateway_session=token; c=d") == "token"
+    assert session_token("a=b") is None
+    assert session_token("") is None
+    configure(PUBLIC_URL=PUBLIC_URL)
+    assert session_token("gateway_session=token") is None
+    assert session_token("__Host-gateway_session=token") == "token"
+
+
+def test_a_revoked_key_or_closed_link_is_not_revoked_again(account: Account) -> None:
+    user = User.enrol(account, "ada@example.com", "correct horse battery")
+    client = _app().test_client()
+    client.set_cookie("gateway_session", UserSession.begin(user))
+    key, _ = ApiKey.issue(account, "key")
+    link = SignupLink.open(account, "link")
+    paths = [f"/dashboard/keys/{key.id}/revoke", f"/dashboard/links/{link.id}/revoke"]
+    assert [client.get(path).status_code for path in paths] == [200, 200]
+    ApiKey.revoke(key.id)
+    SignupLink.revoke(link.id)
+    assert [client.get(path).status_code for path in paths] == [404, 404]
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [("", 1), ("page=3", 3), ("page=0", 1), ("page=-1", 1), ("page=x", 1), ("page=" + "9" * 99, 1)],
+)
+def test_any_page_number_is_understood(query: str, page: int) -> None:
+    with _app().test_request_context(f"/dashboard/numbers?{query}"):
+        assert page_number() == page
+
+
+@pytest.mark.parametrize(
+    "target", ["/dashboardx", "dashboard/", "/dashboard/\u2028", "javascript:x"]
+)
+def test_a_target_elsewhere_is_the_overview_instead(target: str) -> None:
+    assert safe_next(target) == "/dashboard/"

@@ -1,0 +1,75 @@
+"""``gateway users``: who signs in to the dashboard."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import cli
+from models.account import Account
+from models.user import User
+from models.user_session import UserSession
+
+pytestmark = pytest.mark.usefixtures("database_path")
+EMAIL = "ada@example.com"
+PASSWORD = "correct horse battery"
+
+
+def _run(*arguments: str, typed: str = "") -> Result:
+    return CliRunner().invoke(cli, ["users", *arguments], input=typed)
+
+
+def test_a_user_is_created_with_a_password_that_is_shown_once(account: Account) -> None:
+    made = json.loads(_run("create", "Ada@Example.com", "--account", account.id, "--json").stdout)
+    assert list(made) == ["id", "email", "accountId", "password", "createdAt"]
+    assert (made["email"], made["accountId"]) == (EMAIL, account.id)
+    assert made["id"].startswith("usr_")
+    assert User.authenticate(EMAIL, made["password"]) is not None
+    [listed] = json.loads(_run("list", "--json").stdout)
+    assert listed == {name: made[name] for name in ("id", "email", "accountId", "createdAt")}
+
+
+def test_a_password_of_ones_own_is_read_and_not_printed(account: Account) -> None:
+    done = _run(
+        "create",
+        EMAIL,
+        "--account",
+        account.id,
+        "--password-stdin",
+        "--json",
+        typed=f"{PASSWORD}\n",
+    )
+    assert list(json.loads(done.stdout)) == ["id", "email", "accountId", "createdAt"]
+    assert PASSWORD not in done.output
+    assert User.authenticate(EMAIL, PASSWORD) is not None
+
+
+def test_a_password_of_less_than_twelve_characters_is_refused(account: Account) -> None:
+    done = _run("create", EMAIL, "--account", account.id, "--password-stdin", typed="elevenchars\n")
+    assert done.exit_code == 1
+    assert "12 to 1024 characters" in done.stderr
+    assert User.all() == []
+
+
+def test_an_email_is_taken_once(account: Account) -> None:
+    User.enrol(account, EMAIL, PASSWORD)
+    done = _run("create", EMAIL.upper(), "--account", account.id)
+    assert (done.exit_code, "409 CONFLICT" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("email", ["ada", "@example.com", "a b@example.com", "a@b@c"])
+def test_what_is_no_email_is_wrong_usage(account: Account, email: str) -> None:
+    assert _run("create", email, "--account", account.id).exit_code == 2
+
+
+def test_an_unknown_account_or_user_is_an_error() -> None:
+    assert _run("create", EMAIL, "--account", "acc_unknown").exit_code == 1
+    assert _run("reset-password", EMAIL).exit_code == 1
+
+
+def test_a_reset_gives_another_password_and_ends_the_sessions(account: Account) -> None:
+    token = UserSession.begin(User.enrol(account, EMAIL, PASSWORD))
+    made = json.loads(_run("reset-password", EMAIL, "--json").stdout)
+    assert User.authenticate(EMAIL, made["password"]) is not None
+    assert User.authenticate(EMAIL, PASSWORD) is None
+    assert UserSession.resume(token) is None
