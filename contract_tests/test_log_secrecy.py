@@ -173,5 +173,10 @@ def test_a_malformed_request_gets_an_identifier_too_and_is_logged_with_it(run: R
         answer = session.get(run.gateway.url, headers={"X-Long": "x" * 40_000}, timeout=9)
     assert answer.status_code == 431
     identifier = answer.headers["X-Request-Id"]
-    [line] = [x for x in run.lines("malformed request") if x["request_id"] == identifier]
+
+    def logged() -> list[dict[str, Any]]:
+        return [x for x in run.lines("malformed request") if x["request_id"] == identifier]
+
+    # The answer goes out before its line is written.
+    [line] = wait_for(logged, "a line of the request")
     assert line["status"] == 431
