@@ -1,13 +1,14 @@
 """Outcomes while the database cannot be written: a disk that is full for a while."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from peewee import OperationalError
 
 from models.account import Account
-from models.attempt import Attempt
+from models.attempt import Attempt, Outcome
 from models.claim import record_outcomes
 from models.delivery import Delivery, DeliveryState
 from tasks import deliver
@@ -26,14 +27,14 @@ class FullDisk:
     def __init__(self, record: Callable[..., list[int]]) -> None:
         self._record = record
         self.is_full = True
-        self.refused = 0
+        self.refused: list[list[Outcome]] = []
 
-    def __call__(self, *arguments: Any) -> list[int]:
+    def __call__(self, outcomes: list[Outcome], *arguments: Any) -> list[int]:
         """In place of ``record_outcomes``."""
         if self.is_full:
-            self.refused += 1
+            self.refused.append(outcomes)
             raise OperationalError("database or disk is full")
-        return self._record(*arguments)
+        return self._record(outcomes, *arguments)
 
 
 @pytest.fixture
@@ -46,8 +47,9 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
 
 
 @pytest.fixture
-def engine(disk: FullDisk) -> Iterator[deliver.Engine]:
-    """A running engine."""
+def engine(database_path: Path, disk: FullDisk) -> Iterator[deliver.Engine]:
+    """A running engine, on the database of the test."""
+    assert database_path.exists()
     client = WebhookClient(timeout=10, allow_local=True, user_agent="Gateway/1")
     running = deliver.Engine(deliver.EngineConfig(client, RetrySchedule((0.02,)), 10, 10))
     running.start()
@@ -62,8 +64,10 @@ def test_what_could_not_be_recorded_is_recorded_later_and_not_sent_again(
 ) -> None:
     factories.deliveries(account, factories.webhook(account, receiver.url()), count=2)
     deliver.wake()
-    until(lambda: disk.refused >= 3, "a few refusals")
+    receiver.wait(2)
+    until(lambda: len(disk.refused) >= 3, "a few refusals")
     deliver.wake()
+    assert {outcome.error for batch in disk.refused for outcome in batch} == {None}
     assert len(receiver.at()) == 2
     disk.is_full = False
     until(lambda: Attempt.select().count() == 2, "both attempts on record")
