@@ -10,10 +10,14 @@ from flask import Blueprint, Response, abort, g, request
 from dashboard import cookies, guard
 from dashboard.assets import CACHE_CONTROL, asset
 from dashboard.pages import CONTENT_TYPE, render
+from dashboard.paging import address_of, page_number
 
 # Path and label; what lies below a path belongs to its section.
 NAVIGATION = (
     ("/dashboard/", "Overview"),
+    ("/dashboard/messages", "Messages"),
+    ("/dashboard/deliveries", "Deliveries"),
+    ("/dashboard/webhooks", "Webhooks"),
     ("/dashboard/numbers", "Numbers"),
     ("/dashboard/keys", "API keys"),
     ("/dashboard/links", "Signup links"),
@@ -43,11 +47,14 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
     page = render(
         f"dashboard/{template}",
         status,
+        sources={"connect-src": "'self'"},
         headers={"Referrer-Policy": "same-origin"},
         asset=asset,
         form_token=guard.form_token(),
         navigation=NAVIGATION,
         section=_section(),
+        page=page_number(),
+        address_of=address_of,
         said=SAID.get(said),
         user=g.session.user if g.session else None,
         **values,
@@ -76,6 +83,11 @@ def confirm(*, title: str, text: str, action: str, back: str) -> Response:
 def existing(row: Any) -> Any:
     """The row, or a page that says there is nothing here."""
     return row if row is not None else abort(404)
+
+
+def mine(row: Any) -> Any:
+    """The row of the session's account. Another account's is answered like one that is not there."""
+    return existing(row if row is not None and row.account_id == guard.account().id else None)
 
 
 def _section() -> str:

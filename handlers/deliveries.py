@@ -8,13 +8,10 @@ from handlers.ownership import owned
 from handlers.pages import page_json
 from handlers.times import parse_time
 from models.attempt import Attempt
-from models.delivery import Delivery, DeliveryState
-from models.redelivery import Redelivery
+from models.delivery import Delivery
 from models.webhook import Webhook
-from tasks import deliver, redeliver
+from tasks import redeliver
 from webhooks.envelope import timestamp
-
-DEFAULT_STATES = [DeliveryState.FAILED, DeliveryState.SKIPPED]
 
 
 def render(delivery: Delivery) -> dict[str, Any]:
@@ -60,9 +57,8 @@ def _find(user: str, delivery_id: str) -> Delivery:
     return delivery
 
 
-def _refuse_inactive(webhook: Webhook) -> None:
-    if not webhook.active:
-        raise ConflictError(f"The webhook {webhook.id} is inactive. Set active to true first.")
+def _inactive(webhook_id: str) -> ConflictError:
+    return ConflictError(f"The webhook {webhook_id} is inactive. Set active to true first.")
 
 
 def list_webhook_deliveries(
@@ -101,9 +97,10 @@ def get_delivery(user: str, delivery_id: str) -> dict[str, Any]:
 def redeliver_delivery(user: str, delivery_id: str) -> dict[str, Any]:
     """POST /deliveries/{delivery_id}/redeliver."""
     delivery = _find(user, delivery_id)
-    _refuse_inactive(delivery.webhook)
-    delivery.redeliver()
-    deliver.wake()
+    try:
+        redeliver.redeliver_one(delivery)
+    except redeliver.InactiveWebhookError:
+        raise _inactive(delivery.webhook_id) from None
     return render(delivery)
 
 
@@ -113,9 +110,11 @@ def redeliver_webhook_deliveries(
     """POST /webhooks/{webhook_id}/redeliver."""
     since = parse_time("Request body, since", body.get("since"))
     until = parse_time("Request body, until", body.get("until"))
-    _refuse_inactive(_find_webhook(user, webhook_id))
-    call = Redelivery.request(
-        webhook_id, states=body.get("states", DEFAULT_STATES), since=since, until=until
-    )
-    redeliver.wake()
+    webhook = _find_webhook(user, webhook_id)
+    try:
+        call = redeliver.redeliver_many(
+            webhook, states=body.get("states", redeliver.UNDELIVERED), since=since, until=until
+        )
+    except redeliver.InactiveWebhookError:
+        raise _inactive(webhook_id) from None
     return {"count": call.count}

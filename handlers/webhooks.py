@@ -4,15 +4,13 @@ from typing import Any
 
 from flask import Response
 
-from gateway.settings import get_settings
 from handlers.errors import InvalidError
 from handlers.ownership import check_numbers, owned
 from handlers.pages import page_json
-from models.database import writing
-from models.delivery import Delivery
 from models.webhook import Webhook
+from tasks import subscriptions
 from tasks.probe import send_test_delivery
-from webhooks.address import AddressRefusedError, check_url
+from webhooks.address import AddressRefusedError
 from webhooks.envelope import timestamp
 
 
@@ -36,7 +34,7 @@ def _find(user: str, webhook_id: str) -> Webhook:
 def _check(user: str, body: dict[str, Any]) -> None:
     if "url" in body:
         try:
-            check_url(body["url"], allow_local=bool(get_settings().allow_local_webhooks))
+            subscriptions.check_url(body["url"])
         except AddressRefusedError as error:
             raise InvalidError(f"Request body, url: {error}") from None
     check_numbers(body.get("numberIds", []), user)
@@ -63,23 +61,19 @@ def update_webhook(user: str, webhook_id: str, body: dict[str, Any]) -> dict[str
     """PATCH /webhooks/{webhook_id}."""
     webhook = _find(user, webhook_id)
     _check(user, body)
-    with writing():
-        webhook.change(
-            url=body.get("url"), events=body.get("events"), number_ids=body.get("numberIds")
-        )
-        if body.get("active") is True:
-            webhook.activate()
-        elif body.get("active") is False:
-            webhook.deactivate()
-            Delivery.skip_waiting(webhook.id)
+    subscriptions.change(
+        webhook,
+        url=body.get("url"),
+        events=body.get("events"),
+        number_ids=body.get("numberIds"),
+        active=body.get("active"),
+    )
     return render(webhook)
 
 
 def delete_webhook(user: str, webhook_id: str) -> Response:
     """DELETE /webhooks/{webhook_id}."""
-    webhook = _find(user, webhook_id)
-    with writing():
-        webhook.delete_instance()
+    subscriptions.delete(_find(user, webhook_id))
     response = Response(status=204)
     del response.headers["Content-Type"]
     return response

@@ -12,7 +12,7 @@ from models.attempt import Attempt, Outcome
 from models.database import database, reading, writing
 from models.delivery import IS_PENDING, Delivery, DeliveryState
 from models.event import Event
-from models.webhook import Webhook
+from models.webhook import Deactivation, Webhook
 
 RetryDelay = Callable[[int], float | None]
 
@@ -200,5 +200,5 @@ def _count_failures(webhook_id: str, state: DeliveryState, deactivate_after: int
     if state is DeliveryState.DELIVERED:
         Webhook.note_success(webhook_id)
     elif state is DeliveryState.FAILED and Webhook.note_discarded(webhook_id) >= deactivate_after:
-        Webhook.get_by_id(webhook_id).deactivate()
+        Webhook.get_by_id(webhook_id).deactivate(Deactivation.FAILURES)
         Delivery.skip_waiting(webhook_id)

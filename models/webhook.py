@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from enum import StrEnum
 from typing import Self
 
 from peewee import (
@@ -27,11 +28,19 @@ def _new_secret() -> str:
     return SECRET_PREFIX + secrets.token_urlsafe(32)
 
 
+class Deactivation(StrEnum):
+    """Why a webhook is off: its account asked for it, or too many deliveries in a row failed."""
+
+    REQUESTED = "requested"
+    FAILURES = "failures"
+
+
 class Webhook(BaseModel):
     """A callback address with its subscriptions.
 
     ``failure_count`` counts deliveries in a row that failed after all their retries. ``slow`` says that
-    an attempt timed out and none succeeded since.
+    an attempt timed out and none succeeded since. ``deactivated_because`` is a Deactivation, None while
+    the webhook is active. ``secret_changed_at`` is when its secret was last rotated, None for never.
     """
 
     account_id: str
@@ -46,6 +55,8 @@ class Webhook(BaseModel):
     slow = BooleanField(default=False)
     deactivated_at = BigIntegerField(null=True)
     created_at = BigIntegerField()
+    deactivated_because = CharField(null=True)
+    secret_changed_at = BigIntegerField(null=True)
 
     @property
     def secret(self) -> str:
@@ -112,9 +123,10 @@ class Webhook(BaseModel):
 
     def rotate_secret(self) -> None:
         """Replace the secret; the old one is void at once."""
-        self.sealed_secret = secret.encrypt(_new_secret())
+        changes = {"sealed_secret": secret.encrypt(_new_secret()), "secret_changed_at": clock.now()}
         with writing():
-            Webhook.update(sealed_secret=self.sealed_secret).where(Webhook.id == self.id).execute()
+            Webhook.update(changes).where(Webhook.id == self.id).execute()
+        self.__data__.update(changes)
 
     def change(
         self,
@@ -137,14 +149,19 @@ class Webhook(BaseModel):
 
     def activate(self) -> None:
         """Let events flow again, inside the caller's transaction. Clears the count of failures."""
-        self._switch(active=True, deactivated_at=None)
+        self._switch(active=True, at=None, because=None)
 
-    def deactivate(self) -> None:
+    def deactivate(self, because: Deactivation = Deactivation.REQUESTED) -> None:
         """Stop events, inside the caller's transaction. Its waiting deliveries are the caller's to skip."""
-        self._switch(active=False, deactivated_at=clock.now())
+        self._switch(active=False, at=clock.now(), because=because)
 
-    def _switch(self, *, active: bool, deactivated_at: int | None) -> None:
-        changes = {"active": active, "deactivated_at": deactivated_at, "failure_count": 0}
+    def _switch(self, *, active: bool, at: int | None, because: Deactivation | None) -> None:
+        changes = {
+            "active": active,
+            "deactivated_at": at,
+            "deactivated_because": because,
+            "failure_count": 0,
+        }
         Webhook.update(changes).where(Webhook.id == self.id, Webhook.active != active).execute()
         self.__data__.update(changes)
 

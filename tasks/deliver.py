@@ -192,7 +192,7 @@ class Engine:
 
     async def _attempt(self, claimed: ClaimedDelivery) -> None:
         started_at = clock.now()
-        answer = await self._post(claimed)
+        answer = await self._post(claimed, started_at)
         log_attempt(claimed, answer, started_at)
         meters.count_attempt(claimed, answer, started_at)
         self._outcomes.put_nowait(
@@ -209,7 +209,7 @@ class Engine:
             )
         )
 
-    async def _post(self, claimed: ClaimedDelivery) -> Answer:
+    async def _post(self, claimed: ClaimedDelivery, at: int) -> Answer:
         body = claimed.payload.encode()
         try:
             headers = signed_headers(
@@ -218,6 +218,7 @@ class Engine:
                 kind=claimed.event_kind,
                 delivery_id=claimed.delivery_id,
                 attempt_number=claimed.attempt_number,
+                at=at,
             )
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)

@@ -14,8 +14,11 @@ from webhooks.sample import sample_event
 def send_test_delivery(webhook: Webhook) -> Answer:
     """Send a sample of the first subscribed kind and wait for the answer."""
     kind = EventKind(webhook.events[0])
-    body = sample_event(kind, clock.now()).encode()
-    headers = signed_headers(webhook, body, kind=kind, delivery_id=new_id("dlv"), attempt_number=1)
+    now = clock.now()
+    body = sample_event(kind, now).encode()
+    headers = signed_headers(
+        webhook, body, kind=kind, delivery_id=new_id("dlv"), attempt_number=1, at=now
+    )
 
     async def post() -> Answer:
         async with make_client() as client:

@@ -6,16 +6,50 @@ is left.
 
 import logging
 import time
+from collections.abc import Sequence
 
-from models.redelivery import Redelivery
+from models.delivery import Delivery, DeliveryState
+from models.redelivery import Redelivery, RedeliveryCall
+from models.webhook import Webhook
 from tasks import deliver
 from tasks.queue import huey
 
 logger = logging.getLogger(__name__)
 
+UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
 # A round ends soon enough for a worker that is told to stop.
 MAX_BATCHES = 20
 PAUSE_SECONDS = 0.005
+
+
+class InactiveWebhookError(Exception):
+    """Nothing goes to a webhook that is off: it has to be switched on first."""
+
+
+def redeliver_one(delivery: Delivery) -> None:
+    """Deliver now, with a fresh retry schedule. Raises InactiveWebhookError."""
+    if not delivery.webhook.active:
+        raise InactiveWebhookError(delivery.webhook_id)
+    delivery.redeliver()
+    deliver.wake()
+
+
+def redeliver_many(
+    webhook: Webhook,
+    *,
+    states: Sequence[str] = UNDELIVERED,
+    since: int | None = None,
+    until: int | None = None,
+) -> RedeliveryCall:
+    """Deliver what matches once more, in the background. Returns what was chosen.
+
+    ``since`` and ``until`` bound the time of creation, in milliseconds. Raises InactiveWebhookError.
+    """
+    if not webhook.active:
+        raise InactiveWebhookError(webhook.id)
+    call = Redelivery.request(webhook.id, states=states, since=since, until=until)
+    wake()
+    return call
 
 
 @huey.task()

@@ -1,10 +1,11 @@
 """A delivery's request: its signed headers, and the client that the settings describe."""
 
 from gateway.settings import get_settings
-from models import clock
+from models.attempt import Attempt
+from models.delivery import Delivery
 from models.webhook import Webhook
 from webhooks import signing
-from webhooks.client import WebhookClient
+from webhooks.client import CONTENT_TYPE, WebhookClient
 
 
 def make_client() -> WebhookClient:
@@ -18,13 +19,40 @@ def make_client() -> WebhookClient:
 
 
 def signed_headers(
-    webhook: Webhook, body: bytes, *, kind: str, delivery_id: str, attempt_number: int
+    webhook: Webhook, body: bytes, *, kind: str, delivery_id: str, attempt_number: int, at: int
 ) -> dict[str, str]:
-    """The headers of one attempt, signed with the secret of this moment (decision 6)."""
+    """The headers of one attempt at the time ``at``, signed with the present secret (decision 6).
+
+    Raises SecretUnreadableError.
+    """
     return {
         signing.HEADER: signing.sign(webhook.secret, body),
         "X-Service-Event": kind,
         "X-Service-Delivery": delivery_id,
         "X-Service-Attempt": str(attempt_number),
-        "X-Service-Timestamp": str(clock.now() // 1000),
+        "X-Service-Timestamp": str(at // 1000),
     }
+
+
+def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
+    """The headers that an attempt went out with, by name, made again from what is on record.
+
+    The signature is None when the webhook's secret was rotated since: nobody keeps the old one. Raises
+    SecretUnreadableError.
+    """
+    webhook = delivery.webhook
+    headers: dict[str, str | None] = {
+        "Content-Type": CONTENT_TYPE,
+        "User-Agent": get_settings().user_agent,
+        **signed_headers(
+            webhook,
+            delivery.event.payload.encode(),
+            kind=delivery.event_kind,
+            delivery_id=delivery.id,
+            attempt_number=attempt.number,
+            at=attempt.started_at,
+        ),
+    }
+    if webhook.secret_changed_at is not None and attempt.started_at <= webhook.secret_changed_at:
+        headers[signing.HEADER] = None
+    return headers

@@ -24,6 +24,7 @@ from webhooks.address import AddressRefusedError, refuse_by_sight, refuse_unless
 from webhooks.excerpt import READ_LIMIT, Excerpt
 from webhooks.resolver import Resolver
 
+CONTENT_TYPE = "application/json"
 INTERIM = range(100, 200)
 SUCCESS = range(200, 300)
 # Far above what is read of an answer, because bytes come in lots of up to 256 KiB.
@@ -171,7 +172,7 @@ class WebhookClient:
             read_bufsize=READ_LIMIT,
             headers={
                 "User-Agent": self._user_agent,
-                "Content-Type": "application/json",
+                "Content-Type": CONTENT_TYPE,
                 "Accept-Encoding": "identity",
             },
         )

@@ -1,18 +1,18 @@
 "use strict";
-// Copy buttons are the only thing here that needs a script, so a script shows them.
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.hidden = false;
-  const label = button.textContent;
-  button.addEventListener("click", async () => {
-    const source = document.getElementById(button.dataset.copy);
-    try {
-      await navigator.clipboard.writeText(source.textContent);
-      button.textContent = "Copied";
-    } catch {
-      // Without https there is no clipboard: what is selected can be copied by hand.
-      getSelection().selectAllChildren(source);
-      button.textContent = "Selected";
-    }
-    setTimeout(() => { button.textContent = label; }, 2000);
-  });
-}
+// Copy buttons need a script, so the style sheet shows them only where this one runs.
+document.documentElement.classList.add("scripted");
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (button === null) return;
+  const source = document.getElementById(button.dataset.copy);
+  const label = button.dataset.label ??= button.textContent;
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    button.textContent = "Copied";
+  } catch {
+    // Without https there is no clipboard: what is selected can be copied by hand.
+    getSelection().selectAllChildren(source);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => { button.textContent = label; }, 2000);
+});

@@ -8,9 +8,9 @@ import click
 from gateway.commands.output import json_option, open_state, print_many
 from gateway.commands.progress import follow
 from gateway.commands.times import time_option
-from handlers.deliveries import DEFAULT_STATES, render
+from handlers.deliveries import render
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import MAX_REDELIVERIES, Redelivery
+from models.redelivery import MAX_REDELIVERIES
 from models.webhook import Webhook
 from tasks import redeliver
 from webhooks.kinds import EventKind
@@ -77,14 +77,15 @@ def redeliver_(
     Shows how many have had their attempt. Ctrl-C ends the watching only: the worker goes on.
     """
     open_state()
-    if not _find_webhook(webhook_id).active:
+    webhook = _find_webhook(webhook_id)
+    chosen = states or redeliver.UNDELIVERED
+    try:
+        call = redeliver.redeliver_many(webhook, states=chosen, since=since, until=until)
+    except redeliver.InactiveWebhookError:
         raise click.ClickException(
             f"The webhook {webhook_id} is inactive. Set active to true first: PATCH"
             f' /api/webhooks/{webhook_id} with {{"active": true}}.'
-        )
-    chosen = states or tuple(str(s) for s in DEFAULT_STATES)
-    call = Redelivery.request(webhook_id, states=chosen, since=since, until=until)
-    redeliver.wake()
+        ) from None
     if as_json:
         click.echo(json.dumps({"count": call.count, "webhookId": webhook_id}))
         return

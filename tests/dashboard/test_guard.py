@@ -5,7 +5,7 @@ from flask import Flask
 
 from dashboard.cookies import session_token
 from dashboard.guard import safe_next
-from dashboard.numbers import page_number
+from dashboard.paging import page_number
 from dashboard.urls import blueprint
 from models.account import Account
 from models.api_key import ApiKey

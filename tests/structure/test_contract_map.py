@@ -19,6 +19,7 @@ from models.delivery import DeliveryState
 from models.identifier import new_id
 from models.message import Direction, MessageStatus
 from models.number import NumberStatus
+from tasks.subscriptions import MAX_URL, URL_FORM
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind
 from webhooks.signing import HEADER, sign
@@ -126,3 +127,8 @@ def test_the_contract_holds_no_python_names() -> None:
     text = (ROOT / "openapi.yaml").read_text()
     assert "x-openapi-router-controller" not in text
     assert not [name for name in OPERATIONS if "." in name or "_" in name]
+
+
+def test_the_form_of_a_url_is_the_same_wherever_a_webhook_is_made() -> None:
+    assert SCHEMAS["WebhookUrl"]["pattern"] == URL_FORM.pattern
+    assert SCHEMAS["WebhookUrl"]["maxLength"] == MAX_URL

@@ -1,0 +1,59 @@
+"""What an account changes about its webhooks: one set of rules for the API and the dashboard."""
+
+import re
+
+from gateway.settings import get_settings
+from models.database import writing
+from models.delivery import Delivery
+from models.webhook import Webhook
+from webhooks import address
+from webhooks.address import AddressRefusedError
+
+# The contract's form of a url (openapi.yaml, WebhookUrl).
+MAX_URL = 2048
+URL_FORM = re.compile(
+    r"^https?://[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+    r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
+    r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$"
+)
+
+
+def check_url(url: str) -> None:
+    """Raise AddressRefusedError, whose text says why, for a url that no webhook may have.
+
+    Waits for name servers.
+    """
+    if len(url) > MAX_URL:
+        raise AddressRefusedError(f"The url is longer than {MAX_URL} characters.")
+    if not URL_FORM.fullmatch(url):
+        raise AddressRefusedError(
+            "The url is not an address such as https://hooks.example.com/messaging."
+        )
+    address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
+
+
+def change(
+    webhook: Webhook,
+    *,
+    url: str | None = None,
+    events: list[str] | None = None,
+    number_ids: list[str] | None = None,
+    active: bool | None = None,
+) -> None:
+    """Change what is given, all of it or nothing. Whoever calls has checked the values.
+
+    Switched off, the webhook's waiting deliveries are skipped.
+    """
+    with writing():
+        webhook.change(url=url, events=events, number_ids=number_ids)
+        if active is True:
+            webhook.activate()
+        elif active is False:
+            webhook.deactivate()
+            Delivery.skip_waiting(webhook.id)
+
+
+def delete(webhook: Webhook) -> None:
+    """Remove the webhook with its deliveries and their attempts."""
+    with writing():
+        webhook.delete_instance()
