@@ -1,10 +1,12 @@
-"""Fixtures: one running service for each test module, and a receiver."""
+"""Fixtures: one running service and one browser for each test module, and a receiver."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
+from contract_tests.chromium import launched
 from contract_tests.harness import Customer, Gateway, Receiver, running
 
 
@@ -34,3 +36,11 @@ def receiver() -> Iterator[Receiver]:
     server = Receiver()
     yield server
     server.close()
+
+
+# Not of the session: while Playwright is on, this thread runs its event loop, and no other can.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium. The tests of a module share it, and have contexts of their own."""
+    with launched() as browser:
+        yield browser

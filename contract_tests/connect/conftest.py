@@ -1,4 +1,4 @@
-"""Fixtures: a browser for each module, a visit for each test, and links to visit."""
+"""Fixtures: a service whose network can fail, a visit for each test, and links to visit."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from contract_tests.chromium import launched
 from contract_tests.connect.graph_proxy import GraphProxy
 from contract_tests.connect.visitor import Visit
 from contract_tests.harness import Customer, Gateway, running
@@ -57,13 +56,6 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, proxy: GraphProxy) -> Iter
     with running(folder, GATEWAY_NETWORK_URL=proxy.url) as service:
         proxy.target = service.sandbox
         yield service
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium."""
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture

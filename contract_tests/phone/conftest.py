@@ -1,20 +1,13 @@
-"""Fixtures: a browser for each module, a phone and a listening account for each test."""
+"""Fixtures: a phone and a listening account for each test."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from contract_tests.chromium import Witness, launched
+from contract_tests.chromium import Witness
 from contract_tests.harness import Customer, Gateway, Receiver
 from contract_tests.phone.handset import Inbox, Phone, new_person, turn_knobs
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all tests here."""
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module", autouse=True)

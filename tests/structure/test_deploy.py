@@ -30,7 +30,7 @@ def _find(words: list[str]) -> click.Command | None:
     for word in words:
         if not isinstance(command, click.Group):
             break
-        command = command.commands.get(word)
+        command = command.get_command(click.Context(command), word)
     return command
 
 

@@ -1,6 +1,7 @@
 """Slow receivers have room of their own, and come back after a success (docs/decisions/0010)."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -78,7 +79,9 @@ def test_a_refusal_does_not_change_the_lane(account: Account) -> None:
 
 
 @pytest.fixture
-def engine() -> Iterator[deliver.Engine]:
+def engine(database_path: Path) -> Iterator[deliver.Engine]:
+    """A running engine, on the database of the test."""
+    assert database_path.exists()
     client = WebhookClient(timeout=0.3, allow_local=True, user_agent="Gateway/1")
     config = deliver.EngineConfig(client, RetrySchedule((60.0,)), 0.3, 10)
     running = deliver.Engine(config)

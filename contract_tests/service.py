@@ -1,0 +1,193 @@
+"""The service as a user runs it: real processes, real ports."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import requests
+
+from contract_tests.commands import FIRST_ID
+from contract_tests.waiting import START_SECONDS, WAIT_SECONDS, free_port, wait_for
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Customer:
+    """An account with a key and, where ``number`` is not empty, an active number."""
+
+    account_id: str
+    key: str
+    api: str
+    number: Mapping[str, Any]
+
+    def request(self, method: str, path: str, **kwargs: Any) -> requests.Response:
+        """A request with the account's key; ``path`` is relative to the base address."""
+        headers = {"Authorization": f"Bearer {self.key}"} | kwargs.pop("headers", {})
+        return requests.request(
+            method, f"{self.api}{path}", headers=headers, timeout=WAIT_SECONDS, **kwargs
+        )
+
+    def send(self, to: str, text: str = "Hello", key: str | None = None) -> requests.Response:
+        """Send a text from the account's number."""
+        body = {"number_id": self.number["id"], "to": to, "type": "text", "text": {"body": text}}
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return self.request("POST", "/messages/send", json=body, headers=headers)
+
+
+class Gateway:
+    """``gateway up`` in a process of its own, on free ports and an empty folder."""
+
+    options: tuple[str, ...] = ("--no-demo",)
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self.port, self.sandbox_port = free_port(), free_port()
+        self.environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith(("GATEWAY_", "SANDBOX_"))},
+            "GATEWAY_DATA_DIR": str(folder / "var"),
+            "GATEWAY_SANDBOX_PORT": str(self.sandbox_port),
+            "GATEWAY_PUBLIC_URL": f"http://127.0.0.1:{self.port}",
+            "GATEWAY_PLAN_LIMITS": "starter=100,pro=1000000,anonymous=1000000",
+            "GATEWAY_SWEEP_INTERVAL": "0.2",
+            "SANDBOX_RETRY_CAP": "1",
+            **settings,
+        }
+        self.process: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        """The server's root."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def api(self) -> str:
+        """The base address of the contract."""
+        return f"{self.url}/api"
+
+    @property
+    def sandbox(self) -> str:
+        """The sandbox's root."""
+        return f"http://127.0.0.1:{self.sandbox_port}"
+
+    def start(self) -> Self:
+        """Start everything and wait until it serves."""
+        ports = ["--port", str(self.port), "--sandbox-port", str(self.sandbox_port)]
+        with (self.folder / "up.log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "gateway", "up", *self.options, *ports],
+                env=self.environment,
+                cwd=self.folder,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        wait_for(self.is_ready, "a ready service", START_SECONDS)
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether web and sandbox answer."""
+        if self.process is not None and self.process.poll() is not None:
+            raise AssertionError(f"gateway up ended: {self.log()}")
+        try:
+            ready = requests.get(f"{self.url}/readyz", timeout=2).ok
+            return ready and requests.get(f"{self.sandbox}/_sandbox/healthz", timeout=2).ok
+        except requests.RequestException:
+            return False
+
+    def stop(self) -> int:
+        """Stop everything cleanly. Returns the exit status."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(START_SECONDS)
+
+    def log(self) -> str:
+        """What the processes printed."""
+        return (self.folder / "up.log").read_text()
+
+    def cli(self, *arguments: str) -> Any:
+        """Run a command with ``--json`` and return what it printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", *arguments, "--json"],
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def sandbox_call(self, path: str, **body: Any) -> Any:
+        """POST to a control path of the sandbox: play the platform or the recipient."""
+        url = f"{self.sandbox}/_sandbox/{path}"
+        answer = requests.post(url, json=body, timeout=WAIT_SECONDS)
+        assert answer.ok, answer.text
+        return answer.json()
+
+    def customer(self, plan: str = "pro", *, with_number: bool = True) -> Customer:
+        """A new account with a key and an active number."""
+        commands = [("accounts", "create", "Acme", "--plan", plan), ("keys", "create", FIRST_ID)]
+        connect = [("sandbox-connect", FIRST_ID)] if with_number else []
+        account, key, *numbers = self._run_all([*commands, *connect])
+        return Customer(account["id"], key["key"], self.api, numbers[0] if numbers else {})
+
+    def _run_all(self, commands: list[tuple[str, ...]]) -> list[Any]:
+        """Run commands one after another in one process: most of the time of one is its start."""
+        done = subprocess.run(
+            [sys.executable, "-m", "contract_tests.commands", json.dumps(commands)],
+            env=self.environment | {"PYTHONPATH": str(ROOT)},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def number_id_of(self, customer: Customer) -> str:
+        """The network's identifier of a customer's number."""
+        state = requests.get(f"{self.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
+        known = {n["display_phone_number"]: str(n["id"]) for n in state["numbers"]}
+        return known[customer.number["phoneNumber"]]
+
+    def part(self, name: str) -> int:
+        """The process id of the web, worker or sandbox."""
+        module = {"sandbox": "-m sandbox"}.get(name, f"-m gateway {name}")
+        assert self.process is not None
+
+        def find() -> int | None:
+            for entry in Path("/proc").iterdir():
+                if not entry.name.isdecimal():
+                    continue
+                try:
+                    command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                except (OSError, ValueError):
+                    continue
+                if module in command and self.process and int(parent) == self.process.pid:
+                    return int(entry.name)
+            return None
+
+        return wait_for(find, f"a running {name}")
+
+    def kill(self, name: str) -> None:
+        """SIGKILL one part; ``gateway up`` starts it again."""
+        os.kill(self.part(name), signal.SIGKILL)
+
+
+@contextmanager
+def running(folder: Path, **settings: str) -> Iterator[Gateway]:
+    """A gateway of one's own, with settings of one's own."""
+    gateway = Gateway(folder, **settings).start()
+    try:
+        yield gateway
+    finally:
+        gateway.stop()
