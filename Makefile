@@ -25,7 +25,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium
+.PHONY: bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -33,10 +33,10 @@ help: ## Show this list
 run: $(VENV)/.runtime ## Start the whole service here, sandbox included (ARGS="--port 9000")
 	@exec $(BIN)/gateway up $(ARGS)
 
-test: $(VENV)/.dev node_modules/.installed | chromium ## Run all tests (PYTEST_ARGS="-k retry")
+test: $(VENV)/.dev node_modules/.installed | chromium runtimes ## Run all tests (PYTEST_ARGS="-k retry")
 	@$(PYTEST) tests contract_tests $(PYTEST_ARGS)
 
-contract: $(VENV)/.dev node_modules/.installed | chromium ## Run the tests against the running server only
+contract: $(VENV)/.dev node_modules/.installed | chromium runtimes ## Run the tests against the running server only
 	@$(PYTEST) contract_tests $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
@@ -82,7 +82,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 
 lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade takes the newest)
 	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock
-	@$(COMPILE) pyproject.toml --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 
@@ -128,3 +128,7 @@ node_modules/.installed: package-lock.json package.json .npmrc | $(VENV)/.dev
 
 chromium:
 	@command -v chromium >/dev/null || tooling/system-packages chromium
+
+# For the snippets of docs/receiving.md: 42 MB. Go's packages have 450 MB, so its snippet is run only where Go is.
+runtimes:
+	@{ command -v php && command -v ruby; } >/dev/null || tooling/system-packages php-cli ruby

@@ -20,6 +20,7 @@ from models.user import User
 from models.user_session import UserSession
 
 STATE_KEY = "gateway.account"
+USER_KEY = "gateway.user"
 SCHEME = "bearer"
 DASHBOARD = "/dashboard/"
 
@@ -42,13 +43,15 @@ async def identify(scope: Scope) -> Account | None:
 
 
 async def identify_user(scope: Scope) -> User | None:
-    """Who looks at the dashboard, signed in. No other path looks at cookies."""
+    """Who looks at the dashboard, signed in, kept in the scope. No other path looks at cookies."""
     if not scope["path"].startswith(DASHBOARD):
         return None
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
     token = session_token(cookies.decode("latin-1"))
     session = await run_in_threadpool(UserSession.resume, token) if token else None
-    return session.user if session else None
+    user: User | None = session.user if session else None
+    scope[USER_KEY] = user
+    return user
 
 
 class BearerSecurity(AbstractSecurityHandler):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.auth import STATE_KEY
+from gateway.auth import STATE_KEY, USER_KEY
 from gateway.logs import RequestContext, current_request
 from gateway.methods import METHODS
 from gateway.metrics import REQUESTS
@@ -24,7 +24,7 @@ PROBES = {"/healthz", "/readyz", "/metrics"}
 UNSAID = "*"
 _ACCEPTABLE = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 _OUR_ID = re.compile(r"[a-z]{2,4}_[0-9A-HJKMNP-TV-Z]{26}")
-_KNOWN_METHODS = {method.upper() for method in METHODS}
+KNOWN_METHODS = {method.upper() for method in METHODS}
 
 
 def new_request_id() -> str:
@@ -91,17 +91,25 @@ class Observed:
             current_request.reset(token)
 
     def _log(self, scope: Scope, exchange: _Exchange, context: RequestContext) -> None:
-        account, method = scope.get(STATE_KEY), scope["method"]
+        method = scope["method"]
         fields = {
-            "method": method if method in _KNOWN_METHODS else UNSAID,
+            "method": method if method in KNOWN_METHODS else UNSAID,
             "path": safe_path(scope["path"], self.words),
             "status": exchange.status,
             "duration_ms": round((time.perf_counter() - exchange.began) * 1000, 1),
             "bytes": exchange.size,
-            "account_id": None if account is None else account.id,
+            "account_id": account_id_of(scope),
         }
         REQUESTS.labels(status=str(exchange.status)).inc()
         logger.info("request", extra={"fields": fields | context.facts})
+
+
+def account_id_of(scope: Scope) -> str | None:
+    """Whose request it was, by its key or by the session of the dashboard's user."""
+    account, user = scope.get(STATE_KEY), scope.get(USER_KEY)
+    if account is not None:
+        return str(account.id)
+    return None if user is None else str(user.account_id)
 
 
 def _request_id(scope: Scope) -> str:

@@ -25,7 +25,7 @@ from models.number import Number, NumberStatus
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
-from tasks import deliver, lifecycle, meters
+from tasks import deliver, lifecycle, meters, spans
 from tasks.outcome import record_acceptance, sent_response
 
 RETRY_AFTER_RUNNING = 2
@@ -105,7 +105,7 @@ def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> S
     """Ask the network, outside any transaction, and record what it said."""
     sender = Sender(number.phone_number_id, number.access_token)
     try:
-        wa_message_id = get_network().send(sender, outbound)
+        wa_message_id = _ask(sender, outbound)
     except network.NetworkError as error:
         meters.count_send(error)
         return _record_failure(number, message, error)
@@ -118,6 +118,14 @@ def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> S
         IdempotencyKey.answer(message, response.status, response.body)
     deliver.wake()
     return response
+
+
+def _ask(sender: Sender, outbound: OutboundMessage) -> str:
+    """The network's identifier of the message. Raises a class of networks.errors."""
+    about = {"gateway.message_id": outbound.reference}
+    spans.annotate(about)
+    with spans.span("send to network", spans.Kind.CLIENT, about):
+        return get_network().send(sender, outbound)
 
 
 def _record_failure(

@@ -1,10 +1,13 @@
-"""One line per delivery attempt, with all the identifiers by which somebody looks for it."""
+"""One line and one span per delivery attempt, with the identifiers by which somebody looks for it."""
 
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from urllib.parse import urlsplit
 
 from models.claim import ClaimedDelivery
+from tasks import spans
 from webhooks.client import Answer
 
 logger = logging.getLogger(__name__)
@@ -48,3 +51,27 @@ def log_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> No
         "lag_ms": max(0, started_at - claimed.created_at),
     }
     logger.info("attempt", extra={"fields": fields})
+
+
+@contextmanager
+def traced_attempt(claimed: ClaimedDelivery) -> Iterator[Callable[[Answer], None]]:
+    """A span of the attempt inside it, which is to be told the answer."""
+    about: spans.Attributes = {
+        "gateway.delivery_id": claimed.delivery_id,
+        "gateway.webhook_id": claimed.webhook.id,
+        "gateway.account_id": claimed.webhook.account_id,
+        "gateway.event_id": claimed.event_id,
+        "gateway.event_kind": claimed.event_kind,
+        "gateway.subject_id": claimed.subject_id,
+        "gateway.attempt": claimed.attempt_number,
+        "http.request.method": "POST",
+        "server.address": urlsplit(claimed.webhook.url).hostname,
+    }
+    with spans.span("deliver event", spans.Kind.CLIENT, about) as span:
+        yield lambda answer: span.note(
+            {
+                "http.response.status_code": answer.status_code,
+                "gateway.outcome": str(outcome_of(answer)),
+            },
+            failed=not answer.success,
+        )

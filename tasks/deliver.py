@@ -22,7 +22,7 @@ from models.attempt import Outcome
 from models.claim import ClaimedDelivery, claim_due, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks import meters
-from tasks.attempt_log import log_attempt
+from tasks.attempt_log import log_attempt, traced_attempt
 from tasks.queue import huey
 from tasks.sender import signed_headers
 from webhooks.client import Answer, WebhookClient
@@ -192,7 +192,9 @@ class Engine:
 
     async def _attempt(self, claimed: ClaimedDelivery) -> None:
         started_at = clock.now()
-        answer = await self._post(claimed, started_at)
+        with traced_attempt(claimed) as note:
+            answer = await self._post(claimed, started_at)
+            note(answer)
         log_attempt(claimed, answer, started_at)
         meters.count_attempt(claimed, answer, started_at)
         self._outcomes.put_nowait(

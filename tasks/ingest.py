@@ -21,7 +21,7 @@ from networks.callbacks import (
     StatusUpdate,
 )
 from networks.envelope import CallbackUnreadableError, Part, parse
-from tasks import deliver, lifecycle, notices, outcome
+from tasks import deliver, lifecycle, notices, outcome, spans
 from tasks.emit import emit_message
 from tasks.queue import huey
 from webhooks.kinds import EventKind
@@ -43,6 +43,12 @@ class Told:
 @huey.task()
 def ingest_callback(callback_id: str) -> None:
     """Ingest one stored callback. Doing it again changes nothing."""
+    about = {"gateway.callback_id": callback_id}
+    with spans.span("ingest callback", spans.Kind.CONSUMER, about) as span:
+        _take_in(callback_id, span)
+
+
+def _take_in(callback_id: str, span: spans.Span) -> None:
     callback = Callback.find_waiting(callback_id)
     if callback is None:
         return
@@ -55,7 +61,9 @@ def ingest_callback(callback_id: str) -> None:
             callback.finish()
         return
     tried = [(part, _try_part(callback_id, part)) for part in parts]
-    _close(callback, [(part, told.error) for part, told in tried if told.error])
+    failures = [(part, told.error) for part, told in tried if told.error]
+    span.note({"gateway.items": len(parts)}, failed=bool(failures))
+    _close(callback, failures)
 
 
 def _close(callback: Callback, failures: list[tuple[Part, str]]) -> None:

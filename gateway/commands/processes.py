@@ -31,7 +31,8 @@ def up(
     host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
 ) -> None:
     """Run all of it here: web, worker and sandbox."""
-    from gateway.up import EVERYWHERE, run_all  # noqa: PLC0415 - the other commands start faster without it
+    from gateway import tracing  # noqa: PLC0415 - the other commands start faster without it
+    from gateway.up import EVERYWHERE, run_all  # noqa: PLC0415 - as above
 
     # The parts are processes of their own: what is said here reaches them by the environment.
     given = {"GATEWAY_SANDBOX_PORT": sandbox_port, "GATEWAY_DATA_DIR": data_dir}
@@ -39,6 +40,8 @@ def up(
     if "public_url" not in load_settings().model_fields_set:
         os.environ["GATEWAY_PUBLIC_URL"] = f"http://{HOST if host == EVERYWHERE else host}:{port}"
     configure_logging(get_settings().log_format)
+    # Else its parts would end, and be started again, for ever.
+    tracing.check()
     sys.exit(run_all(get_settings(), host, port, demo=not no_demo))
 
 
@@ -47,9 +50,11 @@ def up(
 @port_option
 def web(host: str, port: int) -> None:
     """Serve the API."""
+    from gateway import tracing  # noqa: PLC0415 - as above
     from gateway.server import serve  # noqa: PLC0415 - as above
 
     configure_logging(get_settings().log_format)
+    tracing.start("web")
     settings = open_state()
     serve(settings, host, port)
 
@@ -57,10 +62,15 @@ def web(host: str, port: int) -> None:
 @click.command()
 def worker() -> None:
     """Deliver events and ingest callbacks."""
+    from gateway import tracing  # noqa: PLC0415 - as above
     from gateway.worker import run_worker  # noqa: PLC0415 - as above
 
     configure_logging(get_settings().log_format)
-    run_worker(open_state())
+    tracing.start("worker")
+    try:
+        run_worker(open_state())
+    finally:
+        tracing.stop()
 
 
 @click.command()
