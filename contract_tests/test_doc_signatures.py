@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,19 +72,23 @@ LANGUAGES = {
         "ruby", "snippet.rb", "puts authentic?(ARGV[0], STDIN.binmode.read, ARGV[1])\n"
     ),
 }
-HERE = [name for name, language in LANGUAGES.items() if language.runtime()]
-ELSEWHERE = [name for name in LANGUAGES if name not in HERE]
+# `make test` installs the other runtimes. Go's packages are ten times as large as the others' together,
+# so that its snippet is run where Go happens to be.
+MAY_BE_MISSING = {"go"}
+RUN = [name for name in LANGUAGES if name not in MAY_BE_MISSING or LANGUAGES[name].runtime()]
 
 Verify = Callable[[str, bytes, str], bool]
 
 
-@pytest.fixture(params=HERE)
+@pytest.fixture(params=RUN)
 def verify(request: pytest.FixtureRequest, tmp_path: Path) -> Verify:
     """The snippet of one language as a function of secret, body and header."""
     language = LANGUAGES[request.param]
+    runtime = language.runtime()
+    assert runtime, f"{language.program} is not installed: make runtimes"
     snippet = next(b.text for b in blocks(PAGE) if b.language == request.param)
     files = language.write(tmp_path, snippet)
-    command = [str(language.runtime()), *language.options, *files]
+    command = [runtime, *language.options, *files]
 
     def run(secret: str, body: bytes, header: str) -> bool:
         done = subprocess.run(
@@ -102,11 +105,8 @@ def verify(request: pytest.FixtureRequest, tmp_path: Path) -> Verify:
     return run
 
 
-def test_a_snippet_is_there_for_each_language(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_snippet_is_there_for_each_language() -> None:
     assert [b.language for b in blocks(PAGE) if b.language in LANGUAGES] == list(LANGUAGES)
-    assert {"python", "js"} <= set(HERE)
-    with capsys.disabled():
-        sys.stdout.write(f"\nsnippets run: {HERE}; not run, no runtime here: {ELSEWHERE}\n")
 
 
 def test_a_snippet_takes_what_was_signed_and_nothing_else(
