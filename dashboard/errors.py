@@ -8,7 +8,6 @@ from dashboard.pages import Page, render
 
 PREFIX = "/connect/"
 DASHBOARD = "/dashboard"
-ALLOWED, METHOD_NOT_ALLOWED = "GET, HEAD, OPTIONS, POST", 405
 _ELSE = ("This did not work", "Open the link again from the message it came in.")
 _DASHBOARD_ELSE = ("This did not work", "Nothing was changed.")
 _NOTHING_HERE = (
@@ -49,8 +48,6 @@ def _is_dashboard(path: str) -> bool:
 
 def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> Page:
     """The page of an HTTP error, with the headers that its status brings (Allow, Retry-After)."""
-    # On the way out of Flask the header of a 405 gets lost.
-    headers = {**({"Allow": ALLOWED} if status == METHOD_NOT_ALLOWED else {}), **headers}
     if _is_dashboard(path):
         title, text = _DASHBOARD_WORDS.get(status, _DASHBOARD_ELSE)
         headers = {"Referrer-Policy": "same-origin", **headers}
@@ -58,7 +55,7 @@ def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> P
             "dashboard/error.html", status, headers=headers, title=title, text=text, asset=asset
         )
     title, text = _WORDS.get(status, _ELSE)
-    outcome = Outcome("error", status, title, (text,), Next.NOTHING, headers)
+    outcome = Outcome("error", status, title, (text,), Next.NOTHING, dict(headers))
     return render(
         "connect/outcome.html", status, headers=headers, outcome=outcome, slug="", fields={}
     )

@@ -2,7 +2,9 @@
 
 from flask import Response, abort, request
 
+from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
+from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, existing, go, show
 from models.api_key import ApiKey
 
@@ -23,7 +25,8 @@ def create_key() -> Response:
     if not 1 <= len(name) <= MAX_NAME:
         return _list(422, problem=f"A name has 1 to {MAX_NAME} characters.", name=name)
     row, key = ApiKey.issue(account(), name)
-    return show("key_created.html", row=row, key=key)
+    snippet = first_message(row.account_id, key)
+    return show("key_created.html", row=row, key=key, snippet=snippet, recipient=RECIPIENT)
 
 
 @blueprint.get("/keys/<key_id>/revoke")
@@ -49,5 +52,5 @@ def revoke_key(key_id: str) -> Response:
 
 
 def _list(status: int = 200, *, problem: str = "", name: str = "") -> Response:
-    rows = ApiKey.of(account().id)
-    return show("keys.html", status, rows=rows, problem=problem, name=name, max_name=MAX_NAME)
+    found = ApiKey.page(account().id, PER_PAGE, offset())
+    return show("keys.html", status, found=found, problem=problem, name=name, max_name=MAX_NAME)

@@ -7,6 +7,7 @@ from flask import Response, abort, request
 from markupsafe import Markup
 
 from dashboard.guard import account
+from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, existing, go, show
 from gateway.settings import get_settings
 from models.signup_link import SLUG, SignupLink, SlugTakenError
@@ -99,5 +100,6 @@ def _qr(url: str) -> Markup:
 
 
 def _list(status: int = 200, *, problem: str = "", slug: str = "") -> Response:
-    rows = [(row, state_of(row), url_of(row)) for row in SignupLink.of(account().id)]
-    return show("links.html", status, rows=rows, problem=problem, slug=slug)
+    found = SignupLink.page(account().id, PER_PAGE, offset())
+    rows = [(row, state_of(row), url_of(row)) for row in found.rows]
+    return show("links.html", status, found=found, rows=rows, problem=problem, slug=slug)

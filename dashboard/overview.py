@@ -5,6 +5,7 @@ from collections import Counter
 from flask import Response
 
 from dashboard.guard import account
+from dashboard.limit_use import limit_use
 from dashboard.numbers import MEANS
 from dashboard.site import blueprint, show
 from models import clock
@@ -30,6 +31,8 @@ def overview() -> Response:
         states=[(state, states[state]) for state in MEANS if states[state]],
         troubled=troubled,
         activity=activity,
+        plan=account().plan,
+        use=limit_use(account()),
         highest=highest,
         bar=lambda count: round(count * BAR_HEIGHT / max(highest, 1)),
     )

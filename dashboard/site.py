@@ -28,7 +28,14 @@ SAID = {
     "link-created": "The signup link is ready. Send it to the number's owner.",
     "link-revoked": "The signup link is revoked.",
     "link-used": "The signup link had been used in the meantime, so nothing was revoked.",
+    "redeliveries-full": "The oldest 10,000 are scheduled, as many as go at once. Repeat it for the rest.",
+    "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
+    "redelivery-scheduled": "The redelivery is scheduled.",
     "signed-out": "You are signed out.",
+    "webhook-changed": "The webhook is changed. What is sent from now on goes by it.",
+    "webhook-deleted": "The webhook is deleted, with its deliveries.",
+    "webhook-off": "The webhook is switched off. What waited for it is kept as skipped.",
+    "webhook-on": "The webhook is switched on. Events flow again.",
 }
 
 blueprint = Blueprint(
@@ -52,7 +59,7 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         asset=asset,
         form_token=guard.form_token(),
         navigation=NAVIGATION,
-        section=_section(),
+        section=section(),
         page=page_number(),
         address_of=address_of,
         said=SAID.get(said),
@@ -90,7 +97,7 @@ def mine(row: Any) -> Any:
     return existing(row if row is not None and row.account_id == guard.account().id else None)
 
 
-def _section() -> str:
+def section() -> str:
     """The navigation's path for this page."""
     return "/".join(request.path.split("/")[:3])
 

@@ -2,10 +2,38 @@
 
 from flask import Response
 
-from dashboard import keys, links, numbers, overview, signing_in
+from dashboard import (
+    broken,
+    deliveries,
+    delivery,
+    keys,
+    links,
+    messages,
+    numbers,
+    overview,
+    redelivering,
+    signing_in,
+    verifying,
+    webhook_forms,
+    webhooks,
+)
 from dashboard.site import blueprint, go
 
-PAGES = (overview, numbers, keys, links, signing_in)
+PAGES = (
+    overview,
+    numbers,
+    keys,
+    links,
+    webhooks,
+    webhook_forms,
+    verifying,
+    signing_in,
+    messages,
+    deliveries,
+    delivery,
+    redelivering,
+    broken,
+)
 
 __all__ = ["PAGES", "blueprint"]
 

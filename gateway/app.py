@@ -1,6 +1,6 @@
 """The web application: Connexion on Flask, built from the contract, behind the edge."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 from a2wsgi import WSGIMiddleware
@@ -12,8 +12,9 @@ from connexion.validators import VALIDATOR_MAP
 from flask import Response, g
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
+from werkzeug.exceptions import MethodNotAllowed
 
-from dashboard import connect, urls
+from dashboard import connect, limit_use, urls
 from gateway import contract, errors, health, metrics
 from gateway.auth import SCHEME, BearerSecurity
 from gateway.edge import Edge
@@ -22,8 +23,10 @@ from gateway.methods import MethodGuard
 from gateway.observation import Observed, words_of
 from gateway.rate_limit import RateLimiter
 from gateway.resolver import TagResolver
+from gateway.routes import Routes
 from gateway.settings import Settings, get_settings
 from gateway.state import connect_state
+from gateway.tracing import Traced
 from gateway.transfers import TransferSlots
 from gateway.validation import (
     FORM_TYPE,
@@ -34,6 +37,7 @@ from gateway.validation import (
 )
 from handlers import network_callback
 from handlers.errors import ApiError
+from tasks import spans
 
 
 class _CompactJson(Jsonifier):
@@ -46,6 +50,12 @@ class _CompactJson(Jsonifier):
 def _flask_response(error: ApiError) -> Response:
     answer = errors.from_api_error(error)
     return Response(answer.body, answer.status, answer.headers, content_type=MEDIA_TYPE)
+
+
+def _pass_on_405(error: MethodNotAllowed) -> NoReturn:
+    """Connexion would pass on the status alone, without the methods that are allowed."""
+    allowed = ", ".join(sorted(error.valid_methods or ()))
+    raise HTTPException(405, headers={"Allow": allowed})
 
 
 def _note_facts(response: Response) -> Response:
@@ -83,6 +93,7 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
     connexion_app.add_error_handler(Exception, errors.render_crash)
     flask_app = connexion_app.app
     flask_app.register_error_handler(ApiError, _flask_response)
+    flask_app.register_error_handler(MethodNotAllowed, _pass_on_405)
     flask_app.after_request(_note_facts)
     flask_app.register_blueprint(network_callback.blueprint)
     flask_app.register_blueprint(health.blueprint)
@@ -96,10 +107,16 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
     )
     connexion_app.add_api(contract.path().name)
     guarded = MethodGuard(connexion_app, contract.load())
-    edge = Edge(guarded, RateLimiter(settings.plan_limits), TransferSlots(settings.transfers))
+    limiter = RateLimiter(settings.plan_limits)
+    flask_app.extensions[limit_use.EXTENSION] = limiter.look
+    edge = Edge(guarded, limiter, TransferSlots(settings.transfers))
     # Connexion adds the contract's routes when it starts, so its paths are read from the contract.
-    templates = [*contract.load()["paths"], "/api/ui", *map(str, flask_app.url_map.iter_rules())]
-    return Observed(edge, words_of(templates))
+    pages = ["/api/ui", *map(str, flask_app.url_map.iter_rules())]
+    paths = contract.load()["paths"]
+    observed = Observed(edge, words_of([*paths, *pages]))
+    if not spans.are_gathered():
+        return observed
+    return Traced(observed, Routes([*(f"/api{path}" for path in paths), *pages]))
 
 
 def create_app() -> ASGIApp:

@@ -66,3 +66,8 @@ class RateLimiter:
         # A caller who was not counted yet has no window; it would end a minute from now.
         reset = stats.reset_time if stats.reset_time > now else now + item.get_expiry()
         return Window(item.amount, max(0, stats.remaining), math.ceil(reset), exceeded)
+
+    def look(self, account: Account) -> tuple[int, int, int]:
+        """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
+        window = self.count(account, "", metered=False)
+        return window.limit, window.remaining, window.reset

@@ -10,6 +10,7 @@ from models import clock
 from models.account import Account
 from models.database import BaseModel, reading, writing
 from models.identifier import new_id
+from models.page import Page, fetch_page
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
@@ -82,10 +83,10 @@ class ApiKey(BaseModel):
             return cls.get_or_none(cls.id == key_id, cls.account == account_id)
 
     @classmethod
-    def of(cls, account_id: str) -> list[Self]:
+    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
         """The account's keys, newest first."""
-        with reading():
-            return list(cls.select().where(cls.account == account_id).order_by(cls.id.desc()))
+        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
+        return fetch_page(query, limit, offset)
 
     @classmethod
     def all(cls) -> list[Self]:

@@ -105,6 +105,13 @@ class Delivery(BaseModel):
         return fetch_page(query.order_by(cls.id.desc()), limit, offset)
 
     @classmethod
+    def of_events(cls, event_ids: Sequence[str]) -> list[Self]:
+        """All deliveries of these events with their webhooks, oldest first."""
+        with reading():
+            query = cls.select(cls, Webhook).join(Webhook).where(cls.event.in_(event_ids))
+            return list(query.order_by(cls.id))
+
+    @classmethod
     def skip_waiting(cls, webhook_id: str) -> int:
         """Stop what waits for a webhook, inside the caller's transaction. Attempts under way go on."""
         now = clock.now()

@@ -6,7 +6,7 @@ from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
-from models.database import BaseModel
+from models.database import BaseModel, reading
 from models.identifier import new_id
 
 
@@ -50,3 +50,10 @@ class Event(BaseModel):
         )
         insert = cls.insert(event.__data__).on_conflict_ignore()
         return event if insert.as_rowcount().execute() else None
+
+    @classmethod
+    def of_subject(cls, account_id: str, subject_id: str) -> list[Self]:
+        """The account's events about a message or number, oldest first."""
+        with reading():
+            query = cls.select().where(cls.subject_id == subject_id, cls.account == account_id)
+            return list(query.order_by(cls.id))

@@ -10,6 +10,7 @@ from models.account import Account
 from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.number import Number
+from models.page import Page, fetch_page
 
 LIFETIME_MS = 7 * 24 * 3_600_000
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
@@ -63,10 +64,10 @@ class SignupLink(BaseModel):
             return cls.get_or_none(cls.id == link_id, cls.account == account_id)
 
     @classmethod
-    def of(cls, account_id: str) -> list[Self]:
+    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
         """The account's links, newest first."""
-        with reading():
-            return list(cls.select().where(cls.account == account_id).order_by(cls.id.desc()))
+        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
+        return fetch_page(query, limit, offset)
 
     @classmethod
     def all(cls) -> list[Self]:

@@ -1,4 +1,4 @@
-"""Fixtures: a running service with two accounts, whose users sign in by HTTP or in a browser."""
+"""Fixtures: a running service, and accounts whose users sign in by HTTP or in a browser."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -7,48 +7,45 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from contract_tests.chromium import Witness, launched
+from contract_tests.chromium import Witness
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import Customer, Gateway, running
 
 # All tests of a module come from one address, and may look at a lot of pages.
 LIMITS = "anonymous=100000,starter=100000,pro=100000"
+SETTINGS = {"GATEWAY_PLAN_LIMITS": LIMITS, "GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2"}
 Enrol = Callable[..., Person]
+# Emails are unique in a service, and modules share one.
+_counter = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
+# One for all modules of a worker process, because a start takes seconds. A module that counts or breaks what
+# others would notice has a fixture of this name of its own.
+@pytest.fixture(scope="session")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A running service."""
+    """A running service, whose retries are short."""
     folder: Path = tmp_path_factory.mktemp("gateway")
-    with running(folder, GATEWAY_PLAN_LIMITS=LIMITS) as service:
+    with running(folder, **SETTINGS) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def owner(gateway: Gateway) -> Customer:
-    """An account with a number and a key."""
+    """An account of this module's own, with a number and a key."""
     return gateway.customer()
 
 
 @pytest.fixture(scope="module")
 def enrol(gateway: Gateway, owner: Customer) -> Enrol:
     """A new user each time, of ``owner`` unless another account is given."""
-    counter = itertools.count(1)
 
     def make(account_id: str = owner.account_id) -> Person:
-        email = f"person-{next(counter)}@example.com"
+        email = f"person-{next(_counter)}@example.com"
         made = gateway.cli("users", "create", email, "--account", account_id)
         assert set(made) == {"id", "email", "accountId", "password", "createdAt"}
         return Person(gateway.url, email, made["password"])
 
     return make
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium."""
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import re
 
 import requests
+from playwright.sync_api import BrowserContext, Page
 
 from contract_tests.harness import WAIT_SECONDS
 
@@ -53,3 +54,16 @@ class Person:
         """The session's token in the jar."""
         token: str | None = self.jar.cookies.get(SESSION)
         return token
+
+
+def let_in(context: BrowserContext, person: Person) -> None:
+    """Give a browser the session of a person, who signs in by HTTP first where there is none yet."""
+    if person.session is None:
+        person.signed_in()
+    context.add_cookies([{"name": SESSION, "value": str(person.session), "url": person.url}])
+
+
+def signed_in(page: Page, person: Person, path: str = "/dashboard/") -> None:
+    """Open a page as a person, without the form of the sign-in."""
+    let_in(page.context, person)
+    page.goto(path)

@@ -8,9 +8,9 @@ import pytest
 import requests
 from flask import Flask
 
-from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.conftest import SETTINGS, Enrol
 from contract_tests.dashboard.person import SESSION, Person
-from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, running, wait_for
 from dashboard.urls import blueprint
 
 SIGN_IN = "/dashboard/sign-in"
@@ -36,11 +36,28 @@ OF_A_RESOURCE = [
 
 
 @pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A service of its own: what fails to sign in here would keep others of this address out."""
+    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
 def ids(gateway: Gateway, owner: Customer) -> dict[str, str]:
     """One of each resource of the owner, by the name that routes give it."""
     link = gateway.cli("signup-links", "create", owner.account_id, "--slug", "of-the-owner")
     key = gateway.cli("keys", "create", owner.account_id, "--name", "of-the-owner")
-    return {"<key_id>": key["id"], "<link_id>": link["id"], "<number_id>": owner.number["id"]}
+    hook = {"url": "http://127.0.0.1:9/of-the-owner", "events": ["message.sent"]}
+    webhook = owner.request("POST", "/webhooks", json=hook).json()
+    delivery_id = _delivered(owner)
+    return {
+        "<key_id>": key["id"],
+        "<link_id>": link["id"],
+        "<number_id>": owner.number["id"],
+        "<message_id>": owner.send("15551234567").json()["id"],
+        "<webhook_id>": webhook["id"],
+        "<delivery_id>": delivery_id,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +70,22 @@ def member(enrol: Enrol) -> Person:
 def stranger(gateway: Gateway, enrol: Enrol) -> Person:
     """Another account's user, signed in for this module."""
     return enrol(gateway.customer(with_number=False).account_id).signed_in()
+
+
+def _delivered(owner: Customer) -> str:
+    """A delivery that arrived, which nothing changes by itself any more."""
+    receiver = Receiver()
+    hook = {"url": receiver.url("/delivered-to-the-owner"), "events": ["message.sent"]}
+    owner.request("POST", "/webhooks", json=hook)
+    owner.send("15551234567")
+    [request] = receiver.wait("/delivered-to-the-owner")
+    receiver.close()
+    delivery_id = request.headers["x-service-delivery"]
+    wait_for(
+        lambda: owner.request("GET", f"/deliveries/{delivery_id}").json()["state"] == "delivered",
+        "a recorded delivery",
+    )
+    return delivery_id
 
 
 def _fill(path: str, ids: dict[str, str]) -> str:
@@ -141,8 +174,8 @@ def test_what_belongs_to_another_account_is_not_there(
 def test_lists_show_nothing_of_another_account(
     stranger: Person, ids: dict[str, str], owner: Customer
 ) -> None:
-    for path in ("/dashboard/", "/dashboard/keys", "/dashboard/links", "/dashboard/numbers"):
-        shown = stranger.get(path).text
+    for name in ("", "keys", "links", "numbers", "messages", "webhooks", "deliveries"):
+        shown = stranger.get(f"/dashboard/{name}").text
         for secret in (*ids.values(), owner.number["phoneNumber"], "of-the-owner"):
             assert secret not in shown
 
@@ -305,6 +338,15 @@ def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
         _rows(gateway, "SELECT id, slug, revoked_at, used_at FROM signup_link ORDER BY id"),
         _rows(gateway, "SELECT id, status FROM number ORDER BY id"),
         _rows(gateway, "SELECT id FROM user_session ORDER BY id"),
+        _rows(gateway, "SELECT id FROM message ORDER BY id"),
+        _rows(
+            gateway,
+            "SELECT id, url, sealed_secret, events_json, number_ids_json, active FROM webhook"
+            " ORDER BY id",
+        ),
+        # What is redelivered is pending again. What waits for a retry changes by itself.
+        _rows(gateway, "SELECT id FROM delivery WHERE state = 'delivered' ORDER BY id"),
+        _rows(gateway, "SELECT id FROM redelivery ORDER BY id"),
     ]
 
 

@@ -1,6 +1,8 @@
 "use strict";
 // Copy buttons need a script, so the style sheet shows them only where this one runs.
 document.documentElement.classList.add("scripted");
+// Loading a page again asks for it, and never posts the form once more that it is the answer to.
+history.replaceState(null, "", location.href);
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (button === null) return;

@@ -111,3 +111,10 @@ def test_the_headers_are_integers_by_the_specifications_names() -> None:
         (b"x-ratelimit-remaining", b"99"),
         (b"x-ratelimit-reset", b"1795167061"),
     ]
+
+
+def test_a_look_at_an_account_counts_nothing(limiter: RateLimiter) -> None:
+    assert limiter.look(STARTER)[:2] == (3, 3)
+    window = _count(limiter, STARTER)
+    for _ in range(5):
+        assert limiter.look(STARTER) == (window.limit, window.remaining, window.reset)

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from models.account import Account
 from models.claim import claim_due, record_outcomes
-from models.database import writing
+from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
+from models.page import Page
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
@@ -113,3 +116,39 @@ def test_deleting_a_webhook_takes_its_deliveries_along(account: Account) -> None
         webhook.delete_instance()
     assert _states(webhook) == []
     assert _states(other) == [FAILED] * 2
+
+
+def test_the_deliveries_of_events_know_their_webhooks(account: Account) -> None:
+    first, second = factories.webhook(account, "http://a/"), factories.webhook(account, "http://b/")
+    wanted = factories.deliveries(account, first, second, count=2)
+    factories.deliveries(account, first)
+    found = Delivery.of_events([delivery.event_id for delivery in wanted])
+    assert [delivery.id for delivery in found] == [delivery.id for delivery in wanted]
+    assert {delivery.webhook.url for delivery in found} == {"http://a/", "http://b/"}
+    assert Delivery.of_events([]) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "index"),
+    [
+        (None, "delivery_webhook_id_id"),
+        (PENDING, "delivery_webhook_id_id"),
+        (FAILED, "delivery_undelivered"),
+        (SKIPPED, "delivery_undelivered"),
+    ],
+)
+def test_a_page_of_deliveries_comes_from_an_index_in_its_order(
+    account: Account, monkeypatch: pytest.MonkeyPatch, state: str | None, index: str
+) -> None:
+    queries: list[Any] = []
+
+    def keep(query: Any, limit: int, offset: int) -> Page[Delivery]:
+        queries.append(query.limit(limit).offset(offset))
+        return Page([], 0, limit, offset)
+
+    monkeypatch.setattr("models.delivery.fetch_page", keep)
+    webhook = factories.webhook(account)
+    Delivery.page(webhook.id, 50, 0, state=state, kind="message.sent", since=1, until=2)
+    sql, values = queries[0].sql()
+    [step] = [row[3] for row in database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
+    assert f"USING INDEX {index} (webhook_id=? AND id>? AND id<?)" in step

@@ -54,3 +54,16 @@ def test_a_payload_never_changes(number: Number, clock: Clock) -> None:
         message.advance(MessageStatus.READ, at=clock.advance(minutes=1))
         emit_message(EventKind.MESSAGE_SENT, message)
     assert [event.payload for event in Event.select()] == [payload]
+
+
+def test_the_events_of_a_message_are_its_own_and_its_accounts(
+    account: Account, number: Number
+) -> None:
+    message, other = factories.outbound(number), factories.outbound(number)
+    with writing():
+        emit_message(EventKind.MESSAGE_SENT, message)
+        emit_message(EventKind.MESSAGE_SENT, other)
+        emit_message(EventKind.MESSAGE_READ, message)
+    kinds = [event.kind for event in Event.of_subject(account.id, message.id)]
+    assert kinds == ["message.sent", "message.read"]
+    assert Event.of_subject("acc_other", message.id) == []

@@ -2,17 +2,20 @@
 
 import importlib
 import pkgutil
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from peewee import SqliteDatabase
+from playhouse.migrations import Runner
 from playhouse.schema_diff import diff_models
 
 import models
-from models import database
+from models import database, secret
 from models.account import Account
 from models.database import BaseModel
+from models.webhook import Webhook
 
 for module in pkgutil.iter_modules(models.__path__, "models."):
     importlib.import_module(module.name)
@@ -60,6 +63,36 @@ def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path)
     assert database.pending_migrations() == []
     empty.close()
     migrated.close()
+
+
+def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_path: Path) -> None:
+    """Their secrets may have been rotated until the migration, which therefore counts as a rotation."""
+    fresh = database.database.obj
+    old: Any = database.connect(f"sqlite://{tmp_path}/old.db")
+    Runner(old, str(database.MIGRATIONS)).up("0007_heartbeat")
+    account = Account.open("Acme", "pro")
+    sealed = secret.encrypt("whsec_of_before")
+    rows = [("wh_on", True, None), ("wh_off", False, 1)]
+    for webhook_id, active, deactivated_at in rows:
+        old.execute_sql(
+            "INSERT INTO webhook (id, account_id, url, sealed_secret, events_json, number_ids_json,"
+            " active, failure_count, slow, deactivated_at, created_at)"
+            " VALUES (?, ?, 'https://example.com/', ?, '[]', '[]', ?, 0, 0, ?, 1)",
+            (webhook_id, account.id, sealed, active, deactivated_at),
+        )
+    before = round(time.time() * 1000)
+    assert database.migrate()[0] == "0008_webhook_history"
+    taken_over = {row.id: row for row in Webhook.all()}
+    assert set(taken_over) == {"wh_on", "wh_off"}
+    for webhook_id, active, deactivated_at in rows:
+        row = taken_over[webhook_id]
+        assert (row.active, row.deactivated_at) == (active, deactivated_at)
+        assert row.secret == "whsec_of_before"
+        assert row.deactivated_because is None
+        assert row.secret_changed_at is not None
+        assert before <= row.secret_changed_at <= round(time.time() * 1000)
+    old.close()
+    fresh.close()
 
 
 def _pragmas() -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from models import secret
 from models.account import Account
 from models.database import database, writing
-from models.webhook import Webhook
+from models.webhook import Deactivation, Webhook
 from tests import factories
 from tests.conftest import Clock
 
@@ -33,6 +33,16 @@ def test_a_rotated_secret_replaces_the_old_one_at_once(account: Account) -> None
     assert reloaded is not None
     assert loaded_before is not None
     assert reloaded.secret == webhook.secret != old
+
+
+def test_a_rotation_is_dated_and_a_first_secret_is_not(account: Account, clock: Clock) -> None:
+    webhook = factories.webhook(account)
+    assert Webhook.get_by_id(webhook.id).secret_changed_at is None
+    for _ in range(2):
+        clock.advance(hours=1)
+        webhook.rotate_secret()
+        rows = (webhook, Webhook.get_by_id(webhook.id))
+        assert [row.secret_changed_at for row in rows] == [clock.at, clock.at]
 
 
 def test_the_plain_secret_is_nowhere_in_the_database_file(
@@ -97,6 +107,27 @@ def test_deactivating_is_dated_and_activating_starts_the_count_anew(
         stored.activate()
     stored = Webhook.get_by_id(webhook.id)
     assert (stored.active, stored.deactivated_at, stored.failure_count) == (True, None, 0)
+
+
+def test_why_a_webhook_is_off_is_kept_until_it_is_on_again(account: Account) -> None:
+    requested, failing = factories.webhook(account), factories.webhook(account)
+    with writing():
+        requested.deactivate()
+        failing.deactivate(Deactivation.FAILURES)
+    reasons = [Webhook.get_by_id(row.id).deactivated_because for row in (requested, failing)]
+    assert reasons == [Deactivation.REQUESTED, Deactivation.FAILURES]
+    with writing():
+        failing.activate()
+    rows = (failing, Webhook.get_by_id(failing.id))
+    assert [row.deactivated_because for row in rows] == [None, None]
+
+
+def test_switching_off_what_failures_switched_off_keeps_that_reason(account: Account) -> None:
+    webhook = factories.webhook(account)
+    with writing():
+        webhook.deactivate(Deactivation.FAILURES)
+        Webhook.get_by_id(webhook.id).deactivate()
+    assert Webhook.get_by_id(webhook.id).deactivated_because == Deactivation.FAILURES
 
 
 def test_deactivating_again_keeps_the_first_time(account: Account, clock: Clock) -> None:

@@ -1,0 +1,123 @@
+"""Every page of the dashboard, at phone and desktop width, light and dark: nothing that axe-core finds.
+
+On the same walk: nothing in the console, no other host asked, no scrolling sideways.
+"""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.looks import faults, leave
+from contract_tests.dashboard.person import Person, let_in, signed_in
+from contract_tests.dashboard.test_dashboard_security import PRIVATE_PAGES
+from contract_tests.dashboard.world import Ids, answers, fill
+from contract_tests.harness import Customer, Gateway, Receiver
+
+SIGN_IN = "/dashboard/sign-in"
+LISTS = ["", "keys", "links", "numbers", "messages", "deliveries", "webhooks"]
+
+
+@pytest.fixture(scope="module")
+def person(enrol: Enrol) -> Person:
+    """A user of the account that has something in every state."""
+    return enrol().signed_in()
+
+
+@pytest.fixture(scope="module")
+def newcomer(gateway: Gateway, enrol: Enrol) -> Person:
+    """A user of an account that has nothing yet."""
+    return enrol(gateway.customer(with_number=False).account_id).signed_in()
+
+
+@pytest.fixture(scope="module")
+def ids(gateway: Gateway, owner: Customer) -> Iterator[Ids]:
+    """What there is to look at."""
+    receiver, released = Receiver(), threading.Event()
+    receiver.reply = answers(released)
+    yield fill(gateway, owner, receiver)
+    released.set()
+    receiver.close()
+
+
+def _addresses(route: str, ids: Ids) -> list[str]:
+    """The route for a resource of each state; what is done to one is asked for the plainest."""
+    for name, values in ids.items():
+        if name in route:
+            chosen = values if route.endswith(name) else values[:1]
+            return [route.replace(name, value) for value in chosen]
+    assert "<" not in route, "a resource of another kind needs an identifier here"
+    return [route]
+
+
+def _name(route: str, position: int) -> str:
+    return f"{route.removeprefix('/dashboard')} {position}"
+
+
+def _walk(page: Page, person: Person, addresses: list[str], route: str) -> list[str]:
+    found: list[str] = []
+    for position, address in enumerate(addresses, 1):
+        signed_in(page, person, address)
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
+        found += faults(page, _name(route, position))
+        leave(page)
+    return found
+
+
+@pytest.mark.parametrize("route", PRIVATE_PAGES)
+def test_a_page_has_no_fault_in_any_look(page: Page, person: Person, ids: Ids, route: str) -> None:
+    assert _walk(page, person, _addresses(route, ids), route) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_page_of_an_empty_account_has_no_fault(page: Page, newcomer: Person, name: str) -> None:
+    assert _walk(page, newcomer, [f"/dashboard/{name}"], f"empty-{name}") == []
+
+
+@pytest.mark.parametrize("name", ["messages", "deliveries", "webhooks", "keys", "links", "numbers"])
+def test_a_page_past_the_end_has_no_fault(page: Page, person: Person, name: str) -> None:
+    assert _walk(page, person, [f"/dashboard/{name}?page=9"], f"past-the-end-{name}") == []
+
+
+def test_what_is_shown_once_has_no_fault(page: Page, person: Person, ids: Ids) -> None:
+    signed_in(page, person, "/dashboard/keys")
+    page.get_by_label("Name of the new key").fill("To be looked at")
+    page.get_by_role("button", name="Create key").click()
+    expect(page.locator("#key")).to_contain_text("mk_live_")
+    page.wait_for_load_state()
+    assert faults(page, "key-created") == []
+    page.goto(f"/dashboard/webhooks/{ids['<webhook_id>'][0]}/rotate")
+    page.locator("main").get_by_role("button").click()
+    expect(page.locator("#secret")).to_contain_text("whsec_")
+    page.wait_for_load_state()
+    assert faults(page, "secret-rotated") == []
+
+
+def test_the_sign_in_has_no_fault(page: Page) -> None:
+    page.goto(SIGN_IN)
+    assert faults(page, "sign-in") == []
+
+
+def test_an_error_page_has_no_fault(browser: Browser, gateway: Gateway) -> None:
+    # Not with the fixture's page: the browser itself complains about the status.
+    context = browser.new_context(base_url=gateway.url)
+    page = context.new_page()
+    page.goto(f"{SIGN_IN}/nothing/here")
+    assert faults(page, "error") == []
+    context.close()
+
+
+def test_every_page_answers_without_scripts(
+    browser: Browser, gateway: Gateway, person: Person, ids: Ids
+) -> None:
+    context = browser.new_context(base_url=gateway.url, java_script_enabled=False)
+    let_in(context, person)
+    page = context.new_page()
+    for route in PRIVATE_PAGES:
+        answer = page.goto(_addresses(route, ids)[0])
+        assert answer is not None
+        assert answer.status == 200
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    context.close()

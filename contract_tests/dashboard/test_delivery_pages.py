@@ -1,0 +1,321 @@
+"""The delivery pages in a browser, with a real receiver: the list, one delivery, and redelivering."""
+
+import re
+import threading
+from urllib.parse import urlencode
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.person import Person
+from contract_tests.harness import (
+    WAIT_SECONDS,
+    Customer,
+    Gateway,
+    Receiver,
+    Reply,
+    wait_for,
+)
+from contract_tests.scripted_receiver import ScriptedReceiver
+
+MARKUP = b"<script>alert(1)</script><b>broken</b>"
+LONG_AGO, FAR_AHEAD = "2020-01-01T00:00", "2999-01-01T00:00"
+
+
+@pytest.fixture(scope="module")
+def person(enrol: Enrol) -> Person:
+    """A user of the owner's account, signed in."""
+    return enrol().signed_in()
+
+
+def _hook(customer: Customer, url: str, *events: str) -> str:
+    hook = {"url": url, "events": list(events or ("message.sent",))}
+    answer = customer.request("POST", "/webhooks", json=hook)
+    assert answer.ok, answer.text
+    webhook_id: str = answer.json()["id"]
+    return webhook_id
+
+
+def _state(customer: Customer, delivery_id: str) -> str:
+    state: str = customer.request("GET", f"/deliveries/{delivery_id}").json()["state"]
+    return state
+
+
+def _wait_for_state(customer: Customer, delivery_id: str, state: str) -> None:
+    wait_for(lambda: _state(customer, delivery_id) == state, f"a {state} delivery")
+
+
+def _delivery(customer: Customer, hook: str, state: str) -> str:
+    """Send a message; the identifier of its delivery once it is in this state."""
+    assert customer.send("15551234567", "Good morning").ok
+    found = customer.request("GET", f"/webhooks/{hook}/deliveries").json()["data"]
+    newest: str = found[0]["id"]
+    _wait_for_state(customer, newest, state)
+    return newest
+
+
+def _switch_off(customer: Customer, hook: str) -> None:
+    assert customer.request("PATCH", f"/webhooks/{hook}", json={"active": False}).ok
+
+
+def _list(person: Person, **query: str) -> requests.Response:
+    return person.get(f"/dashboard/deliveries?{urlencode(query)}")
+
+
+def _open(page: Page, person: Person, path: str) -> None:
+    page.goto(path)
+    page.get_by_label("Email").fill(person.email)
+    page.get_by_label("Password").fill(person.password)
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**{path}")
+    page.wait_for_load_state()
+
+
+def test_a_failed_delivery_says_why_and_shows_the_headers_that_the_receiver_got(
+    page: Page, person: Person, owner: Customer, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    hook = _hook(owner, receiver.url("/broken"))
+    delivery_id = _delivery(owner, hook, "failed")
+    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    expect(page.locator("#why")).to_contain_text("The receiver answered 500.")
+    expect(page.locator("#means")).to_contain_text("Discarded after 4 attempts.")
+    requests_ = receiver.wait("/broken", 4)
+    attempts = page.locator("ol.notices > li")
+    expect(attempts).to_have_count(4)
+    for position, request in enumerate(requests_):
+        attempts.nth(position).locator("summary").click()
+        for name, shown in _headers(attempts.nth(position).locator("dl")).items():
+            assert request.headers[name.lower()] == shown
+    assert page.locator("#body").text_content() == requests_[0].body.decode()
+    expect(page.get_by_text("Good morning").first).to_be_visible()
+    expect(page.get_by_role("link", name="The message")).to_have_attribute(
+        "href", re.compile("^/dashboard/messages/msg_")
+    )
+
+
+def _headers(shown: Locator) -> dict[str, str]:
+    names, values = (shown.locator(tag).all_inner_texts() for tag in ("dt", "dd"))
+    assert len(names) == 7
+    return dict(zip(names, values, strict=True))
+
+
+def test_a_rotated_secret_leaves_the_old_signature_unknown(
+    person: Person, owner: Customer, receiver: Receiver
+) -> None:
+    hook = _hook(owner, receiver.url("/rotated"))
+    path = f"/dashboard/deliveries/{_delivery(owner, hook, 'delivered')}"
+    assert "the secret was rotated since" not in person.get(path).text
+    assert owner.request("POST", f"/webhooks/{hook}/rotate-secret").ok
+    shown = person.get(path).text
+    assert "not known: the secret was rotated since" in shown
+    assert "sha256=" not in shown
+
+
+def test_what_a_receiver_answers_is_shown_as_text(
+    page: Page, person: Person, owner: Customer
+) -> None:
+    receiver = ScriptedReceiver()
+    head = f"HTTP/1.0 503 Broken\r\nContent-Length: {len(MARKUP)}\r\n\r\n".encode()
+    hook = _hook(owner, receiver.url("/markup", lambda: [head + MARKUP]))
+    delivery_id = _delivery(owner, hook, "failed")
+    receiver.close()
+    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    expect(page.locator("ol.notices pre").first).to_have_text(MARKUP.decode())
+    expect(page.locator("#why")).to_contain_text("The receiver answered 503.")
+
+
+def test_a_receiver_that_is_not_there_could_not_be_connected_to(
+    person: Person, owner: Customer
+) -> None:
+    hook = _hook(owner, "http://127.0.0.1:9/nobody")
+    shown = person.get(f"/dashboard/deliveries/{_delivery(owner, hook, 'failed')}").text
+    assert "Why it has not arrived:</strong> No answer: could not connect." in shown
+
+
+def test_redelivering_shows_the_way_to_delivered_without_loading_the_page_again(
+    page: Page, person: Person, owner: Customer, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    hook = _hook(owner, receiver.url("/live"))
+    delivery_id = _delivery(owner, hook, "failed")
+    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    answering = threading.Event()
+    receiver.reply = lambda _: Reply(200 if answering.wait(WAIT_SECONDS) else 500)
+    page.get_by_role("button", name="Redeliver").click()
+    expect(page.get_by_role("status")).to_contain_text("The redelivery is scheduled.")
+    expect(page.get_by_text("Attempt 5 is under way.")).to_be_visible()
+    page.evaluate("window.kept = true")
+    page.locator("ol.notices summary").first.click()
+    answering.set()
+    expect(page.locator("h1 .badge")).to_have_text("delivered", timeout=10_000)
+    expect(page.locator("#why")).to_have_count(0)
+    expect(page.locator("ol.notices > li")).to_have_count(5)
+    # What was opened stays open.
+    expect(page.locator("ol.notices dl").first).to_be_visible()
+    assert page.evaluate("window.kept")
+    assert page.locator("#live").get_attribute("hx-get") is None
+
+
+def test_the_list_is_of_one_webhook_and_each_filter_narrows_it(
+    person: Person, owner: Customer, receiver: Receiver
+) -> None:
+    hook = _hook(owner, receiver.url("/list"), "message.sent", "message.delivered")
+    delivered = _delivery(owner, hook, "delivered")
+    receiver.wait_kind("message.delivered", "/list")
+    other = _hook(owner, receiver.url("/other"))
+    assert "No delivery yet." in _list(person).text, "the newest webhook is taken"
+    assert f'value="{other}" selected' in _list(person).text
+    assert delivered in _list(person, webhook=hook).text
+    for query, is_there in (
+        ({"state": "delivered"}, True),
+        ({"state": "skipped"}, False),
+        ({"kind": "message.sent"}, True),
+        ({"kind": "message.read"}, False),
+        ({"since": LONG_AGO}, True),
+        ({"since": FAR_AHEAD}, False),
+        ({"until": FAR_AHEAD}, True),
+        ({"until": LONG_AGO}, False),
+    ):
+        answer = _list(person, webhook=hook, **query)
+        assert answer.status_code == 200
+        assert ("No delivery matches." not in answer.text) is is_there, query
+        assert ("/dashboard/deliveries/dlv_" in answer.text) is is_there, query
+    assert "Show all of this webhook" in _list(person, webhook=hook, state="skipped").text
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("since", "yesterday"),
+        ("until", "2026-02-31T00:00"),
+        ("since", "0000-01-01T00:00"),
+        ("state", "gone"),
+        ("kind", "message.lost"),
+    ],
+)
+def test_a_filter_that_makes_no_sense_is_a_problem_at_its_field(
+    person: Person, owner: Customer, field: str, value: str
+) -> None:
+    _hook(owner, "http://127.0.0.1:9/problem")
+    answer = _list(person, **{field: value})
+    assert answer.status_code == 422
+    assert f'id="problem-{field}"' in answer.text
+    assert f'aria-describedby="problem-{field}"' in answer.text
+
+
+def test_a_webhook_that_is_unknown_or_anothers_has_no_list(
+    person: Person, gateway: Gateway, other_hook: str
+) -> None:
+    for webhook_id in ("wh_unknown", other_hook):
+        assert _list(person, webhook=webhook_id).status_code == 404
+        path = f"/dashboard/deliveries/redeliver?webhook={webhook_id}"
+        assert person.get(path).status_code == 404
+    assert gateway.is_ready()
+
+
+@pytest.fixture(scope="module")
+def other_hook(gateway: Gateway) -> str:
+    """A webhook of another account."""
+    return _hook(gateway.customer(with_number=False), "http://127.0.0.1:9/foreign")
+
+
+def test_a_long_list_has_pages_that_keep_the_filter(
+    person: Person, owner: Customer, receiver: Receiver
+) -> None:
+    hook = _hook(owner, receiver.url("/long"))
+    for _ in range(51):
+        assert owner.send("15551234567").ok
+    chosen = {"webhook": hook, "kind": "message.sent"}
+    first = _list(person, **chosen).text
+    assert "1 to 50 of 51" in first
+    assert f"?webhook={hook}&amp;kind=message.sent&amp;page=2" in first
+    assert "51 to 51 of 51" in _list(person, **chosen, page="2").text
+    assert "There is no page 3." in _list(person, **chosen, page="3").text
+
+
+def test_all_since_are_counted_confirmed_and_redelivered(
+    page: Page, person: Person, owner: Customer, receiver: Receiver
+) -> None:
+    hook = _hook(owner, receiver.url("/many"))
+    receiver.status = 500
+    failed = [_delivery(owner, hook, "failed") for _ in range(2)]
+    _switch_off(owner, hook)
+    skipped = _delivery(owner, hook, "skipped")
+    owner.request("PATCH", f"/webhooks/{hook}", json={"active": True})
+    receiver.status = 200
+    _open(page, person, f"/dashboard/deliveries?webhook={hook}")
+    page.get_by_label("Failed or skipped, created since").fill(LONG_AGO)
+    page.get_by_role("button", name="Redeliver…").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Redeliver 3 deliveries?")
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Redeliver").click()
+    expect(page.get_by_role("status")).to_contain_text("The redelivery is scheduled.")
+    expect(page).to_have_url(re.compile(f"/dashboard/deliveries\\?webhook={hook}$"))
+    for delivery_id in (*failed, skipped):
+        _wait_for_state(owner, delivery_id, "delivered")
+    nothing = person.get(f"/dashboard/deliveries/redeliver?webhook={hook}&since={LONG_AGO}")
+    assert "No failed or skipped delivery of this webhook" in nothing.text
+
+
+@pytest.mark.parametrize(("since", "text"), [("", "Say since when."), ("soon", "This is no time")])
+def test_redelivering_all_asks_for_a_time_that_makes_sense(
+    person: Person, owner: Customer, since: str, text: str
+) -> None:
+    hook = _hook(owner, "http://127.0.0.1:9/when")
+    path = f"/dashboard/deliveries/redeliver?{urlencode({'webhook': hook, 'since': since})}"
+    assert person.get(path).status_code == 422
+    answer = person.submit(path, page=path)
+    assert answer.status_code == 422
+    assert text in answer.text
+
+
+def test_an_inactive_webhook_has_to_be_switched_on_first(person: Person, owner: Customer) -> None:
+    hook = _hook(owner, "http://127.0.0.1:9/off")
+    _switch_off(owner, hook)
+    delivery_id = _delivery(owner, hook, "skipped")
+    one = f"/dashboard/deliveries/{delivery_id}"
+    many = f"/dashboard/deliveries/redeliver?webhook={hook}&since={LONG_AGO}"
+    for answer in (
+        person.get(one),
+        person.submit(f"{one}/redeliver", page=one),
+        person.get(many),
+        person.submit(many, page=one),
+        _list(person, webhook=hook),
+    ):
+        assert f'<a href="/dashboard/webhooks/{hook}">' in answer.text
+        assert "witch it on first" in answer.text
+    assert person.submit(f"{one}/redeliver", page=one).status_code == 409
+    assert person.submit(many, page=one).status_code == 409
+    assert "Skipped, because its webhook was off." in person.get(one).text
+    assert _state(owner, delivery_id) == "skipped"
+
+
+def test_an_account_without_a_webhook_is_led_to_make_one(gateway: Gateway, enrol: Enrol) -> None:
+    person = enrol(gateway.customer(with_number=False).account_id).signed_in()
+    for path in ("/dashboard/deliveries", "/dashboard/deliveries/redeliver"):
+        answer = person.get(path)
+        assert answer.status_code == 200
+        assert "No webhook yet." in answer.text
+        assert 'href="/dashboard/webhooks/new"' in answer.text
+
+
+def test_a_phone_shows_the_delivery_pages_without_scrolling_sideways(
+    browser: Browser, gateway: Gateway, person: Person, owner: Customer, receiver: Receiver
+) -> None:
+    hook = _hook(owner, receiver.url(f"/{'long' * 40}"))
+    delivery_id = _delivery(owner, hook, "delivered")
+    context = browser.new_context(
+        base_url=gateway.url, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True
+    )
+    page = context.new_page()
+    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    page.locator("ol.notices summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for path in (f"deliveries?webhook={hook}", f"deliveries/redeliver?webhook={hook}"):
+        page.goto(f"/dashboard/{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    context.close()

@@ -1,0 +1,155 @@
+"""Someone who knows nothing but the dashboard: sign-in, first message, a receiver that breaks, and back."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from contract_tests.connect.visitor import Visit
+from contract_tests.dashboard.conftest import Enrol
+from contract_tests.harness import WAIT_SECONDS, Gateway, Receiver
+
+PHONE, SLUG, LONG_AGO = "15557654321", "strangers-bakery", "2020-01-01T00:00"
+
+
+def _press(page: Page, name: str) -> None:
+    """Press a button or follow a link, once the page is loaded."""
+    page.wait_for_load_state()
+    page.get_by_role("button", name=name, exact=True).or_(
+        page.get_by_role("link", name=name, exact=True)
+    ).first.click()
+
+
+def _go(page: Page, section: str) -> None:
+    page.wait_for_load_state()
+    page.get_by_role("navigation", name="Pages", exact=True).get_by_role(
+        "link", name=section, exact=True
+    ).click()
+    expect(page.get_by_role("heading", level=1, name=section)).to_be_visible()
+
+
+def _paste(command: str, key: str, folder: Path) -> None:
+    """Paste the page's own command into a shell that has the key."""
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={"PATH": os.environ["PATH"], "GATEWAY_KEY": key},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert '"status":"sent"' in done.stdout, done.stderr
+
+
+def _connect(browser: Browser, gateway: Gateway, address: str) -> None:
+    """The number's owner opens the link on a phone and goes through the platform's pages."""
+    assert address == f"{gateway.url}/connect/{SLUG}"
+    context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True)
+    visit = Visit(context, gateway.url).open(SLUG)
+    visit.begin().up_to_finish(PHONE).finish()
+    visit.sees("Your number is connected")
+    context.close()
+
+
+def _create_key(page: Page) -> str:
+    _go(page, "API keys")
+    page.get_by_label("Name of the new key").fill("First steps")
+    _press(page, "Create key")
+    return page.locator("#key").inner_text()
+
+
+def _create_link(page: Page) -> str:
+    _go(page, "Signup links")
+    page.get_by_label("The link's own part").fill(SLUG)
+    _press(page, "Create link")
+    return page.locator("#url").inner_text()
+
+
+def _create_webhook(page: Page, url: str) -> str:
+    _go(page, "Webhooks")
+    page.wait_for_load_state()
+    page.goto("/dashboard/webhooks/new")
+    page.get_by_label("Address").fill(url)
+    page.get_by_label("message.sent").check()
+    _press(page, "Create webhook")
+    expect(page.locator("#secret")).to_contain_text("whsec_")
+    return page.locator("#secret").inner_text()
+
+
+def _send(page: Page, key: str, command: str, folder: Path) -> None:
+    """Paste the command, and open the message that came of it."""
+    _paste(command, key, folder)
+    _go(page, "Messages")
+    page.wait_for_load_state()
+    page.get_by_role("row", name="15551234567").first.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Sent to +15551234567")
+
+
+def _open_delivery(page: Page, url: str) -> None:
+    page.wait_for_load_state()
+    page.get_by_role("link", name=url).first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("message.sent")
+
+
+def test_a_stranger_finds_the_way_from_the_sign_in_to_a_mended_receiver(
+    page: Page,
+    browser: Browser,
+    gateway: Gateway,
+    enrol: Enrol,
+    receiver: Receiver,
+    tmp_path: Path,
+) -> None:
+    person = enrol(gateway.customer(with_number=False).account_id)
+    page.goto("/dashboard/")
+    page.get_by_label("Email").fill(person.email)
+    page.get_by_label("Password").fill(person.password)
+    _press(page, "Sign in")
+    key = _create_key(page)
+    _connect(browser, gateway, _create_link(page))
+    _go(page, "Numbers")
+    expect(page.get_by_role("row", name=PHONE)).to_contain_text("active")
+    secret = _create_webhook(page, receiver.url())
+
+    # The first message arrives.
+    _go(page, "Messages")
+    command = page.locator("pre").filter(has_text="curl").inner_text()
+    _send(page, key, command, tmp_path)
+    receiver.wait_kind("message.sent")
+    _open_delivery(page, receiver.url())
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("delivered")
+    expect(page.get_by_role("listitem").filter(has_text="Attempt 1")).to_contain_text("200")
+
+    # The receiver breaks, and the page says why.
+    receiver.status = 500
+    _send(page, key, command, tmp_path)
+    _open_delivery(page, receiver.url())
+    expect(heading).to_contain_text("failed", timeout=WAIT_SECONDS * 1000)
+    expect(page.locator("#why")).to_contain_text("The receiver answered 500.")
+    expect(page.get_by_role("listitem").filter(has_text="Attempt 4")).to_be_visible()
+
+    # Mended, everything that was missed is delivered again.
+    receiver.status = 200
+    _go(page, "Deliveries")
+    page.get_by_label("Failed or skipped, created since").fill(LONG_AGO)
+    _press(page, "Redeliver…")
+    expect(page.get_by_role("heading", name="Redeliver 1 delivery?")).to_be_visible()
+    _press(page, "Redeliver")
+    receiver.wait_kind("message.sent", count=6)
+    _go(page, "Deliveries")
+    rows = page.get_by_role("row", name="message.sent")
+    expect(rows).to_have_count(2)
+    page.wait_for_load_state()
+    rows.first.get_by_role("link").click()
+    expect(heading).to_contain_text("delivered")
+    expect(page.get_by_role("listitem").filter(has_text="Attempt 5")).to_contain_text("200")
+
+    # The log of it all tells nobody's secrets, and nothing of what was said.
+    cookies = [str(cookie.get("value")) for cookie in page.context.cookies()]
+    log = gateway.log()
+    assert '"path":"/dashboard/webhooks"' in log.replace(" ", "")
+    for hidden in (key, secret, person.password, person.email, PHONE, SLUG, "Hello", *cookies):
+        assert hidden
+        assert hidden not in log

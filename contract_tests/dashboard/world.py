@@ -1,0 +1,112 @@
+"""An account in which something is in every state that a page of the dashboard can show."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import requests
+
+from contract_tests.harness import (
+    WAIT_SECONDS,
+    Customer,
+    Gateway,
+    Received,
+    Receiver,
+    Reply,
+    wait_for,
+)
+
+Ids = dict[str, list[str]]
+REFUSED, FAILED, SILENT, AMBIGUOUS, FINE = (
+    "15550100001",
+    "15550100002",
+    "15550100006",
+    "15550100004",
+    "15551234567",
+)
+
+
+def answers(released: threading.Event) -> Callable[[Received], Reply]:
+    """A receiver's mind: 500 at /bad, at /slow nothing until ``released``, elsewhere 200."""
+
+    def reply(received: Received) -> Reply:
+        if received.path == "/slow":
+            released.wait(WAIT_SECONDS * 4)
+        return Reply(500 if received.path == "/bad" else 200)
+
+    return reply
+
+
+def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
+    """Make it all. Returns identifiers by the names that routes give them, the plainest first."""
+    hooks = [_webhook(owner, receiver.url(path)) for path in ("/ok", "/bad", "/off", "/slow")]
+    owner.request("PATCH", f"/webhooks/{hooks[2]}", json={"active": False})
+    messages = [_message(owner, to) for to in (FINE, FAILED, SILENT, AMBIGUOUS, REFUSED)]
+    _inbound(gateway, owner)
+    _notice(gateway, owner)
+    deliveries = [
+        _delivery(owner, hook, state)
+        for hook, state in zip(hooks, ("delivered", "failed", "skipped", "pending"), strict=True)
+    ]
+    return {
+        "<webhook_id>": hooks,
+        "<message_id>": [message for message in messages if message],
+        "<delivery_id>": deliveries,
+        "<number_id>": [owner.number["id"]],
+        "<key_id>": [_key(gateway, owner)],
+        "<link_id>": _links(gateway, owner),
+    }
+
+
+def _webhook(owner: Customer, url: str) -> str:
+    hook = {"url": url, "events": ["message.sent", "message.received"]}
+    made: str = owner.request("POST", "/webhooks", json=hook).json()["id"]
+    return made
+
+
+def _message(owner: Customer, to: str) -> str | None:
+    """Send a text; a message that is not accepted leaves a record as well, but no identifier."""
+    identifier: str | None = owner.send(to, "Your order is on its way. " * 3).json().get("id")
+    return identifier
+
+
+def _inbound(gateway: Gateway, owner: Customer) -> None:
+    number = owner.number["phoneNumber"]
+    gateway.sandbox_call("inbound", to=number, **{"from": FINE}, type="text", text="Thank you")
+
+    def arrived() -> bool:
+        return bool(owner.request("GET", "/messages?direction=INBOUND").json()["data"])
+
+    wait_for(arrived, "the inbound message")
+
+
+def _notice(gateway: Gateway, owner: Customer) -> None:
+    state = requests.get(f"{gateway.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
+    [waba] = [n["waba_id"] for n in state["numbers"] if n["id"] == gateway.number_id_of(owner)]
+    gateway.sandbox_call(f"wabas/{waba}/events", field="phone_number_quality_update", value={})
+    wait_for(lambda: gateway.cli("numbers", "notices", owner.number["id"]), "the notice")
+
+
+def _delivery(owner: Customer, hook: str, state: str) -> str:
+    def found() -> list[dict[str, Any]]:
+        listed = owner.request("GET", f"/webhooks/{hook}/deliveries?limit=100").json()["data"]
+        return [row for row in listed if row["state"] == state]
+
+    identifier: str = wait_for(found, f"a {state} delivery")[0]["id"]
+    return identifier
+
+
+def _key(gateway: Gateway, owner: Customer) -> str:
+    old = gateway.cli("keys", "create", owner.account_id, "--name", "an-old-one")
+    gateway.cli("keys", "revoke", old["id"])
+    identifier: str = gateway.cli("keys", "create", owner.account_id, "--name", "W" * 60)["id"]
+    return identifier
+
+
+def _links(gateway: Gateway, owner: Customer) -> list[str]:
+    made = [
+        gateway.cli("signup-links", "create", owner.account_id, "--slug", f"every-state-{name}")
+        for name in ("open", "revoked")
+    ]
+    gateway.cli("signup-links", "revoke", made[1]["id"])
+    return [link["id"] for link in made]

@@ -1,0 +1,30 @@
+"""What a page says when the database cannot be read: its frame stays, and it can be loaded again."""
+
+import logging
+
+from flask import Response, g, request
+from peewee import DatabaseError, IntegrityError, InterfaceError
+
+from dashboard.site import blueprint, section, show
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER = 5
+
+
+@blueprint.errorhandler(DatabaseError)
+@blueprint.errorhandler(InterfaceError)
+def show_broken(error: Exception) -> Response:
+    """503, in the layout and with the navigation where the session is known."""
+    if isinstance(error, IntegrityError):
+        # The database answered: what was asked of it is a mistake of ours.
+        raise error
+    logger.error("a page could not be loaded", exc_info=error)
+    if "session" not in g:
+        # The session itself could not be read.
+        g.session = g.form_secret = None
+    is_read = request.method in {"GET", "HEAD"}
+    again = request.full_path.rstrip("?") if is_read else section()
+    response = show("broken.html", 503, is_read=is_read, again=again)
+    response.headers["Retry-After"] = str(RETRY_AFTER)
+    return response

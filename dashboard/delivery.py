@@ -1,0 +1,61 @@
+"""/dashboard/deliveries/<delivery_id>: one delivery, why it has not arrived, and each attempt."""
+
+import json
+
+from flask import Response
+
+from dashboard.deliveries import PATH
+from dashboard.site import blueprint, existing, go, mine, show
+from models.attempt import Attempt
+from models.delivery import Delivery, DeliveryState
+from models.secret import SecretUnreadableError
+from tasks.redeliver import InactiveWebhookError, redeliver_one
+from tasks.sender import headers_of
+
+NOT_ARRIVED = {DeliveryState.PENDING, DeliveryState.FAILED}
+
+
+@blueprint.get("/deliveries/<delivery_id>")
+def delivery(delivery_id: str) -> Response:
+    """One delivery."""
+    return _page(_find(delivery_id))
+
+
+@blueprint.post("/deliveries/<delivery_id>/redeliver")
+def redeliver_delivery(delivery_id: str) -> Response:
+    """Deliver it once more, now. An inactive webhook's page says what to do first."""
+    row = _find(delivery_id)
+    try:
+        redeliver_one(row)
+    except InactiveWebhookError:
+        return _page(row, 409)
+    return go(f"{PATH}/{row.id}", say="redelivery-scheduled")
+
+
+def _find(delivery_id: str) -> Delivery:
+    row: Delivery = existing(Delivery.find(delivery_id))
+    mine(row.webhook)
+    return row
+
+
+def _page(row: Delivery, status: int = 200) -> Response:
+    attempts = Attempt.of(row)
+    last = attempts[-1] if attempts else None
+    return show(
+        "delivery.html",
+        status,
+        delivery=row,
+        hook=row.webhook,
+        event=row.event,
+        payload=json.loads(row.event.payload),
+        attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
+        why=last.error if last and row.state in NOT_ARRIVED else None,
+    )
+
+
+def _headers(attempt: Attempt, row: Delivery) -> dict[str, str | None] | None:
+    """None when the service cannot read the secret that signs them."""
+    try:
+        return headers_of(attempt, row)
+    except SecretUnreadableError:
+        return None

@@ -1,0 +1,35 @@
+"""A command that sends a first message, made for the reader's own account."""
+
+import json
+import shlex
+
+from gateway.settings import get_settings
+from models.number import Number, NumberStatus
+
+# Where a reader puts a key of theirs: no key is known here after it was made.
+KEY_VARIABLE = "$GATEWAY_KEY"
+# Nobody's number. The sandbox accepts it, and the platform refuses it without harm.
+RECIPIENT = "15551234567"
+
+
+def first_message(account_id: str, key: str = KEY_VARIABLE) -> str | None:
+    """The command, to be pasted into a shell. None while no number of the account can send."""
+    numbers = Number.all(account_id)
+    active = [number for number in numbers if number.status == NumberStatus.ACTIVE]
+    if not active:
+        return None
+    body = {
+        "number_id": active[0].id,
+        "to": RECIPIENT,
+        "type": "text",
+        "text": {"body": "Hello"},
+    }
+    return " \\\n  ".join(
+        (
+            f"curl {shlex.quote(f'{get_settings().public_url}/api/messages/send')}",
+            # In double quotes, so that a variable is put in.
+            f'-H "Authorization: Bearer {key}"',
+            '-H "Content-Type: application/json"',
+            f"-d {shlex.quote(json.dumps(body))}",
+        )
+    )

@@ -1,0 +1,83 @@
+"""/dashboard/messages: what was sent and received, and what came of it."""
+
+from collections.abc import Sequence
+
+from flask import Response, request
+
+from dashboard.first_message import RECIPIENT, first_message
+from dashboard.guard import account
+from dashboard.paging import PER_PAGE, offset
+from dashboard.site import blueprint, mine, show
+from models import clock
+from models.delivery import Delivery, DeliveryState
+from models.event import Event
+from models.message import Direction, Message, MessageStatus
+from models.number import Number
+from models.page import Page
+
+FILTERS = {"direction": [*Direction], "status": [*MessageStatus]}
+# A page asks again only while an answer is likely: the next status, or an attempt that is due.
+STATUS_LIKELY_MS = 10 * 60_000
+ATTEMPT_LIKELY_MS = 60_000
+UNDER_WAY = {MessageStatus.PENDING, MessageStatus.SENT, MessageStatus.DELIVERED}
+
+
+@blueprint.get("/messages")
+def messages() -> Response:
+    """The account's messages that match the filter, newest first."""
+    chosen = {name: request.args.get(name, "") for name in ("number_id", *FILTERS)}
+    if chosen["number_id"]:
+        mine(Number.find(chosen["number_id"]))
+    unknown = [name for name, kinds in FILTERS.items() if chosen[name] not in {"", *kinds}]
+    found = Page[Message]([], 0, PER_PAGE, 0) if unknown else _find(chosen)
+    is_new = not any(chosen.values()) and not found.total
+    return show(
+        "messages.html",
+        422 if unknown else 200,
+        found=found,
+        excerpt=excerpt,
+        chosen=chosen,
+        problem=f"There is no such {unknown[0]}. Choose one of the list." if unknown else "",
+        numbers=Number.all(account().id),
+        kinds=FILTERS,
+        snippet=first_message(account().id) if is_new else None,
+        recipient=RECIPIENT,
+    )
+
+
+@blueprint.get("/messages/<message_id>")
+def message(message_id: str) -> Response:
+    """One message: its steps, and the events that it caused with their deliveries."""
+    row: Message = mine(Message.find(message_id))
+    events = Event.of_subject(row.account_id, row.id)
+    deliveries = Delivery.of_events([event.id for event in events])
+    return show(
+        "message.html",
+        message=row,
+        number=Number.find(row.number_id),
+        excerpt=excerpt(row),
+        steps=row.history(),
+        events=[(event, [d for d in deliveries if d.event_id == event.id]) for event in events],
+        is_live=_is_under_way(row, deliveries),
+    )
+
+
+def excerpt(row: Message) -> str:
+    """What a message says in words: its text or its caption, empty when it has neither."""
+    said = row.body.get("body" if row.type == "text" else "caption")
+    return said if isinstance(said, str) else ""
+
+
+def _find(chosen: dict[str, str]) -> Page[Message]:
+    wanted = {name: value or None for name, value in chosen.items()}
+    return Message.page(account().id, PER_PAGE, offset(), **wanted)
+
+
+def _is_under_way(row: Message, deliveries: Sequence[Delivery]) -> bool:
+    now = clock.now()
+    is_young = now - row.created_at < STATUS_LIKELY_MS
+    return (is_young and row.status in UNDER_WAY) or any(
+        delivery.state == DeliveryState.PENDING
+        and abs((delivery.next_attempt_at or 0) - now) < ATTEMPT_LIKELY_MS
+        for delivery in deliveries
+    )

@@ -1,0 +1,96 @@
+"""/dashboard/deliveries/redeliver: whatever a webhook missed since a time, once more."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from flask import Response, request
+
+from dashboard.deliveries import PATH, chosen_webhook, newest_first
+from dashboard.moments import BAD_TIME, read_moment
+from dashboard.site import blueprint, confirm, go, show
+from models.delivery import Delivery
+from models.redelivery import MAX_REDELIVERIES
+from models.webhook import Webhook
+from tasks.redeliver import UNDELIVERED, InactiveWebhookError, redeliver_many
+
+NO_TIME = "Say since when."
+NOTHING = "No failed or skipped delivery of this webhook was created since then."
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What the address asks for. ``since`` is None, and ``problem`` says why, when it is no time."""
+
+    hook: Webhook | None
+    text: str
+    since: int | None
+    problem: str = ""
+
+
+@blueprint.get("/deliveries/redeliver")
+def confirm_redeliver_many() -> Response:
+    """Say how many they are, and ask first. Without a time, ask for one."""
+    wish = _read()
+    if wish.hook is None or not wish.hook.active:
+        return _form(wish)
+    if wish.since is None:
+        return _form(wish, 422 if "since" in request.args else 200)
+    count = _count(wish.hook, wish.since)
+    if not count:
+        return _form(_Wish(wish.hook, wish.text, wish.since, NOTHING))
+    return confirm(
+        title=f"Redeliver {count:,} {'delivery' if count == 1 else 'deliveries'}?",
+        text=_explanation(wish.hook, wish.text, count),
+        action="Redeliver",
+        back=_list_of(wish.hook),
+    )
+
+
+@blueprint.post("/deliveries/redeliver")
+def redeliver_since() -> Response:
+    """Schedule them; the worker takes them batch after batch."""
+    wish = _read()
+    if wish.hook is None or wish.since is None:
+        return _form(wish, 422)
+    try:
+        call = redeliver_many(wish.hook, since=wish.since)
+    except InactiveWebhookError:
+        return _form(wish, 409)
+    is_full = call.count == MAX_REDELIVERIES
+    return go(_list_of(wish.hook), say="redeliveries-full" if is_full else "redeliveries-scheduled")
+
+
+def _read() -> _Wish:
+    hook, text = chosen_webhook(newest_first()), request.args.get("since", "")
+    try:
+        since = read_moment(text)
+    except ValueError:
+        return _Wish(hook, text, None, BAD_TIME)
+    is_missing = since is None and "since" in request.args
+    return _Wish(hook, text, since, NO_TIME if is_missing else "")
+
+
+def _count(hook: Webhook, since: int) -> int:
+    """How many match, at most MAX_REDELIVERIES."""
+    found = Delivery.matching(
+        hook.id, states=UNDELIVERED, since=since, until=None, limit=MAX_REDELIVERIES
+    )
+    return len(found)
+
+
+def _explanation(hook: Webhook, since: str, count: int) -> str:
+    text = (
+        f"What failed or was skipped and was created since {since.replace('T', ' ')} UTC"
+        f" goes to {hook.url} once more, oldest first, with a fresh retry schedule."
+    )
+    if count < MAX_REDELIVERIES:
+        return text
+    return f"{text} These are the oldest {count:,}, as many as go at once; repeat it for the rest."
+
+
+def _list_of(hook: Webhook) -> str:
+    return f"{PATH}?{urlencode({'webhook': hook.id})}"
+
+
+def _form(wish: _Wish, status: int = 200) -> Response:
+    return show("redeliver.html", status, hooks=newest_first(), wish=wish)

@@ -1,0 +1,113 @@
+"""/dashboard/webhooks/new and .../edit: url, event kinds and numbers of a webhook."""
+
+from dataclasses import dataclass, field
+
+from flask import Response, request
+
+from dashboard.guard import account
+from dashboard.site import blueprint, go, show
+from dashboard.webhooks import PATH, find, path_of
+from models.number import Number
+from models.webhook import Webhook
+from tasks import subscriptions
+from webhooks.address import AddressRefusedError
+from webhooks.kinds import EventKind
+
+TELLS = {
+    EventKind.MESSAGE_RECEIVED: "Somebody wrote to one of your numbers.",
+    EventKind.MESSAGE_SENT: "The network took a message of yours.",
+    EventKind.MESSAGE_DELIVERED: "It arrived on the recipient's phone.",
+    EventKind.MESSAGE_READ: "The recipient opened it.",
+    EventKind.MESSAGE_FAILED: "It will not arrive; the event says why.",
+    EventKind.NUMBER_ACTIVATED: "A number is connected and can send.",
+    EventKind.NUMBER_DISCONNECTED: "Its owner or the platform disconnected a number.",
+    EventKind.NUMBER_BANNED: "The platform banned a number.",
+}
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The form as it was filled in, and what is wrong with it by field: url, events or numbers."""
+
+    url: str = ""
+    events: list[str] = field(default_factory=list)
+    number_ids: list[str] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+@blueprint.get("/webhooks/new")
+def new_webhook() -> Response:
+    """The empty form."""
+    return _form(Filled())
+
+
+@blueprint.post("/webhooks")
+def create_webhook() -> Response:
+    """Create a webhook and show its secret this once."""
+    filled = _read()
+    if filled.problems:
+        return _form(filled, 422)
+    row = Webhook.register(account().id, filled.url, filled.events, filled.number_ids)
+    return show("webhook_secret.html", webhook=row, is_new=True)
+
+
+@blueprint.get("/webhooks/<webhook_id>/edit")
+def edit_webhook(webhook_id: str) -> Response:
+    """The form with what is there."""
+    row = find(webhook_id)
+    return _form(Filled(row.url, row.events, row.number_ids), row=row)
+
+
+@blueprint.post("/webhooks/<webhook_id>/edit")
+def change_webhook(webhook_id: str) -> Response:
+    """Change all that the form has."""
+    row = find(webhook_id)
+    filled = _read(row.url)
+    if filled.problems:
+        return _form(filled, 422, row=row)
+    subscriptions.change(row, url=filled.url, events=filled.events, number_ids=filled.number_ids)
+    return go(path_of(row), say="webhook-changed")
+
+
+def _read(present_url: str | None = None) -> Filled:
+    url = request.form.get("url", "").strip()
+    events, numbers = request.form.getlist("events"), request.form.getlist("numbers")
+    known = [number.id for number in Number.all(account().id)]
+    problems = {
+        "url": "" if url == present_url else _url_problem(url),
+        "events": _events_problem(events),
+        "numbers": "" if set(numbers) <= set(known) else "Choose among this account's numbers.",
+    }
+    return Filled(
+        url,
+        [kind for kind in EventKind if kind in events],
+        [number_id for number_id in known if number_id in numbers],
+        {name: problem for name, problem in problems.items() if problem},
+    )
+
+
+def _url_problem(url: str) -> str:
+    try:
+        subscriptions.check_url(url)
+    except AddressRefusedError as error:
+        return str(error)
+    return ""
+
+
+def _events_problem(events: list[str]) -> str:
+    if not set(events) <= set(EventKind):
+        return "Choose among these events."
+    return "" if events else "Choose at least one event."
+
+
+def _form(filled: Filled, status: int = 200, *, row: Webhook | None = None) -> Response:
+    return show(
+        "webhook_form.html",
+        status,
+        filled=filled,
+        tells=TELLS,
+        numbers=Number.all(account().id),
+        webhook=row,
+        max_url=subscriptions.MAX_URL,
+        back=path_of(row) if row else PATH,
+    )

@@ -1,0 +1,169 @@
+"""/dashboard/webhooks: where the account's events go, how each webhook is, and what can be done about it."""
+
+from dataclasses import dataclass
+
+from flask import Response
+
+from dashboard.guard import account
+from dashboard.paging import PER_PAGE, offset
+from dashboard.site import blueprint, confirm, go, mine, show
+from gateway.settings import get_settings
+from models.attempt import Attempt
+from models.delivery import Delivery, DeliveryState
+from models.number import Number
+from models.webhook import Deactivation, Webhook
+from tasks import subscriptions
+from tasks.probe import send_test_delivery
+from webhooks.client import Answer
+
+PATH = "/dashboard/webhooks"
+ACTIVE, FAILING, OFF = "active", "failing", "switched off"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How many deliveries of a webhook failed, and the last attempt of the newest of them."""
+
+    count: int
+    attempt: Attempt | None
+
+
+@blueprint.get("/webhooks")
+def webhooks() -> Response:
+    """The account's webhooks, newest first."""
+    found = Webhook.page(account().id, PER_PAGE, offset())
+    return show("webhooks.html", found=found, state_of=state_of, why_off=why_off)
+
+
+@blueprint.get("/webhooks/<webhook_id>")
+def webhook(webhook_id: str) -> Response:
+    """One webhook, and what is wrong with it."""
+    return _page(find(webhook_id))
+
+
+@blueprint.post("/webhooks/<webhook_id>/test")
+def send_test(webhook_id: str) -> Response:
+    """Send one sample event now, and show the receiver's answer."""
+    row = find(webhook_id)
+    return _page(row, send_test_delivery(row))
+
+
+@blueprint.get("/webhooks/<webhook_id>/rotate")
+def confirm_rotate_secret(webhook_id: str) -> Response:
+    """Ask first."""
+    return confirm(
+        title="Rotate the secret?",
+        text="The old secret is void at once: a receiver that still checks with it refuses every event"
+        " until it has the new one. What it refuses is retried.",
+        action="Rotate secret",
+        back=path_of(find(webhook_id)),
+    )
+
+
+@blueprint.post("/webhooks/<webhook_id>/rotate")
+def rotate_secret(webhook_id: str) -> Response:
+    """Replace the secret and show the new one this once."""
+    row = find(webhook_id)
+    row.rotate_secret()
+    return show("webhook_secret.html", webhook=row, is_new=False)
+
+
+@blueprint.get("/webhooks/<webhook_id>/off")
+def confirm_switch_off(webhook_id: str) -> Response:
+    """Ask first."""
+    return confirm(
+        title="Switch this webhook off?",
+        text="Nothing is sent to it any more. What waits now and what comes while it is off is kept as"
+        " skipped, and can be delivered once it is on again.",
+        action="Switch off",
+        back=path_of(find(webhook_id)),
+    )
+
+
+@blueprint.post("/webhooks/<webhook_id>/off")
+def switch_off(webhook_id: str) -> Response:
+    """Stop events."""
+    row = find(webhook_id)
+    subscriptions.change(row, active=False)
+    return go(path_of(row), say="webhook-off")
+
+
+@blueprint.post("/webhooks/<webhook_id>/on")
+def switch_on(webhook_id: str) -> Response:
+    """Let events flow again."""
+    row = find(webhook_id)
+    subscriptions.change(row, active=True)
+    return go(path_of(row), say="webhook-on")
+
+
+@blueprint.get("/webhooks/<webhook_id>/delete")
+def confirm_delete_webhook(webhook_id: str) -> Response:
+    """Ask first."""
+    row = find(webhook_id)
+    return confirm(
+        title="Delete this webhook?",
+        text=f"{row.url} gets no event any more. Its deliveries and their attempts are removed as well."
+        " This cannot be undone.",
+        action="Delete webhook",
+        back=path_of(row),
+    )
+
+
+@blueprint.post("/webhooks/<webhook_id>/delete")
+def delete_webhook(webhook_id: str) -> Response:
+    """Remove it with all that was delivered to it."""
+    subscriptions.delete(find(webhook_id))
+    return go(PATH, say="webhook-deleted")
+
+
+def find(webhook_id: str) -> Webhook:
+    """The account's webhook, or a page that says there is nothing here."""
+    found: Webhook = mine(Webhook.find(webhook_id))
+    return found
+
+
+def path_of(row: Webhook) -> str:
+    """The address of its page."""
+    return f"{PATH}/{row.id}"
+
+
+def state_of(row: Webhook) -> str:
+    """ACTIVE, FAILING or OFF."""
+    if not row.active:
+        return OFF
+    return FAILING if row.failure_count else ACTIVE
+
+
+def why_off(row: Webhook) -> str:
+    """Why a webhook that is off was switched off, in plain words."""
+    match row.deactivated_because:
+        case Deactivation.FAILURES:
+            count = get_settings().deactivate_after
+            return (
+                "One delivery failed after all its retries."
+                if count == 1
+                else f"{count} deliveries in a row failed, each after all its retries."
+            )
+        case Deactivation.REQUESTED:
+            return "This account switched it off."
+    return "It was switched off before reasons were kept."
+
+
+def _page(row: Webhook, answer: Answer | None = None) -> Response:
+    names = {number.id: f"+{number.phone_number}" for number in Number.all(row.account_id)}
+    is_in_trouble = state_of(row) == FAILING or row.deactivated_because == Deactivation.FAILURES
+    return show(
+        "webhook.html",
+        webhook=row,
+        state=state_of(row),
+        why_off=why_off(row),
+        numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
+        failure=_last_failure(row) if is_in_trouble else None,
+        answer=answer,
+    )
+
+
+def _last_failure(row: Webhook) -> Failure:
+    found = Delivery.page(row.id, 1, 0, state=DeliveryState.FAILED)
+    attempts = [attempt for delivery in found.rows for attempt in Attempt.of(delivery)]
+    return Failure(found.total, attempts[-1] if attempts else None)

@@ -1,0 +1,95 @@
+"""When the page of a message asks again by itself, and the command that sends a first one."""
+
+import shlex
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+
+from dashboard.first_message import first_message
+from dashboard.urls import blueprint
+from models.account import Account
+from models.claim import claim_due, record_outcomes
+from models.database import writing
+from models.message import Message, MessageStatus
+from models.number import Number
+from models.user import User
+from models.user_session import UserSession
+from tasks.emit import emit_message
+from tests import factories
+from tests.conftest import Clock, Configure
+from webhooks.kinds import EventKind
+
+Shown = Callable[[Message], str]
+
+
+@pytest.fixture
+def shown(account: Account) -> Shown:
+    """The page of a message, as a user of the account sees it."""
+    user = User.enrol(account, "ada@example.com", "correct horse battery")
+    app = Flask("pages")
+    app.register_blueprint(blueprint)
+    client = app.test_client()
+
+    def show(message: Message) -> str:
+        client.set_cookie("gateway_session", UserSession.begin(user))
+        answer = client.get(f"/dashboard/messages/{message.id}")
+        assert answer.status_code == 200
+        return answer.text
+
+    return show
+
+
+def _advance(message: Message, status: MessageStatus, clock: Clock) -> None:
+    with writing():
+        message.advance(status, at=clock.advance())
+
+
+def test_a_message_on_its_way_is_asked_for_again_until_it_was_read(
+    number: Number, clock: Clock, shown: Shown
+) -> None:
+    message = factories.outbound(number)
+    for status in (MessageStatus.SENT, MessageStatus.DELIVERED):
+        assert "hx-get" in shown(message)
+        _advance(message, status, clock)
+    assert "hx-get" in shown(message)
+    _advance(message, MessageStatus.READ, clock)
+    assert "hx-get" not in shown(message)
+
+
+def test_a_message_that_stays_on_its_way_is_not_asked_for_for_ever(
+    number: Number, clock: Clock, shown: Shown
+) -> None:
+    message = factories.outbound(number)
+    clock.advance(minutes=11)
+    assert "hx-get" not in shown(message)
+
+
+def test_an_old_message_is_asked_for_again_while_an_attempt_is_near(
+    account: Account, number: Number, clock: Clock, shown: Shown
+) -> None:
+    factories.webhook(account)
+    message = factories.outbound(number)
+    clock.advance(minutes=11)
+    with writing():
+        emit_message(EventKind.MESSAGE_SENT, message)
+    assert "hx-get" in shown(message)
+    record_outcomes(map(factories.failure, claim_due(100, 100, 1000)), lambda _: 600.0, 1000)
+    assert "hx-get" not in shown(message)
+    clock.advance(minutes=10)
+    assert "hx-get" in shown(message)
+
+
+def test_the_first_message_is_sent_from_a_number_that_can_send(
+    account: Account, configure: Configure
+) -> None:
+    configure(PUBLIC_URL="https://gateway.example.com/a'b")
+    factories.provision(account, "1001", phone_number="15550001111")
+    assert first_message(account.id) is None
+    active = factories.active_number(account, "1002", phone_number="15550002222")
+    command = first_message(account.id, "mk_live_x")
+    assert command is not None
+    words = shlex.split(command.replace("\\\n", ""))
+    assert words[:2] == ["curl", "https://gateway.example.com/a'b/api/messages/send"]
+    assert "Authorization: Bearer mk_live_x" in words
+    assert active.id in words[-1]

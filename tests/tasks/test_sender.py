@@ -1,0 +1,120 @@
+"""The headers that an attempt is shown with are those that its receiver got."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from models import secret
+from models.account import Account
+from models.attempt import Attempt
+from models.delivery import Delivery, DeliveryState
+from models.webhook import Webhook
+from tasks import deliver
+from tasks.sender import headers_of, make_client
+from tests import factories
+from tests.conftest import Configure
+from tests.receiver import Received, Receiver, answer
+from tests.waiting import until
+from webhooks import signing
+from webhooks.schedule import RetrySchedule
+
+NAMES = {
+    "Content-Type",
+    "User-Agent",
+    signing.HEADER,
+    "X-Service-Event",
+    "X-Service-Delivery",
+    "X-Service-Attempt",
+    "X-Service-Timestamp",
+}
+
+
+@contextmanager
+def _running() -> Iterator[None]:
+    """An engine as the settings want it, with retries and wake-ups every few milliseconds."""
+    config = deliver.EngineConfig(make_client(), RetrySchedule((0.02,)), 10, 10)
+    engine, stopping = deliver.Engine(config), threading.Event()
+
+    def keep_waking() -> None:
+        while not stopping.wait(0.005):
+            deliver.wake()
+
+    alarm = threading.Thread(target=keep_waking)
+    engine.start()
+    alarm.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        alarm.join()
+        engine.stop()
+
+
+@pytest.fixture
+def webhook(configure: Configure, account: Account, receiver: Receiver) -> Webhook:
+    """A webhook of a receiver that answers 500."""
+    configure(ALLOW_LOCAL_WEBHOOKS="true", SECRET_KEY="test-key")
+    receiver.behave(answer(500))
+    return factories.webhook(account, receiver.url())
+
+
+@pytest.fixture
+def failed(account: Account, webhook: Webhook, receiver: Receiver) -> Delivery:
+    """A delivery that was attempted twice."""
+    event = factories.event(account, payload='{"name":"Zoë"}')
+    Delivery.schedule(event, [webhook])
+    [row] = Delivery.select()
+    with _running():
+        receiver.wait(2)
+        until(lambda: _find(row).state == DeliveryState.FAILED, "the end of the delivery")
+    return _find(row)
+
+
+def _find(row: Delivery) -> Delivery:
+    found = Delivery.find(row.id)
+    assert found is not None
+    return found
+
+
+def _named(request: Received) -> dict[str, str]:
+    return {name: request.headers[name.lower()] for name in NAMES}
+
+
+def test_every_attempt_has_the_headers_that_the_receiver_got(
+    failed: Delivery, receiver: Receiver
+) -> None:
+    attempts = Attempt.of(failed)
+    assert [attempt.number for attempt in attempts] == [1, 2]
+    shown = [headers_of(attempt, failed) for attempt in attempts]
+    assert shown == [_named(request) for request in receiver.wait(2)]
+    assert [headers["X-Service-Attempt"] for headers in shown] == ["1", "2"]
+
+
+def test_after_a_rotation_the_signatures_before_it_are_not_known(
+    failed: Delivery, receiver: Receiver
+) -> None:
+    failed.webhook.rotate_secret()
+    failed = _find(failed)
+    for attempt, request in zip(Attempt.of(failed), receiver.wait(2), strict=True):
+        assert headers_of(attempt, failed) == {**_named(request), signing.HEADER: None}
+
+
+def test_an_attempt_after_a_rotation_is_signed_with_the_new_secret(
+    failed: Delivery, receiver: Receiver
+) -> None:
+    failed.webhook.rotate_secret()
+    failed.redeliver()
+    with _running():
+        receiver.wait(3)
+        until(lambda: len(Attempt.of(failed)) >= 3, "a third attempt")
+    failed = _find(failed)
+    assert headers_of(Attempt.of(failed)[2], failed) == _named(receiver.at()[2])
+
+
+def test_a_secret_of_another_key_is_said_to_be_unreadable(failed: Delivery) -> None:
+    secret.use_key("another-key")
+    [attempt, _] = Attempt.of(failed)
+    with pytest.raises(secret.SecretUnreadableError):
+        headers_of(attempt, failed)
