@@ -17,7 +17,8 @@ CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
 
 ARGS ?=
 PYTEST_ARGS ?=
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+# In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # npm and the linters start `node` by name; the virtual environment holds the locked one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)

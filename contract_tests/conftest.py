@@ -9,6 +9,31 @@ from playwright.sync_api import Browser
 from contract_tests.chromium import launched
 from contract_tests.harness import Customer, Gateway, Receiver, running
 
+# These take half a minute and more each. Begun last, one of them would keep one process busy long after the
+# others have nothing left to do.
+LONGEST = (
+    "test_fuzz.py",
+    "test_dashboard_axe.py",
+    "test_traces.py",
+    "test_rate_limit.py",
+    "test_doctor.py",
+    "test_chaos.py",
+    "test_survival.py",
+    "test_redelivery.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest modules first, then whatever starts a service, then the rest."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    here = Path(__file__).parent
+
+    def place(item: pytest.Item) -> int:
+        behind = len(LONGEST) + (here not in item.path.parents)
+        return places.get(item.path.name, behind)
+
+    items.sort(key=place)
+
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:

@@ -18,7 +18,13 @@ PACKAGES = [
     for name in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     if (ROOT / name).is_dir()
 ]
-MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+# What readers are to copy is no module of ours.
+MODULES = [
+    path
+    for package in PACKAGES
+    for path in sorted((ROOT / package).rglob("*.py"))
+    if "snippets" not in path.parts
+]
 # Whatever can open a connection. The sandbox is a process of its own and imports nothing of ours.
 SOCKETS = {"socket", "ssl", "socketserver", "aiohttp", "requests", "urllib3", "httpx", "httpx2"} | {
     *("http.client", "http.server", "urllib.request", "ftplib", "smtplib", "xmlrpc"),
