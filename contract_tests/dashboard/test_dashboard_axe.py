@@ -5,12 +5,14 @@ On the same walk: nothing in the console, no other host asked, no scrolling side
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults, leave
+from contract_tests.dashboard.outage import without_table
 from contract_tests.dashboard.person import Person, let_in, signed_in
 from contract_tests.dashboard.test_dashboard_security import PRIVATE_PAGES
 from contract_tests.dashboard.world import Ids, answers, fill
@@ -100,12 +102,30 @@ def test_the_sign_in_has_no_fault(page: Page) -> None:
     assert faults(page, "sign-in") == []
 
 
-def test_an_error_page_has_no_fault(browser: Browser, gateway: Gateway) -> None:
-    # Not with the fixture's page: the browser itself complains about the status.
+# Not with the fixture's page: the browser itself complains about their status.
+@pytest.mark.usefixtures("ids")
+@pytest.mark.parametrize(
+    ("name", "path", "status"),
+    [
+        ("nothing-here", "nothing/here", 404),
+        ("bad-status", "messages?status=lost", 422),
+        ("bad-time", "deliveries?since=soon&state=lost", 422),
+        ("no-message-matches", "messages?direction=INBOUND&status=failed", 200),
+        ("no-delivery-matches", "deliveries?kind=number.banned", 200),
+        ("broken", "keys", 503),
+    ],
+)
+def test_what_is_not_shown_is_told_without_a_fault(
+    browser: Browser, gateway: Gateway, person: Person, name: str, path: str, status: int
+) -> None:
     context = browser.new_context(base_url=gateway.url)
+    let_in(context, person)
     page = context.new_page()
-    page.goto(f"{SIGN_IN}/nothing/here")
-    assert faults(page, "error") == []
+    with without_table(gateway, "api_key") if name == "broken" else nullcontext():
+        answer = page.goto(f"/dashboard/{path}")
+    assert answer is not None
+    assert answer.status == status
+    assert faults(page, name) == []
     context.close()
 
 

@@ -1,12 +1,9 @@
 """What the dashboard says while its database cannot be read."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-
 import pytest
 
 from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.outage import without_table
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import Gateway, wait_for
 
@@ -20,27 +17,11 @@ def person(enrol: Enrol) -> Person:
     return enrol().signed_in()
 
 
-@contextmanager
-def _without(gateway: Gateway, table: str) -> Iterator[None]:
-    """The running service's database with this table out of its reach."""
-    _rename(gateway, table, "out_of_reach")
-    try:
-        yield
-    finally:
-        _rename(gateway, "out_of_reach", table)
-
-
-def _rename(gateway: Gateway, table: str, name: str) -> None:
-    with closing(sqlite3.connect(gateway.folder / "var" / "gateway.db", timeout=20)) as database:
-        database.execute(f"ALTER TABLE {table} RENAME TO {name}")
-        database.commit()
-
-
 def test_a_list_that_cannot_be_read_says_so_and_keeps_its_place(
     gateway: Gateway, person: Person
 ) -> None:
     before = gateway.log().count(LOGGED)
-    with _without(gateway, "signup_link"):
+    with without_table(gateway, "signup_link"):
         answer = person.get(PATH)
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
@@ -59,7 +40,7 @@ def test_an_action_that_cannot_be_carried_out_leads_back_to_its_list(
     gateway: Gateway, person: Person
 ) -> None:
     token = person.token("/dashboard/links")
-    with _without(gateway, "signup_link"):
+    with without_table(gateway, "signup_link"):
         answer = person.post("/dashboard/links", None, csrf_token=token, slug="not-made")
     assert answer.status_code == 503
     assert "This could not be done just now" in answer.text
