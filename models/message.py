@@ -7,7 +7,7 @@ import json
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, TextField, fn
+from peewee import SQL, AutoField, BigIntegerField, CharField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.account import Account
@@ -47,6 +47,10 @@ STATUS_RANK = {
     MessageStatus.RECEIVED: 6,
 }
 UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
+UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_UNSETTLED = SQL("status IN ('pending', 'unknown')")
+IS_UNARRIVED = SQL("status IN ('pending', 'unknown', 'sent', 'failed')")
 
 
 class Message(BaseModel):
@@ -73,7 +77,6 @@ class Message(BaseModel):
             (("account", "id"), False),
             (("number", "id"), False),
             (("number", "wa_message_id"), True),
-            (("status", "id"), False),
         )
 
     @property
@@ -200,13 +203,15 @@ class Message(BaseModel):
         ):
             if wanted is not None:
                 query = query.where(column == wanted)
+        if status in UNARRIVED:
+            query = query.where(IS_UNARRIVED)
         return fetch_page(query.order_by(cls.id.desc()), limit, offset)
 
     @classmethod
     def unsettled_before(cls, status: MessageStatus, before: int, limit: int = 100) -> list[Self]:
         """Outbound messages in ``status`` that were created before the time ``before``."""
         with reading():
-            query = cls.select().where(cls.status == status, cls.created_at < before)
+            query = cls.select().where(IS_UNSETTLED, cls.status == status, cls.created_at < before)
             return list(query.order_by(cls.id).limit(limit))
 
     def history(self) -> list["StatusChange"]:
@@ -214,6 +219,13 @@ class Message(BaseModel):
         with reading():
             query = StatusChange.select().where(StatusChange.message == self.id)
             return list(query.order_by(StatusChange.id))
+
+
+# Few of the many messages have not arrived, and most come out of these indexes within seconds.
+Message.add_index(
+    Message.index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
+)
+Message.add_index(Message.index(Message.id, where=IS_UNSETTLED, name="message_unsettled"))
 
 
 class StatusChange(BaseModel):

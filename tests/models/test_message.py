@@ -1,23 +1,30 @@
 """Messages: a status never moves backwards, and an inbound message is written down once."""
 
+import logging
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from peewee import IntegrityError
+from peewee import SQL, IntegrityError
 
 from models import clock
 from models.account import Account
-from models.database import writing
+from models.database import database, writing
 from models.message import (
+    IS_UNARRIVED,
+    IS_UNSETTLED,
     STATUS_RANK,
+    UNARRIVED,
+    UNSETTLED,
     Direction,
     Message,
     MessageStatus,
     StatusChange,
 )
 from models.number import Number, NumberStatus
+from models.page import Page
 from tests import factories
 from tests.conftest import Clock
 
@@ -159,6 +166,56 @@ def test_a_page_is_filtered_and_newest_first(account: Account) -> None:
     assert (page.rows, page.total) == ([sent[2], sent[1]], 3)
     assert Message.page(account.id, 20, 0, status="received").rows == [received]
     assert Message.page("acc_other", 20, 0).total == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "index"),
+    [
+        (None, "message_account_id_id (account_id=?)"),
+        ("read", "message_account_id_id (account_id=?)"),
+        ("sent", "message_unarrived (account_id=?)"),
+        ("failed", "message_unarrived (account_id=?)"),
+    ],
+)
+def test_a_page_comes_from_an_index_in_its_order_whatever_the_status(
+    account: Account, monkeypatch: pytest.MonkeyPatch, status: str | None, index: str
+) -> None:
+    plans: list[list[str]] = []
+
+    def keep(query: Any, limit: int, offset: int) -> Page[Message]:
+        plans.append(_plan(query.limit(limit).offset(offset)))
+        return Page([], 0, limit, offset)
+
+    monkeypatch.setattr("models.message.fetch_page", keep)
+    Message.page(account.id, 50, 0, status=status)
+    assert plans == [[f"SEARCH t1 USING INDEX {index}"]]
+
+
+@pytest.mark.parametrize(
+    ("condition", "statuses"), [(IS_UNSETTLED, UNSETTLED), (IS_UNARRIVED, UNARRIVED)]
+)
+def test_the_conditions_of_the_indexes_name_the_statuses_they_stand_for(
+    condition: SQL, statuses: tuple[MessageStatus, ...]
+) -> None:
+    written = ", ".join(f"'{status}'" for status in statuses)
+    assert condition.sql == f"status IN ({written})"
+
+
+@pytest.mark.usefixtures("database_path")
+def test_what_is_not_settled_is_found_without_a_look_at_what_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.DEBUG, "peewee"):
+        Message.unsettled_before(MessageStatus.UNKNOWN, clock.now())
+    queries: list[Any] = [record.msg for record in caplog.records if record.name == "peewee"]
+    [(sql, values)] = queries
+    steps = database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)
+    assert [row[3] for row in steps] == ["SCAN t1 USING INDEX message_unsettled"]
+
+
+def _plan(query: Any) -> list[str]:
+    sql, values = query.sql()
+    return [row[3] for row in database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
 
 
 def test_deleting_a_message_takes_its_history_along(number: Number) -> None:
