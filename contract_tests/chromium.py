@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 FLAGS = [
     "--no-sandbox",
@@ -38,9 +38,14 @@ class Witness:
         self.hosts: set[str] = set()
         self.complaints: list[str] = []
         page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
-        page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        page.on("requestfailed", self._hear_failure)
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("console", lambda message: self._hear(message.type, message.text))
+
+    def _hear_failure(self, request: Request) -> None:
+        # Whoever goes on before a page has come breaks off the request for it, and that is no fault.
+        if not (request.is_navigation_request() and request.failure == "net::ERR_ABORTED"):
+            self.complaints.append(f"failed: {request.url}")
 
     def _hear(self, level: str, text: str) -> None:
         if level in {"error", "warning"}:

@@ -29,6 +29,8 @@ def _sign_in(page: Page, person: Person, path: str = "/dashboard/") -> None:
     page.get_by_label("Email").fill(person.email)
     page.get_by_label("Password").fill(person.password)
     _click(page, "button", "Sign in")
+    page.wait_for_url(f"**{path}")
+    page.wait_for_load_state()
 
 
 def _create_key(page: Page, name: str) -> str:
