@@ -9,7 +9,7 @@ import requests
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from contract_tests.dashboard.conftest import Enrol
-from contract_tests.dashboard.person import Person
+from contract_tests.dashboard.person import Person, signed_in
 from contract_tests.harness import (
     WAIT_SECONDS,
     Customer,
@@ -64,23 +64,13 @@ def _list(person: Person, **query: str) -> requests.Response:
     return person.get(f"/dashboard/deliveries?{urlencode(query)}")
 
 
-def _open(page: Page, person: Person, path: str) -> None:
-    page.goto(path)
-    page.get_by_label("Email").fill(person.email)
-    page.get_by_label("Password").fill(person.password)
-    page.wait_for_load_state()
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"**{path}")
-    page.wait_for_load_state()
-
-
 def test_a_failed_delivery_says_why_and_shows_the_headers_that_the_receiver_got(
     page: Page, person: Person, owner: Customer, receiver: Receiver
 ) -> None:
     receiver.status = 500
     hook = _hook(owner, receiver.url("/broken"))
     delivery_id = _delivery(owner, hook, "failed")
-    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    signed_in(page, person, f"/dashboard/deliveries/{delivery_id}")
     expect(page.locator("#why")).to_contain_text("The receiver answered 500.")
     expect(page.locator("#means")).to_contain_text("Discarded after 4 attempts.")
     requests_ = receiver.wait("/broken", 4)
@@ -123,7 +113,7 @@ def test_what_a_receiver_answers_is_shown_as_text(
     hook = _hook(owner, receiver.url("/markup", lambda: [head + MARKUP]))
     delivery_id = _delivery(owner, hook, "failed")
     receiver.close()
-    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    signed_in(page, person, f"/dashboard/deliveries/{delivery_id}")
     expect(page.locator("ol.notices pre").first).to_have_text(MARKUP.decode())
     expect(page.locator("#why")).to_contain_text("The receiver answered 503.")
 
@@ -142,7 +132,7 @@ def test_redelivering_shows_the_way_to_delivered_without_loading_the_page_again(
     receiver.status = 500
     hook = _hook(owner, receiver.url("/live"))
     delivery_id = _delivery(owner, hook, "failed")
-    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    signed_in(page, person, f"/dashboard/deliveries/{delivery_id}")
     answering = threading.Event()
     receiver.reply = lambda _: Reply(200 if answering.wait(WAIT_SECONDS) else 500)
     page.get_by_role("button", name="Redeliver").click()
@@ -247,7 +237,7 @@ def test_all_since_are_counted_confirmed_and_redelivered(
     skipped = _delivery(owner, hook, "skipped")
     owner.request("PATCH", f"/webhooks/{hook}", json={"active": True})
     receiver.status = 200
-    _open(page, person, f"/dashboard/deliveries?webhook={hook}")
+    signed_in(page, person, f"/dashboard/deliveries?webhook={hook}")
     page.get_by_label("Failed or skipped, created since").fill(LONG_AGO)
     page.get_by_role("button", name="Redeliver…").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Redeliver 3 deliveries?")
@@ -312,7 +302,7 @@ def test_a_phone_shows_the_delivery_pages_without_scrolling_sideways(
         base_url=gateway.url, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True
     )
     page = context.new_page()
-    _open(page, person, f"/dashboard/deliveries/{delivery_id}")
+    signed_in(page, person, f"/dashboard/deliveries/{delivery_id}")
     page.locator("ol.notices summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for path in (f"deliveries?webhook={hook}", f"deliveries/redeliver?webhook={hook}"):

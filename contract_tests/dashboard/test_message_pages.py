@@ -9,7 +9,7 @@ import requests
 from playwright.sync_api import Browser, Page, expect
 
 from contract_tests.dashboard.conftest import Enrol
-from contract_tests.dashboard.person import Person
+from contract_tests.dashboard.person import Person, signed_in
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, wait_for
 
 MARKUP = "<script>alert(1)</script>"
@@ -20,16 +20,6 @@ ADDRESS = re.compile(r'href="(/dashboard/messages/msg_[0-9A-Z]{26})"')
 def person(enrol: Enrol) -> Person:
     """A user of the owner's account, signed in."""
     return enrol().signed_in()
-
-
-def _sign_in(page: Page, person: Person, path: str) -> None:
-    page.goto(path)
-    page.get_by_label("Email").fill(person.email)
-    page.get_by_label("Password").fill(person.password)
-    page.wait_for_load_state()
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"**{path}")
-    page.wait_for_load_state()
 
 
 def _send(customer: Customer, to: str = "15551234567", text: str = "Hello") -> str:
@@ -61,7 +51,7 @@ def test_a_message_leads_to_its_steps_its_events_and_their_deliveries(
     message_id = _send(customer, text="Good morning")
     receiver.wait_kind("message.read")
     receiver.close()
-    _sign_in(page, enrol(customer.account_id), "/dashboard/messages")
+    signed_in(page, enrol(customer.account_id), "/dashboard/messages")
     row = page.get_by_role("row").filter(has_text="Good morning")
     expect(row).to_contain_text("+15551234567")
     expect(row).to_contain_text("outbound")
@@ -84,7 +74,7 @@ def test_a_message_under_way_is_shown_again_by_itself_until_it_has_arrived(
 ) -> None:
     customer = gateway.customer()
     person = enrol(customer.account_id)
-    _sign_in(page, person, "/dashboard/messages")
+    signed_in(page, person, "/dashboard/messages")
     behaviour = f"{gateway.sandbox}/_sandbox/behaviour"
     requests.put(behaviour, json={"status_delay_ms": 2500}, timeout=WAIT_SECONDS)
     try:
@@ -103,7 +93,7 @@ def test_a_failed_message_says_why_in_plain_sight(
 ) -> None:
     message_id = _send(owner, "15550100002")
     _settled(owner, message_id, "failed")
-    _sign_in(page, person, f"/dashboard/messages/{message_id}")
+    signed_in(page, person, f"/dashboard/messages/{message_id}")
     expect(page.get_by_role("alert")).to_contain_text("Error 131049.")
     expect(page.locator("ol.notices > li").last).to_contain_text("Error 131049")
 
@@ -121,7 +111,7 @@ def test_the_filter_finds_by_number_direction_and_status(
         return "An answer" in _filtered(person, direction="INBOUND").text
 
     wait_for(arrived, "the answer")
-    _sign_in(page, person, "/dashboard/messages")
+    signed_in(page, person, "/dashboard/messages")
     page.get_by_label("Direction").select_option("inbound")
     page.get_by_label("Number").select_option(owner.number["id"])
     page.get_by_role("button", name="Filter").click()
@@ -206,7 +196,7 @@ def test_the_first_message_is_sent_by_pasting_what_the_page_of_the_new_key_shows
 ) -> None:
     customer = gateway.customer()
     person = enrol(customer.account_id)
-    _sign_in(page, person, "/dashboard/messages")
+    signed_in(page, person, "/dashboard/messages")
     empty = page.locator("#snippet").inner_text()
     page.get_by_role("link", name="an API key").click()
     page.get_by_label("Name of the new key").fill("First")
@@ -238,7 +228,7 @@ def _bash(command: str) -> bool:
 def test_loading_the_page_of_a_new_key_again_makes_no_second_key(
     page: Page, person: Person, gateway: Gateway
 ) -> None:
-    _sign_in(page, person, "/dashboard/keys")
+    signed_in(page, person, "/dashboard/keys")
     page.get_by_label("Name of the new key").fill("Made once")
     page.get_by_role("button", name="Create key").click()
     expect(page.locator("#key")).to_be_visible()
@@ -256,7 +246,7 @@ def test_a_phone_shows_messages_without_scrolling_sideways(
         base_url=gateway.url, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True
     )
     page = context.new_page()
-    _sign_in(page, person, "/dashboard/messages")
+    signed_in(page, person, "/dashboard/messages")
     for path in ("/dashboard/messages", f"/dashboard/messages/{message_id}"):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
