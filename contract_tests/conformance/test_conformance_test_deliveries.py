@@ -1,16 +1,35 @@
 """Specification, POST /webhooks/<webhook_id>/test: what came back, whatever it was."""
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from contract_tests.conformance.events import KINDS, check_message
-from contract_tests.conformance.exchange import Api
+from contract_tests.conformance.events import KINDS, Callbacks, check_message
+from contract_tests.conformance.exchange import Api, Contract
 from contract_tests.conformance.world import Hook, Hooks, always
-from contract_tests.harness import Received, Reply, free_port
+from contract_tests.harness import Gateway, Received, Receiver, Reply, free_port
 
 DEACTIVATING = 10
+
+
+@pytest.fixture(scope="module")
+def quiet(gateway: Gateway, contract: Contract) -> Api:
+    """An account without a number: all that its webhooks receive is what a test asked for.
+
+    The messages that other tests sent are told of to the customer's webhooks whenever they arrive.
+    """
+    customer = gateway.customer(with_number=False)
+    return Api(customer.api, customer.key, contract)
+
+
+@pytest.fixture
+def hooks(quiet: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hooks]:
+    """Makes webhooks of the quiet account that live as long as the test."""
+    made = Hooks(quiet, receiver, callbacks)
+    yield made
+    made.clear()
 
 
 def run(hook: Hook) -> dict[str, Any]:
@@ -62,20 +81,20 @@ def test_the_time_of_the_answer_is_told_in_milliseconds(hooks: Hooks) -> None:
     assert 300 <= run(hooks("message.sent", reply=slow))["responseTimeMs"] < 5000
 
 
-def test_no_answer_is_the_status_0(api: Api, hooks: Hooks) -> None:
+def test_no_answer_is_the_status_0(hooks: Hooks) -> None:
     """Nothing listens: statusCode 0, and the message says why."""
     hook = hooks("message.sent")
     nobody = f"http://127.0.0.1:{free_port()}/hook"
-    api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"url": nobody})
+    hook.api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"url": nobody})
     result = run(hook)
     assert (result["success"], result["statusCode"]) == (False, 0)
     assert "connect" in result["message"]
 
 
-def test_it_works_on_an_inactive_webhook(api: Api, hooks: Hooks) -> None:
+def test_it_works_on_an_inactive_webhook(hooks: Hooks) -> None:
     """So that a receiver can be mended before the webhook is switched on again."""
     hook = hooks("message.sent")
-    api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"active": False})
+    hook.api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"active": False})
     assert run(hook)["success"] is True
     hook.wait()
     assert hook.read()["active"] is False
