@@ -107,7 +107,7 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
     )
     connexion_app.add_api(contract.path().name)
     guarded = MethodGuard(connexion_app, contract.load())
-    limiter = RateLimiter(settings.plan_limits)
+    limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
     edge = Edge(guarded, limiter, TransferSlots(settings.transfers))
     # Connexion adds the contract's routes when it starts, so its paths are read from the contract.

@@ -72,10 +72,12 @@ class Edge:
             account, user = await identify(scope), await identify_user(scope)
         except Exception:
             logger.exception("authentication crashed")
-            response = _Response(send, self.limiter.count(None, address, metered=False), path)
+            window = await self.limiter.count_soon(None, address, metered=False)
+            response = _Response(send, window, path)
             await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
             return
-        window = self.limiter.count(account, address, metered=path not in UNMETERED, user=user)
+        metered = path not in UNMETERED
+        window = await self.limiter.count_soon(account, address, metered=metered, user=user)
         response = _Response(send, window, path)
         refusal = _rate_limited(window) if window.exceeded else None
         if not is_transfer(scope["method"], path) or refusal is not None:

@@ -1,16 +1,34 @@
-"""Rate limits: a fixed window of 60 s for each account, or client address (decision 13)."""
+"""Rate limits: a fixed window of 60 s for each account, or client address (decision 13).
 
+One process counts in its memory. Several count together in Redis, and while that does not answer each
+counts for itself (docs/decisions/0028-limits-without-redis.md).
+"""
+
+import logging
 import math
 import time
 from dataclasses import dataclass
+from typing import Any
 
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
+from limits import RateLimitItem, RateLimitItemPerMinute
+from limits.errors import StorageError
+from limits.storage import MemoryStorage, storage_from_string
 from limits.strategies import FixedWindowRateLimiter
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from starlette.concurrency import run_in_threadpool
 
 from gateway.settings import ANONYMOUS
 from models.account import Account
 from models.user import User
+
+logger = logging.getLogger(__name__)
+
+MEMORY = "memory"
+# A request waits for its count, so Redis has this long, and not longer.
+ANSWER_TIMEOUT_SECONDS = 1
+# How long Redis is left alone after it gave no answer.
+PAUSE_SECONDS = 1
 
 
 @dataclass(frozen=True)
@@ -38,11 +56,29 @@ class Window:
 
 
 class RateLimiter:
-    """Counts requests against the limits of ``plans`` (requests a minute by plan name)."""
+    """Counts requests against the limits of ``plans`` (requests a minute by plan name).
 
-    def __init__(self, plans: dict[str, int]) -> None:
+    ``url`` says where: ``memory`` or ``redis://...``.
+    """
+
+    def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
         self._items = {plan: RateLimitItemPerMinute(limit) for plan, limit in plans.items()}
-        self._limiter = FixedWindowRateLimiter(MemoryStorage())
+        self._own = FixedWindowRateLimiter(MemoryStorage())
+        self._shared = None if url == MEMORY else _in_redis(url)
+        self._alone_until = 0.0
+
+    async def count_soon(
+        self,
+        account: Account | None,
+        address: str,
+        *,
+        metered: bool = True,
+        user: User | None = None,
+    ) -> Window:
+        """As count(), and nothing else waits while Redis is asked."""
+        if self._shared is None:
+            return self.count(account, address, metered=metered, user=user)
+        return await run_in_threadpool(self.count, account, address, metered=metered, user=user)
 
     def count(
         self,
@@ -60,14 +96,36 @@ class RateLimiter:
         if account is None and user is not None:
             plan, caller = user.account.plan, user.id
         item = self._items[plan]
-        exceeded = metered and not self._limiter.hit(item, caller)
-        stats = self._limiter.get_window_stats(item, caller)
-        now = time.time()
-        # A caller who was not counted yet has no window; it would end a minute from now.
-        reset = stats.reset_time if stats.reset_time > now else now + item.get_expiry()
-        return Window(item.amount, max(0, stats.remaining), math.ceil(reset), exceeded)
+        if self._shared is not None and time.monotonic() >= self._alone_until:
+            try:
+                return _count(self._shared, item, caller, metered=metered)
+            except StorageError as error:
+                self._alone_until = time.monotonic() + PAUSE_SECONDS
+                logger.warning("limits are counted by each process alone: %s", error)
+        return _count(self._own, item, caller, metered=metered)
 
     def look(self, account: Account) -> tuple[int, int, int]:
         """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
         window = self.count(account, "", metered=False)
         return window.limit, window.remaining, window.reset
+
+
+def _in_redis(url: str) -> FixedWindowRateLimiter:
+    options: dict[str, Any] = {
+        "wrap_exceptions": True,
+        "socket_connect_timeout": ANSWER_TIMEOUT_SECONDS,
+        "socket_timeout": ANSWER_TIMEOUT_SECONDS,
+        "retry": Retry(NoBackoff(), 1),
+    }
+    return FixedWindowRateLimiter(storage_from_string(url, **options))
+
+
+def _count(
+    limiter: FixedWindowRateLimiter, item: RateLimitItem, caller: str, *, metered: bool
+) -> Window:
+    exceeded = metered and not limiter.hit(item, caller)
+    stats = limiter.get_window_stats(item, caller)
+    now = time.time()
+    # A caller who was not counted yet has no window; it would end a minute from now.
+    reset = stats.reset_time if stats.reset_time > now else now + item.get_expiry()
+    return Window(item.amount, max(0, stats.remaining), math.ceil(reset), exceeded)

@@ -35,6 +35,12 @@ def _sqlite_url(path: Path) -> str:
     return f"sqlite://{quote(str(path))}"
 
 
+def _refuse_other_schemes(url: str, *schemes: str) -> None:
+    if url and not url.startswith(schemes):
+        msg = f"must start with {' or '.join(schemes)}"
+        raise ValueError(msg)
+
+
 class SettingsError(Exception):
     """A setting makes no sense. The text is one line that names it."""
 
@@ -46,6 +52,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path("var")
     database_url: str = ""
+    database_connections: int = Field(default=10, ge=1)
     queue_url: str = ""
     rate_limit_url: str = "memory"
     public_url: str = "http://127.0.0.1:8080"
@@ -112,10 +119,8 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _check_database_url(cls, value: str) -> str:
-        if value and not value.startswith("sqlite:///"):
-            msg = "must start with sqlite:///"
-            raise ValueError(msg)
-        if urlsplit(value).query not in {"", "synchronous=full"}:
+        _refuse_other_schemes(value, "sqlite:///", "postgresql://")
+        if value.startswith("sqlite:") and urlsplit(value).query not in {"", "synchronous=full"}:
             msg = "knows no other parameter than synchronous=full"
             raise ValueError(msg)
         return value
@@ -123,17 +128,14 @@ class Settings(BaseSettings):
     @field_validator("queue_url")
     @classmethod
     def _check_queue_url(cls, value: str) -> str:
-        if value and not value.startswith("sqlite:///"):
-            msg = "must start with sqlite:///"
-            raise ValueError(msg)
+        _refuse_other_schemes(value, "sqlite:///", "postgresql://", "redis://", "rediss://")
         return value
 
     @field_validator("rate_limit_url")
     @classmethod
     def _check_rate_limit_url(cls, value: str) -> str:
         if value != "memory":
-            msg = "must be memory"
-            raise ValueError(msg)
+            _refuse_other_schemes(value, "memory", "redis://", "rediss://")
         return value
 
     @field_validator("public_url", "network_url")
@@ -155,7 +157,7 @@ class Settings(BaseSettings):
     def _fill_in(self) -> Self:
         self.data_dir = self.data_dir.absolute()
         self.database_url = self.database_url or _sqlite_url(self.data_dir / "gateway.db")
-        self.queue_url = self.queue_url or _sqlite_url(self.data_dir / "queue.db")
+        self.queue_url = self.queue_url or self._queue_beside_database()
         self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
         self._fill_in_network_secrets()
         if self.allow_local_webhooks is None:
@@ -164,6 +166,10 @@ class Settings(BaseSettings):
             msg = f"{PREFIX}WORKERS above 1 needs a shared {PREFIX}RATE_LIMIT_URL, not memory"
             raise ValueError(msg)
         return self
+
+    def _queue_beside_database(self) -> str:
+        is_file = self.database_url.startswith("sqlite:")
+        return _sqlite_url(self.data_dir / "queue.db") if is_file else self.database_url
 
     def _fill_in_network_secrets(self) -> None:
         """Use the sandbox's well-known secrets with the sandbox, and never with anything else."""

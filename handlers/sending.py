@@ -18,7 +18,7 @@ from handlers.outcomes import Asked, answer_to
 from handlers.ownership import owned
 from handlers.quoting import quoted
 from models import clock
-from models.database import writing
+from models.database import write, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
@@ -66,13 +66,19 @@ def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
     quoted_id = quoted(body, number)
-    with writing():
+
+    def begin() -> Message | IdempotencyKey:
         # Another request with the key may have been faster since we looked.
         if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
-            return _replay(known, fingerprint)
+            return known
         message = Message.write_outbound(number, body["to"], body["type"], as_stored(body))
         if key is not None:
             IdempotencyKey.claim(account_id, key, fingerprint, message)
+        return message
+
+    message = write(begin, *IdempotencyKey.keys(account_id, key))
+    if isinstance(message, IdempotencyKey):
+        return _replay(message, fingerprint)
     note(message_id=message.id)
     outbound = OutboundMessage(
         body["to"], body["type"], body[body["type"]], reference=message.id, quoted=quoted_id
@@ -110,12 +116,16 @@ def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> S
         meters.count_send(error)
         return _record_failure(number, message, error)
     meters.count_send(None)
-    with writing():
+
+    def accept() -> StoredResponse:
         fresh = record_acceptance(message, wa_message_id)
         # The response is about the acceptance, even when a later status was faster.
         fresh.status = MessageStatus.SENT
         response = StoredResponse(200, sent_response(fresh))
         IdempotencyKey.answer(message, response.status, response.body)
+        return response
+
+    response = write(accept, *Message.keys(message.id, wa_message_id))
     deliver.wake()
     return response
 

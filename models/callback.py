@@ -5,7 +5,7 @@ from typing import Self
 from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
 
 from models import clock
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, reading, write, writing
 from models.identifier import new_id
 
 
@@ -25,8 +25,7 @@ class Callback(BaseModel):
     @classmethod
     def store(cls, body: bytes) -> Self:
         """Keep the raw body."""
-        with writing():
-            return cls.create(id=new_id("cb"), body=body, received_at=clock.now())
+        return write(lambda: cls.create(id=new_id("cb"), body=body, received_at=clock.now()))
 
     @classmethod
     def find_waiting(cls, callback_id: str) -> Self | None:
@@ -54,11 +53,8 @@ class Callback(BaseModel):
             return received_at
 
     def finish(self) -> None:
-        """All its items are ingested or set aside."""
-        with writing():
-            Callback.update(ingested_at=clock.now(), error=None).where(
-                Callback.id == self.id
-            ).execute()
+        """All its items are ingested or set aside. In the caller's transaction."""
+        Callback.update(ingested_at=clock.now(), error=None).where(Callback.id == self.id).execute()
 
     def note_failure(self, reason: str) -> None:
         """Some item could not be ingested; the sweep comes back to it."""

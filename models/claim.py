@@ -1,7 +1,7 @@
 """Claiming due deliveries, and recording what came of the attempts (design, section 2.3)."""
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +9,15 @@ from peewee import Select, fn
 
 from models import clock
 from models.attempt import Attempt, Outcome
-from models.database import database, reading, writing
+from models.database import database, reading, write, writing
 from models.delivery import IS_PENDING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import Deactivation, Webhook
 
 RetryDelay = Callable[[int], float | None]
+# What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
+# transaction at a time keeps each webhook's cap; both come in batches.
+CLAIMS = "claims"
 
 
 @dataclass(frozen=True)
@@ -135,25 +138,29 @@ def claim_due(
         webhook_ids = _due_webhooks(now, per_webhook, room, slow=slow)
     if not webhook_ids:
         return []
-    claimed: list[str] = []
-    with writing():
+
+    def claim() -> list[ClaimedDelivery]:
+        claimed: list[str] = []
         for webhook_id in webhook_ids:
             wanted = min(per_webhook - _in_flight(webhook_id, now).scalar(), room - len(claimed))
             if wanted > 0:
                 claimed += _lease(webhook_id, token, now, lease_ms, wanted)
         return _load(claimed, token)
 
+    return write(claim, CLAIMS)
+
 
 def record_outcomes(
-    outcomes: Iterable[Outcome], retry_delay: RetryDelay, deactivate_after: int
+    outcomes: Sequence[Outcome], retry_delay: RetryDelay, deactivate_after: int
 ) -> list[int]:
     """Record finished attempts in one transaction. Returns when the failed ones are due again.
 
     ``retry_delay`` gives the seconds until the next attempt after so many tries, or None when there is
     none. An outcome whose lease was taken over is dropped: its delivery is another worker's.
     """
-    with writing():
-        due = [_record(outcome, retry_delay, deactivate_after) for outcome in outcomes]
+    due = write(
+        lambda: [_record(outcome, retry_delay, deactivate_after) for outcome in outcomes], CLAIMS
+    )
     return [at for at in due if at is not None]
 
 
@@ -200,5 +207,7 @@ def _count_failures(webhook_id: str, state: DeliveryState, deactivate_after: int
     if state is DeliveryState.DELIVERED:
         Webhook.note_success(webhook_id)
     elif state is DeliveryState.FAILED and Webhook.note_discarded(webhook_id) >= deactivate_after:
-        Webhook.get_by_id(webhook_id).deactivate(Deactivation.FAILURES)
-        Delivery.skip_waiting(webhook_id)
+        # Not beside a transaction that schedules deliveries for a webhook that it takes for active.
+        with writing():
+            Webhook.get_by_id(webhook_id).deactivate(Deactivation.FAILURES)
+            Delivery.skip_waiting(webhook_id)

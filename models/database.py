@@ -1,27 +1,27 @@
-"""The database: one connection per thread, and write transactions that never deadlock.
+"""The database, whichever it is: connections for reading, and write transactions.
 
-SQLite runs in WAL mode. What was committed survives the end of any process; whether it survives a
-power cut too is the operator's choice (docs/decisions/0004-sqlite-durability.md).
+SQLite has one writer at a time, so a write transaction is alone with the data. So is it on PostgreSQL,
+unless it says by its keys what it works on: see ``write``.
 """
 
-import fcntl
-import os
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import TypeVar
 
-from peewee import Database, DatabaseProxy, Model, SqliteDatabase
+from peewee import Database, DatabaseProxy, Model
 from playhouse.migrations import Runner
 
+from models.postgresql import NotAloneError, PostgresEngine
+from models.sqlite import SqliteEngine
+
 MIGRATIONS = Path(__file__).parent / "migrations"
-BUSY_TIMEOUT_SECONDS = 30
-FULL = "synchronous=full"
+CONNECTIONS = 10
 
 database = DatabaseProxy()
-_thread_lock = threading.RLock()
-_lock_file: int | None = None  # a file descriptor, open for as long as the process runs
+_engine: SqliteEngine | PostgresEngine | None = None
+
+Result = TypeVar("Result")
 
 
 class BaseModel(Model):
@@ -32,80 +32,71 @@ class BaseModel(Model):
         legacy_table_names = False
 
 
-def connect(url: str) -> Database:
-    """Point the models at the database behind ``url``.
+def connect(url: str, connections: int = CONNECTIONS) -> Database:
+    """Point the models at the database behind ``url``, ``sqlite:///...`` or ``postgresql://...``.
 
-    ``sqlite:///absolute/path``, percent-encoded. With ``?synchronous=full`` behind it each commit
-    reaches the disk.
+    ``connections`` bounds the pool of this process on PostgreSQL; on SQLite each thread has its own.
     """
-    global _lock_file  # noqa: PLW0603 - one database per process
-    parts = urlsplit(url)
-    path = Path(unquote(parts.path))
-    synchronous = "full" if parts.query == FULL else "normal"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if _lock_file is not None:
-        os.close(_lock_file)
-    _lock_file = os.open(path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
-    database.initialize(
-        SqliteDatabase(
-            str(path),
-            pragmas={
-                "journal_mode": "wal",
-                "synchronous": synchronous,
-                "foreign_keys": 1,
-                "cache_size": -16_000,
-            },
-            timeout=BUSY_TIMEOUT_SECONDS,
-        )
-    )
+    global _engine  # noqa: PLW0603 - one database per process
+    if _engine is not None:
+        _engine.close()
+    _engine = PostgresEngine(url, connections) if is_postgresql(url) else SqliteEngine(url)
+    database.initialize(_engine.database)
     connected: Database = database.obj
     return connected
 
 
+def is_postgresql(url: str) -> bool:
+    """Whether a URL names a PostgreSQL database."""
+    return url.startswith("postgresql://")
+
+
+def _current() -> SqliteEngine | PostgresEngine:
+    if _engine is None:
+        raise RuntimeError("models.database.connect() was not called")
+    return _engine
+
+
 @contextmanager
 def reading() -> Iterator[None]:
-    """A connection for reading. It belongs to the thread and stays open."""
-    database.connect(reuse_if_open=True)
-    yield
+    """A connection for reading."""
+    with _current().reading():
+        yield
 
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """One write transaction; an inner one joins the outer one.
-
-    It begins IMMEDIATE, because a read transaction that turns into a write one fails at once with
-    SQLITE_BUSY. SQLite itself lets a second writer sleep for up to 100 ms between two looks at its
-    lock, so writers queue up before it: the threads of a process at one lock, processes at another.
-    """
-    with _thread_lock:
-        database.connect(reuse_if_open=True)
-        if database.in_transaction():
-            yield
-            return
-        with _process_lock(), database.atomic("IMMEDIATE"):
-            yield
-
-
-@contextmanager
-def _process_lock() -> Iterator[None]:
-    """A lock on a file beside the database. The kernel lets it go with the process that holds it."""
-    if _lock_file is None:
-        raise RuntimeError("models.database.connect() was not called")
-    fcntl.flock(_lock_file, fcntl.LOCK_EX)
-    try:
+    """One write transaction, alone among them; an inner one joins the outer one."""
+    with _current().writing(None):
         yield
-    finally:
-        fcntl.flock(_lock_file, fcntl.LOCK_UN)
+
+
+def write(work: Callable[[], Result], *keys: str) -> Result:
+    """Run ``work`` in one write transaction, beside those of others that share none of its keys.
+
+    ``work`` may read and write what the keys stand for, write rows of its own, and read what only
+    transactions change that are alone. Where it comes to a ``writing()``, or to a key that is not among
+    its own, it is begun anew, alone: so it keeps nothing from its first time.
+    """
+    engine = _current()
+    try:
+        with engine.writing(keys):
+            return work()
+    except NotAloneError:
+        if database.in_transaction():
+            raise
+    with engine.writing(None):
+        return work()
 
 
 def migrate() -> list[str]:
     """Apply all pending migrations, one process at a time. Returns their names."""
-    database.connect(reuse_if_open=True)
-    applied: list[str] = Runner(database.obj, str(MIGRATIONS)).up()
-    return applied
+    with _current().migrating():
+        applied: list[str] = Runner(database.obj, str(MIGRATIONS)).up()
+        return applied
 
 
 def pending_migrations() -> list[str]:
     """The names of the migrations that this database still needs."""
-    database.connect(reuse_if_open=True)
-    return [m.name for m in Runner(database.obj, str(MIGRATIONS)).status() if not m.applied]
+    with reading():
+        return [m.name for m in Runner(database.obj, str(MIGRATIONS)).status() if not m.applied]

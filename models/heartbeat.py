@@ -24,7 +24,9 @@ class Heartbeat(BaseModel):
         if last is not None and now - INTERVAL_MS < last <= now:
             return
         with writing():
-            cls.insert(name=WORKER, at=now).on_conflict_replace().execute()
+            cls.insert(name=WORKER, at=now).on_conflict(
+                conflict_target=[cls.name], preserve=[cls.at]
+            ).execute()
 
     @classmethod
     def last(cls) -> int | None:

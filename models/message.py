@@ -7,7 +7,7 @@ import json
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import SQL, AutoField, BigIntegerField, CharField, ForeignKeyField, TextField, fn
+from peewee import SQL, AutoField, BigIntegerField, Case, CharField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
@@ -78,6 +78,15 @@ class Message(BaseModel):
             (("number", "id"), False),
             (("number", "wa_message_id"), True),
         )
+
+    @staticmethod
+    def keys(message_id: str | None = None, wa_message_id: str | None = None) -> list[str]:
+        """What a transaction works on (models.database.write) that is about a message.
+
+        Whoever knows one of the two identifiers only is kept apart from those who know both.
+        """
+        known = {"message": message_id, "wa_message": wa_message_id}
+        return [f"{kind} {value}" for kind, value in known.items() if value is not None]
 
     @property
     def body(self) -> dict[str, Any]:
@@ -255,4 +264,5 @@ class StatusChange(BaseModel):
     def repeat(cls, message: Message, status: MessageStatus, at: int) -> bool:
         """Keep the earlier time of a step that is there already. False when it is not there."""
         this = (cls.message == message.id) & (cls.status == status)
-        return bool(cls.update(at=fn.MIN(cls.at, at)).where(this).execute())
+        earlier = Case(None, [(cls.at > at, at)], cls.at)
+        return bool(cls.update(at=earlier).where(this).execute())

@@ -10,7 +10,7 @@ from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegrityEr
 
 from models import clock, secret
 from models.account import Account
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, database, reading, writing
 from models.identifier import new_id
 from models.page import Page, fetch_page
 
@@ -209,7 +209,9 @@ class Number(BaseModel):
             changes["activated_at"] = clock.now()
         update = Number.update(changes).where(Number.id == self.id, Number.status != status)
         try:
-            changed = update.execute()
+            # A savepoint: PostgreSQL takes nothing more in a transaction in which something failed.
+            with database.atomic():
+                changed = update.execute()
         except IntegrityError:
             raise NumberTakenError(self.phone_number_id) from None
         if changed:

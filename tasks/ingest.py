@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from models import clock
 from models.callback import Callback
-from models.database import writing
+from models.database import write, writing
 from models.message import Message
 from models.number import Number
 from models.set_aside import Reason, SetAside
@@ -70,10 +70,13 @@ def _close(callback: Callback, failures: list[tuple[Part, str]]) -> None:
     if failures and callback.tries + 1 < MAX_TRIES:
         callback.note_failure(failures[0][1])
         return
-    with writing():
+
+    def finish() -> None:
         for part, error in failures:
             SetAside.keep(Reason.FAILED, part.body(), error=error)
         callback.finish()
+
+    write(finish)
 
 
 def enqueue(callback_id: str) -> None:
@@ -136,7 +139,8 @@ def _ingest(part: Part) -> Reason | None:
 
 def _receive(part: Part, item: InboundMessage) -> Reason | None:
     at = item.at or clock.now()
-    with writing():
+
+    def receive() -> Reason | None:
         number = Number.find_connected(item.phone_number_id)
         if number is None:
             return _set_aside(Reason.FOREIGN_NUMBER, part, item)
@@ -148,20 +152,28 @@ def _receive(part: Part, item: InboundMessage) -> Reason | None:
             body=item.content,
             at=at,
         )
-        waiting = message is not None and emit_message(EventKind.MESSAGE_RECEIVED, message, at)
-    if waiting:
+        if message is not None:
+            emit_message(EventKind.MESSAGE_RECEIVED, message, at)
+        return None
+
+    reason = write(receive, *Message.keys(wa_message_id=item.wa_message_id))
+    if reason is None:
         deliver.wake()
-    return None
+    return reason
 
 
 def _update_status(part: Part, item: StatusUpdate) -> Reason | None:
-    with writing():
-        if not outcome.record_status(item):
-            is_ours = Number.find_connected(item.phone_number_id) is not None
-            reason = Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER
-            return _set_aside(reason, part, item)
-    deliver.wake()
-    return None
+    def update() -> Reason | None:
+        if outcome.record_status(item):
+            return None
+        is_ours = Number.find_connected(item.phone_number_id) is not None
+        reason = Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER
+        return _set_aside(reason, part, item)
+
+    reason = write(update, *Message.keys(item.reference, item.wa_message_id))
+    if reason is None:
+        deliver.wake()
+    return reason
 
 
 def _set_aside(reason: Reason, part: Part, item: InboundMessage | StatusUpdate) -> Reason:

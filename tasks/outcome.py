@@ -54,8 +54,8 @@ def record_status(update: StatusUpdate) -> bool:
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
 
     The message is looked for inside the write transaction, and _accept() looks for parked statuses
-    inside its own. Write transactions follow one another, so of a status and the acceptance that it
-    overtakes the later one sees the earlier.
+    inside its own. Write transactions about one message (Message.keys) follow one another, so of a
+    status and the acceptance that it overtakes the later one sees the earlier.
     """
     if update.status not in STATUS_OF:
         logger.info("status %r changes no message", update.status)

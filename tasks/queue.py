@@ -8,9 +8,15 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from huey import MemoryHuey
-from huey.storage import SqliteStorage
+from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
+from redis import ConnectionPool
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 NAME = "gateway"
+CONNECT_TIMEOUT_SECONDS = 5
+# Longer than the second for which a worker asks Redis to wait for a task.
+ANSWER_TIMEOUT_SECONDS = 10
 
 # Until connect() it keeps tasks in memory, which is what tests of single functions want.
 huey = MemoryHuey(NAME, results=False)
@@ -54,8 +60,29 @@ def _identify(path: str) -> tuple[int, int] | None:
 
 
 def connect(url: str) -> None:
-    """Point the queue at ``url`` (``sqlite:///path``)."""
-    path = Path(unquote(urlsplit(url).path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The queue need not survive a power cut, so it does without fsync and is several times faster.
-    huey.storage = RenewedStorage(NAME, filename=str(path), fsync=False)
+    """Point the queue at ``url``: ``sqlite:///path``, ``postgresql://...`` or ``redis://...``."""
+    huey.storage = open_storage(url, NAME)
+
+
+def open_storage(url: str, name: str) -> BaseStorage:
+    """The queue called ``name`` behind ``url``. Tries PostgreSQL at once, Redis at its first use."""
+    match urlsplit(url).scheme:
+        case "postgresql":
+            return PostgresStorage(name, dsn=url, connect_timeout=CONNECT_TIMEOUT_SECONDS)
+        case "redis" | "rediss":
+            return PriorityRedisStorage(name, connection_pool=_redis_pool(url))
+        case _:
+            path = Path(unquote(urlsplit(url).path))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # The queue need not survive a power cut: without fsync it is several times faster.
+            return RenewedStorage(name, filename=str(path), fsync=False)
+
+
+def _redis_pool(url: str) -> ConnectionPool:
+    """Connections that are tried again once, at once: what the queue loses, the sweep finds."""
+    return ConnectionPool.from_url(
+        url,
+        socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
+        socket_timeout=ANSWER_TIMEOUT_SECONDS,
+        retry=Retry(NoBackoff(), 1),
+    )

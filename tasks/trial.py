@@ -3,7 +3,7 @@
 import time
 
 from tasks.deliver import deliver_due
-from tasks.queue import NAME, RenewedStorage, huey
+from tasks.queue import NAME, huey, open_storage
 
 # Before all that waits: a long queue is no dead worker.
 FIRST = 1_000
@@ -12,12 +12,12 @@ POLL_SECONDS = 0.02
 TRIALS = 100
 
 
-def put_and_take(filename: str) -> bool:
-    """Whether a task that is put into the queue's file can be taken from it again.
+def put_and_take(url: str) -> bool:
+    """Whether a task that is put into the queue's place can be taken from it again.
 
-    It goes through a queue of its own in that file, which no worker looks at.
+    It goes through a queue of its own in that place, which no worker looks at.
     """
-    storage = RenewedStorage(f"{NAME}-trial", filename=filename, fsync=False)
+    storage = open_storage(url, f"{NAME}-trial")
     try:
         storage.enqueue(b"trial")
         return bytes(storage.dequeue() or b"") == b"trial"

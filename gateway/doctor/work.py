@@ -5,7 +5,6 @@ from gateway.settings import Settings
 from models import clock
 from models.backlog import Backlog
 from models.callback import Callback
-from models.integrity import path_of
 from models.number import Number, NumberStatus
 from models.set_aside import SetAside
 from models.webhook import Webhook
@@ -19,7 +18,7 @@ DEEP = 10_000
 def check_queue(settings: Settings) -> Finding:
     """A task can be put into the queue and taken from it."""
     queue.connect(settings.queue_url)
-    if not trial.put_and_take(str(path_of(settings.queue_url))):
+    if not trial.put_and_take(settings.queue_url):
         return problem("What is put in does not come out.", "Stop the service, delete the queue.")
     depth = trial.depth()
     if depth > DEEP:

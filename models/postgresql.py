@@ -1,0 +1,150 @@
+"""PostgreSQL as the database: a pool of connections, and write transactions beside each other.
+
+A write transaction is alone unless it names the keys that it works on: then it runs beside all others
+that share none of them (docs/decisions/0027-postgresql-beside-sqlite.md). Both are advisory locks, which
+PostgreSQL lets go with the transaction, whatever becomes of the process.
+"""
+
+import select
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Any
+
+import psycopg
+from peewee import OperationalError
+from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
+from psycopg.types.string import StrDumper
+
+# Advisory locks of two numbers and of one do not meet: the pair is for all writers, the one for a key.
+_EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
+_MIGRATIONS = "(20977, 2)"
+# How long a thread waits for a connection of the pool.
+POOL_PATIENCE_SECONDS = 30
+CONNECT_TIMEOUT_SECONDS = 5
+
+
+class NotAloneError(BaseException):
+    """A transaction beside others came to a point where it must be alone; it is begun anew, alone.
+
+    Not an Exception: nothing on its way out may take it for a failure.
+    """
+
+
+class _TextDumper(StrDumper):
+    """PostgreSQL's text cannot hold the character NUL: it is kept as the replacement character."""
+
+    def dump(self, obj: str) -> Any:
+        return super().dump(obj.replace("\0", "\ufffd"))
+
+
+class _Database(PooledPostgresqlDatabase):
+    def _connect(self) -> Any:
+        try:
+            connection = super()._connect()
+        except psycopg.Error as error:
+            raise OperationalError(" ".join(str(error).split())) from error
+        connection.adapters.register_dumper(str, _TextDumper)
+        return connection
+
+    def _is_closed(self, conn: Any) -> bool:
+        """A connection of a server that was restarted is found out before anything is asked of it."""
+        if super()._is_closed(conn):
+            return True
+        if _has_hung_up(conn):
+            conn.close()
+            return True
+        return False
+
+    def connect(self, reuse_if_open: bool = False) -> bool:  # noqa: FBT001, FBT002 - peewee's
+        """As peewee's; a pool without room is a database that cannot be used now."""
+        try:
+            return bool(super().connect(reuse_if_open))
+        except MaxConnectionsExceeded as error:
+            raise OperationalError(str(error)) from None
+
+
+def _has_hung_up(connection: Any) -> bool:
+    """The server says nothing on a connection that is asked nothing, except that it goes."""
+    look = select.poll()
+    look.register(connection.fileno(), select.POLLIN)
+    return bool(look.poll(0))
+
+
+class PostgresEngine:
+    """The database behind a URL ``postgresql://user:password@host:port/name``.
+
+    ``connections`` is how many this process has open at most.
+    """
+
+    def __init__(self, url: str, connections: int) -> None:
+        self.database = _Database(
+            url,
+            max_connections=connections,
+            timeout=POOL_PATIENCE_SECONDS,
+            prefer_psycopg3=True,
+            # A query outside of reading() and writing() would keep its connection from the pool.
+            autoconnect=False,
+            connect_timeout=CONNECT_TIMEOUT_SECONDS,
+        )
+        self._state = threading.local()
+
+    def close(self) -> None:
+        """Close what is open."""
+        self.database.close_all()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A connection of the pool, which the outermost user gives back."""
+        opened = self.database.connect(reuse_if_open=True)
+        try:
+            yield
+        finally:
+            if opened:
+                self.database.close()
+
+    @contextmanager
+    def writing(self, keys: Sequence[str] | None) -> Iterator[None]:
+        """One write transaction; an inner one joins the outer one.
+
+        Without keys it is alone among the write transactions, with keys beside those with others. Raises
+        NotAloneError where an inner one needs more than the outer one has.
+        """
+        with self.reading():
+            if self.database.in_transaction():
+                if not self._covers(keys):
+                    raise NotAloneError
+                yield
+                return
+            with self.database.atomic():
+                self._lock(keys)
+                self._state.keys = keys
+                yield
+
+    def _covers(self, keys: Sequence[str] | None) -> bool:
+        """Whether the transaction under way is alone, or has all of these keys."""
+        held: Sequence[str] | None = self._state.keys
+        return held is None or (keys is not None and set(keys) <= set(held))
+
+    def _lock(self, keys: Sequence[str] | None) -> None:
+        """Everybody's lock first, then those of the keys in their order: nobody waits in a circle."""
+        locks = [_EVERYBODY % ("" if keys is None else "_shared")]
+        numbers = sorted({_number_of(key) for key in keys or ()})
+        locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)
+        self.database.execute_sql(f"SELECT {', '.join(locks)}", numbers)
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """One process at a time; the others wait."""
+        with self.reading():
+            self.database.execute_sql(f"SELECT pg_advisory_lock{_MIGRATIONS}")
+            try:
+                yield
+            finally:
+                self.database.execute_sql(f"SELECT pg_advisory_unlock{_MIGRATIONS}")
+
+
+def _number_of(key: str) -> int:
+    """A lock's number: two keys that share one wait for each other now and then, no more."""
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), signed=True)

@@ -1,0 +1,86 @@
+"""SQLite as the database: one file, one connection per thread, one writer at a time.
+
+It runs in WAL mode. What was committed survives the end of any process; whether it survives a power cut
+too is the operator's choice (docs/decisions/0004-sqlite-durability.md).
+"""
+
+import fcntl
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from peewee import SqliteDatabase
+
+BUSY_TIMEOUT_SECONDS = 30
+FULL = "synchronous=full"
+
+
+class SqliteEngine:
+    """The file behind a URL ``sqlite:///absolute/path``, percent-encoded.
+
+    With ``?synchronous=full`` behind it each commit reaches the disk.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        path = Path(unquote(parts.path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._thread_lock = threading.RLock()
+        # Open for as long as the engine is used.
+        self._lock_file = os.open(
+            path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600
+        )
+        self.database = SqliteDatabase(
+            str(path),
+            pragmas={
+                "journal_mode": "wal",
+                "synchronous": "full" if parts.query == FULL else "normal",
+                "foreign_keys": 1,
+                "cache_size": -16_000,
+            },
+            timeout=BUSY_TIMEOUT_SECONDS,
+        )
+
+    def close(self) -> None:
+        """Let go of the lock file. The connections of other threads end with them."""
+        os.close(self._lock_file)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """The thread's connection, which stays open."""
+        self.database.connect(reuse_if_open=True)
+        yield
+
+    @contextmanager
+    def writing(self, _keys: Sequence[str] | None) -> Iterator[None]:
+        """One write transaction; an inner one joins the outer one. Each is alone, whatever its keys.
+
+        It begins IMMEDIATE, because a read transaction that turns into a write one fails at once with
+        SQLITE_BUSY. SQLite itself lets a second writer sleep for up to 100 ms between two looks at its
+        lock, so writers queue up before it: the threads of a process at one lock, processes at another.
+        """
+        with self._thread_lock:
+            self.database.connect(reuse_if_open=True)
+            if self.database.in_transaction():
+                yield
+                return
+            with self._process_lock(), self.database.atomic("IMMEDIATE"):
+                yield
+
+    @contextmanager
+    def _process_lock(self) -> Iterator[None]:
+        """A lock on a file beside the database. The kernel lets it go with the process that holds it."""
+        fcntl.flock(self._lock_file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """Each migration is a transaction, and SQLite has one at a time."""
+        with self.reading():
+            yield
