@@ -1,5 +1,6 @@
 """Attempts: what each request to a receiver was answered. The log behind a delivery."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -47,19 +48,24 @@ class Attempt(BaseModel):
     response_body = TextField(null=True)
 
     @classmethod
-    def append(cls, outcome: Outcome, number: int) -> None:
-        """Keep an attempt inside the caller's transaction."""
-        cls.create(
-            id=new_id("att"),
-            delivery=outcome.delivery_id,
-            number=number,
-            started_at=outcome.started_at,
-            duration_ms=outcome.duration_ms,
-            success=outcome.success,
-            status_code=outcome.status_code,
-            error=outcome.error,
-            response_body=outcome.response_body,
-        )
+    def append_all(cls, attempts: Iterable[tuple[Outcome, int]]) -> None:
+        """Keep attempts, each with its number, inside the caller's transaction."""
+        rows = [
+            {
+                "id": new_id("att"),
+                "delivery": outcome.delivery_id,
+                "number": number,
+                "started_at": outcome.started_at,
+                "duration_ms": outcome.duration_ms,
+                "success": outcome.success,
+                "status_code": outcome.status_code,
+                "error": outcome.error,
+                "response_body": outcome.response_body,
+            }
+            for outcome, number in attempts
+        ]
+        if rows:
+            cls.insert_many(rows).execute()
 
     @classmethod
     def of(cls, delivery: Delivery) -> list[Self]:

@@ -101,27 +101,29 @@ def _lease(webhook_id: str, token: str, now: int, lease_ms: int, room: int) -> l
 
 
 def _load(delivery_ids: list[str], token: str) -> list[ClaimedDelivery]:
-    query = (
-        Delivery.select(Delivery, Event, Webhook)
+    rows: Any = (
+        Delivery.select(
+            Delivery.id,
+            Delivery.attempt_count,
+            Delivery.webhook,
+            Delivery.event_kind,
+            Event.payload,
+            Event.id,
+            Event.subject_id,
+            Delivery.created_at,
+        )
         .join(Event)
-        .switch(Delivery)
-        .join(Webhook)
         .where(Delivery.id.in_(delivery_ids))
         .order_by(Delivery.id)
+        .tuples()
     )
+    claimed = list(rows)
+    # Many deliveries, few webhooks: each is read once.
+    wanted = Webhook.select().where(Webhook.id.in_({row[2] for row in claimed}))
+    webhooks = {webhook.id: webhook for webhook in wanted}
     return [
-        ClaimedDelivery(
-            delivery_id=row.id,
-            lease_token=token,
-            attempt_number=row.attempt_count + 1,
-            webhook=row.webhook,
-            event_kind=row.event_kind,
-            payload=row.event.payload,
-            event_id=row.event_id,
-            subject_id=row.event.subject_id,
-            created_at=row.created_at,
-        )
-        for row in query
+        ClaimedDelivery(id_, token, attempts + 1, webhooks[webhook_id], *rest)
+        for id_, attempts, webhook_id, *rest in claimed
     ]
 
 
@@ -158,19 +160,46 @@ def record_outcomes(
     ``retry_delay`` gives the seconds until the next attempt after so many tries, or None when there is
     none. An outcome whose lease was taken over is dropped: its delivery is another worker's.
     """
-    due = write(
-        lambda: [_record(outcome, retry_delay, deactivate_after) for outcome in outcomes], CLAIMS
-    )
-    return [at for at in due if at is not None]
+
+    def record() -> list[int | None]:
+        ours = _still_ours(outcomes)
+        Attempt.append_all([(outcome, delivery.attempt_count + 1) for outcome, delivery in ours])
+        # Where a receiver failed, its outcomes count in their order; else nothing depends on it.
+        troubled = {delivery.webhook_id for outcome, delivery in ours if not outcome.success}
+        smooth = [delivery for _, delivery in ours if delivery.webhook_id not in troubled]
+        _record_successes(smooth)
+        return [
+            _record(outcome, delivery, retry_delay, deactivate_after)
+            for outcome, delivery in ours
+            if delivery.webhook_id in troubled
+        ]
+
+    return [at for at in write(record, CLAIMS) if at is not None]
 
 
-def _record(outcome: Outcome, retry_delay: RetryDelay, deactivate_after: int) -> int | None:
-    delivery = Delivery.get_or_none(
-        Delivery.id == outcome.delivery_id, Delivery.lease_token == outcome.lease_token
-    )
-    if delivery is None:
-        return None
-    Attempt.append(outcome, delivery.attempt_count + 1)
+def _still_ours(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, Delivery]]:
+    """The outcomes whose lease still holds, with their deliveries."""
+    wanted = {outcome.delivery_id: outcome for outcome in outcomes}
+    found = {row.id: row for row in Delivery.select().where(Delivery.id.in_(list(wanted)))}
+    pairs = [(outcome, found.get(id_)) for id_, outcome in wanted.items()]
+    return [(o, row) for o, row in pairs if row is not None and row.lease_token == o.lease_token]
+
+
+def _record_successes(deliveries: Sequence[Delivery]) -> None:
+    Delivery.update(
+        state=DeliveryState.DELIVERED,
+        attempt_count=Delivery.attempt_count + 1,
+        tries=Delivery.tries + 1,
+        next_attempt_at=None,
+        lease_token=None,
+        completed_at=clock.now(),
+    ).where(Delivery.id.in_([delivery.id for delivery in deliveries])).execute()
+    Webhook.note_success({delivery.webhook_id for delivery in deliveries})
+
+
+def _record(
+    outcome: Outcome, delivery: Delivery, retry_delay: RetryDelay, deactivate_after: int
+) -> int | None:
     now = clock.now()
     tries = delivery.tries + 1
     delay = None if outcome.success else retry_delay(tries)
@@ -205,7 +234,7 @@ def _next_state(delivery: Delivery, outcome: Outcome, next_attempt_at: int | Non
 def _count_failures(webhook_id: str, state: DeliveryState, deactivate_after: int) -> None:
     """Keep the webhook's count of discarded events in a row, and deactivate it when there are too many."""
     if state is DeliveryState.DELIVERED:
-        Webhook.note_success(webhook_id)
+        Webhook.note_success([webhook_id])
     elif state is DeliveryState.FAILED and Webhook.note_discarded(webhook_id) >= deactivate_after:
         # Not beside a transaction that schedules deliveries for a webhook that it takes for active.
         with writing():

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Self
 
@@ -166,10 +167,10 @@ class Webhook(BaseModel):
         self.__data__.update(changes)
 
     @classmethod
-    def note_success(cls, webhook_id: str) -> None:
-        """A receiver answered 2xx: the count of failures starts anew, and it is not slow."""
+    def note_success(cls, webhook_ids: Collection[str]) -> None:
+        """Their receivers answered 2xx: the count of failures starts anew, and they are not slow."""
         cls.update(failure_count=0, slow=False).where(
-            cls.id == webhook_id, (cls.failure_count > 0) | cls.slow
+            cls.id.in_(list(webhook_ids)), (cls.failure_count > 0) | cls.slow
         ).execute()
 
     @classmethod

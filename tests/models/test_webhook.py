@@ -144,7 +144,7 @@ def test_a_success_ends_the_row_of_discarded_events(account: Account) -> None:
     with writing():
         for row in (webhook, webhook, other):
             Webhook.note_discarded(row.id)
-        Webhook.note_success(webhook.id)
+        Webhook.note_success([webhook.id])
         assert Webhook.note_discarded(webhook.id) == 1
         assert Webhook.note_discarded(other.id) == 2
         assert Webhook.note_discarded("wh_deleted") == 0
