@@ -7,7 +7,7 @@ unless it says by its keys what it works on: see ``write``.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from peewee import Database, DatabaseProxy, Model
 from playhouse.migrations import Runner
@@ -30,6 +30,13 @@ class BaseModel(Model):
     class Meta:
         database = database
         legacy_table_names = False
+
+    @classmethod
+    def get_by_id(cls, pk: str | None) -> Self:
+        """The row with this key. Raises DoesNotExist."""
+        with reading():
+            row: Self = super().get_by_id(pk)
+            return row
 
 
 def connect(url: str, connections: int = CONNECTIONS) -> Database:

@@ -114,7 +114,8 @@ class Webhook(BaseModel):
     @classmethod
     def of(cls, account_id: str) -> list[Self]:
         """All webhooks of an account."""
-        return list(cls.select().where(cls.account == account_id))
+        with reading():
+            return list(cls.select().where(cls.account == account_id))
 
     @classmethod
     def all(cls) -> list[Self]:
