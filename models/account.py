@@ -28,8 +28,7 @@ class Account(BaseModel):
     @classmethod
     def find(cls, account_id: str) -> Self | None:
         """The account, or None."""
-        with reading():
-            return cls.get_or_none(cls.id == account_id)
+        return cls.by_id(account_id)
 
     @classmethod
     def all(cls) -> list[Self]:

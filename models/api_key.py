@@ -11,6 +11,7 @@ from models.account import Account
 from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.page import Page, fetch_page
+from models.prepared import PreparedSelect
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
@@ -49,23 +50,28 @@ class ApiKey(BaseModel):
     @classmethod
     def authenticate(cls, key: str) -> Account | None:
         """The account that the key opens, or None when it is unknown or revoked."""
-        with reading():
-            row = (
-                cls.select(cls, Account)
-                .join(Account)
-                .where(cls.digest == _digest(key), cls.revoked_at.is_null())
-                .first()
-            )
+        row = cls.valid(key)
         if row is None:
             return None
-        row._note_use(clock.now())  # noqa: SLF001 - same class
-        account: Account = row.account
-        return account
+        if row.is_use_due():
+            row.note_use()
+        return Account.by_id(row.account_id)
 
-    def _note_use(self, now: int) -> None:
-        if self.last_used_at is None or now - self.last_used_at >= LAST_USE_GRANULARITY_MS:
-            with writing():
-                ApiKey.update(last_used_at=now).where(ApiKey.id == self.id).execute()
+    @classmethod
+    def valid(cls, key: str) -> "ApiKey | None":
+        """The row of a key, or None when it is unknown or revoked. Only reads."""
+        with reading():
+            return _BY_DIGEST.first(_digest(key))
+
+    def is_use_due(self) -> bool:
+        """Whether its last use was noted so long ago that this one is to be noted."""
+        last = self.last_used_at
+        return last is None or clock.now() - last >= LAST_USE_GRANULARITY_MS
+
+    def note_use(self) -> None:
+        """Note that it is used now."""
+        with writing():
+            ApiKey.update(last_used_at=clock.now()).where(ApiKey.id == self.id).execute()
 
     @classmethod
     def revoke(cls, key_id: str) -> bool:
@@ -93,3 +99,9 @@ class ApiKey(BaseModel):
         """Every key, oldest first."""
         with reading():
             return list(cls.select().order_by(cls.id))
+
+
+_BY_DIGEST = PreparedSelect(
+    ApiKey,
+    lambda digest: ApiKey.select().where(ApiKey.digest == digest, ApiKey.revoked_at.is_null()),
+)

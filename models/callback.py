@@ -7,6 +7,7 @@ from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextFiel
 from models import clock
 from models.database import BaseModel, reading, write, writing
 from models.identifier import new_id
+from models.prepared import Prepared, PreparedSelect
 
 
 class Callback(BaseModel):
@@ -28,10 +29,10 @@ class Callback(BaseModel):
         return write(lambda: cls.create(id=new_id("cb"), body=body, received_at=clock.now()))
 
     @classmethod
-    def find_waiting(cls, callback_id: str) -> Self | None:
+    def find_waiting(cls, callback_id: str) -> "Callback | None":
         """The callback if it was not ingested yet, or None."""
         with reading():
-            return cls.get_or_none(cls.id == callback_id, cls.ingested_at.is_null())
+            return _WAITING.first(callback_id)
 
     @classmethod
     def waiting_before(cls, before: int, limit: int = 100) -> list[str]:
@@ -54,7 +55,7 @@ class Callback(BaseModel):
 
     def finish(self) -> None:
         """All its items are ingested or set aside. In the caller's transaction."""
-        Callback.update(ingested_at=clock.now(), error=None).where(Callback.id == self.id).execute()
+        _FINISH.run(clock.now(), self.id)
 
     def note_failure(self, reason: str) -> None:
         """Some item could not be ingested; the sweep comes back to it."""
@@ -62,3 +63,16 @@ class Callback(BaseModel):
             Callback.update(tries=Callback.tries + 1, error=reason).where(
                 Callback.id == self.id
             ).execute()
+
+
+_WAITING = PreparedSelect(
+    Callback,
+    lambda callback_id: Callback.select().where(
+        Callback.id == callback_id, Callback.ingested_at.is_null()
+    ),
+)
+_FINISH = Prepared(
+    lambda now, callback_id: Callback.update(ingested_at=now, error=None).where(
+        Callback.id == callback_id
+    )
+)

@@ -1,7 +1,7 @@
 """Claiming due deliveries, and recording what came of the attempts (design, section 2.3)."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,16 +153,17 @@ def claim_due(
 
 
 def record_outcomes(
-    outcomes: Sequence[Outcome], retry_delay: RetryDelay, deactivate_after: int
+    outcomes: Iterable[Outcome], retry_delay: RetryDelay, deactivate_after: int
 ) -> list[int]:
     """Record finished attempts in one transaction. Returns when the failed ones are due again.
 
     ``retry_delay`` gives the seconds until the next attempt after so many tries, or None when there is
     none. An outcome whose lease was taken over is dropped: its delivery is another worker's.
     """
+    finished = list(outcomes)
 
     def record() -> list[int | None]:
-        ours = _still_ours(outcomes)
+        ours = _still_ours(finished)
         Attempt.append_all([(outcome, delivery.attempt_count + 1) for outcome, delivery in ours])
         # Where a receiver failed, its outcomes count in their order; else nothing depends on it.
         troubled = {delivery.webhook_id for outcome, delivery in ours if not outcome.success}

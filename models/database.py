@@ -4,21 +4,35 @@ SQLite has one writer at a time, so a write transaction is alone with the data. 
 unless it says by its keys what it works on: see ``write``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from peewee import Database, DatabaseProxy, Model
+from peewee import Database, DoesNotExist, Model
 from playhouse.migrations import Runner
 
 from models.postgresql import NotAloneError, PostgresEngine
+from models.prepared import Prepared, PreparedSelect
+from models.proxy import database
 from models.sqlite import SqliteEngine
+
+__all__ = [
+    "BaseModel",
+    "connect",
+    "database",
+    "is_postgresql",
+    "migrate",
+    "pending_migrations",
+    "reading",
+    "write",
+    "writing",
+]
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 CONNECTIONS = 10
 
-database = DatabaseProxy()
 _engine: SqliteEngine | PostgresEngine | None = None
 
 Result = TypeVar("Result")
@@ -34,9 +48,50 @@ class BaseModel(Model):
     @classmethod
     def get_by_id(cls, pk: str | None) -> Self:
         """The row with this key. Raises DoesNotExist."""
+        row = cls.by_id(pk)
+        if row is None:
+            raise DoesNotExist(f"{cls.__name__} {pk}")
+        return row
+
+    @classmethod
+    def by_id(cls, pk: str | None) -> Self | None:
+        """The row with this key, or None."""
         with reading():
-            row: Self = super().get_by_id(pk)
-            return row
+            found: Self | None = _by_key(cls).first(pk)
+            return found
+
+    @classmethod
+    def create(cls, **values: Any) -> Self:
+        """Write a row. A number that the database gives it as its key is not read back."""
+        row = cls(**values)
+        row._insert_row(once=False)
+        return row
+
+    @classmethod
+    def create_once(cls, **values: Any) -> Self | None:
+        """Write a row. None when there is one already with something that is unique."""
+        row = cls(**values)
+        return row if row._insert_row(once=True) else None
+
+    def _insert_row(self, *, once: bool) -> int:
+        data, fields = self.__data__, self._meta.fields
+        insert = _insert(type(self), tuple(data), once=once)
+        return insert.run(*(fields[name].db_value(data[name]) for name in data))
+
+
+@cache
+def _by_key(model: type[BaseModel]) -> PreparedSelect[Any]:
+    key = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
+    return PreparedSelect(model, lambda wanted: model.select().where(key == wanted))
+
+
+@cache
+def _insert(model: type[BaseModel], names: Sequence[str], *, once: bool) -> Prepared:
+    def build(*slots: Any) -> Any:
+        insert = model.insert(dict(zip(names, slots, strict=True)))
+        return insert.on_conflict_ignore() if once else insert
+
+    return Prepared(build, len(names))
 
 
 def connect(url: str, connections: int = CONNECTIONS) -> Database:
@@ -56,6 +111,11 @@ def connect(url: str, connections: int = CONNECTIONS) -> Database:
 def is_postgresql(url: str) -> bool:
     """Whether a URL names a PostgreSQL database."""
     return url.startswith("postgresql://")
+
+
+def answers_at_once() -> bool:
+    """Whether to read a row takes microseconds: SQLite's file is on this machine."""
+    return isinstance(_engine, SqliteEngine)
 
 
 def _current() -> SqliteEngine | PostgresEngine:

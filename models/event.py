@@ -38,7 +38,7 @@ class Event(BaseModel):
         once: bool,
     ) -> Self | None:
         """Write an event inside the caller's transaction. None when ``once`` and it is there already."""
-        event = cls(
+        return cls.create_once(
             id=new_id("evt"),
             account=account_id,
             kind=kind,
@@ -48,8 +48,6 @@ class Event(BaseModel):
             once_key=f"{kind}:{subject_id}" if once else None,
             created_at=clock.now(),
         )
-        insert = cls.insert(event.__data__).on_conflict_ignore()
-        return event if insert.as_rowcount().execute() else None
 
     @classmethod
     def of_subject(cls, account_id: str, subject_id: str) -> list[Self]:

@@ -4,14 +4,13 @@ A row without an answer is a claim: its request is running, or its process died.
 over by another request, because the network may have been asked (decisions 14 and 15 of the design).
 """
 
-from typing import Self
-
 from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, IntegerField, TextField
 
 from models import clock
 from models.account import Account
 from models.database import BaseModel, reading
 from models.message import Message
+from models.prepared import Prepared, PreparedSelect
 
 WINDOW_MS = 24 * 3_600_000
 
@@ -39,16 +38,16 @@ class IdempotencyKey(BaseModel):
         return [] if key is None else [f"idempotency {account_id} {key}"]
 
     @classmethod
-    def find(cls, account_id: str, key: str) -> Self | None:
+    def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
         """The row of a key that is still within its 24 hours, or None."""
         with reading():
-            row = cls.get_or_none(cls.account == account_id, cls.key == key)
+            row = _BY_KEY.first(account_id, key)
         return row if row is not None and clock.now() - row.created_at < WINDOW_MS else None
 
     @classmethod
     def claim(cls, account_id: str, key: str, fingerprint: str, message: Message) -> None:
         """Claim a key that find() did not return, inside the caller's transaction."""
-        cls.delete().where(cls.account == account_id, cls.key == key).execute()
+        _EXPIRE.run(account_id, key)
         cls.create(
             account=account_id,
             key=key,
@@ -62,9 +61,7 @@ class IdempotencyKey(BaseModel):
         cls, message: Message, status: int, body: str, retry_after: int | None = None
     ) -> None:
         """Keep the response of the request that wrote ``message``, in the caller's transaction."""
-        cls.update(response_status=status, response_body=body, retry_after=retry_after).where(
-            cls.message == message.id
-        ).execute()
+        _ANSWER.run(status, body, retry_after, message.id)
 
     @classmethod
     def settle(cls, message: Message, status: int, body: str) -> None:
@@ -83,3 +80,21 @@ class IdempotencyKey(BaseModel):
         """Delete rows whose window is over. Returns how many."""
         old = cls.select(cls.id).where(cls.created_at < clock.now() - WINDOW_MS).limit(limit)
         return int(cls.delete().where(cls.id.in_(old)).execute())
+
+
+_BY_KEY = PreparedSelect(
+    IdempotencyKey,
+    lambda account_id, key: IdempotencyKey.select().where(
+        IdempotencyKey.account == account_id, IdempotencyKey.key == key
+    ),
+)
+_EXPIRE = Prepared(
+    lambda account_id, key: IdempotencyKey.delete().where(
+        IdempotencyKey.account == account_id, IdempotencyKey.key == key
+    )
+)
+_ANSWER = Prepared(
+    lambda status, body, retry_after, message_id: IdempotencyKey.update(
+        response_status=status, response_body=body, retry_after=retry_after
+    ).where(IdempotencyKey.message == message_id)
+)

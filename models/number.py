@@ -13,6 +13,7 @@ from models.account import Account
 from models.database import BaseModel, database, reading, writing
 from models.identifier import new_id
 from models.page import Page, fetch_page
+from models.prepared import PreparedSelect
 
 # How long a signup may be at work on a number. After that its process is taken for dead: before, all
 # its calls to the network would have timed out.
@@ -123,8 +124,7 @@ class Number(BaseModel):
     @classmethod
     def find(cls, number_id: str) -> Self | None:
         """The number, or None."""
-        with reading():
-            return cls.get_or_none(cls.id == number_id)
+        return cls.by_id(number_id)
 
     @classmethod
     def find_of(cls, account_id: str, phone_number_id: str) -> Self | None:
@@ -135,16 +135,10 @@ class Number(BaseModel):
             )
 
     @classmethod
-    def find_connected(cls, phone_number_id: str) -> Self | None:
+    def find_connected(cls, phone_number_id: str) -> "Number | None":
         """Whose number the network means: the connected one, else the one that was created last."""
         with reading():
-            number: Self | None = (
-                cls.select()
-                .where(cls.phone_number_id == phone_number_id)
-                .order_by(cls.status == NumberStatus.DISCONNECTED, cls.id.desc())
-                .first()
-            )
-            return number
+            return _CONNECTED_FIRST.first(phone_number_id)
 
     @classmethod
     def of_waba(cls, waba_id: str) -> list[Self]:
@@ -227,4 +221,14 @@ Number.add_index(
         where=SQL("status <> 'DISCONNECTED'"),
         name="number_connected_once",
     )
+)
+
+_CONNECTED_FIRST = PreparedSelect(
+    Number,
+    lambda phone_number_id: (
+        Number.select()
+        .where(Number.phone_number_id == phone_number_id)
+        .order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
+        .limit(1)
+    ),
 )

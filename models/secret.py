@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from functools import lru_cache
 
 from cryptography.fernet import Fernet, InvalidToken
 
@@ -16,6 +17,7 @@ def use_key(key: str) -> None:
     """Derive the cipher of this process from the setting SECRET_KEY (any non-empty text)."""
     global _cipher  # noqa: PLW0603 - one cipher per process, set once by the assembly
     _cipher = Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))
+    decrypt.cache_clear()
 
 
 def _get_cipher() -> Fernet:
@@ -30,6 +32,8 @@ def encrypt(text: str) -> str:
     return _get_cipher().encrypt(text.encode()).decode("ascii")
 
 
+# The same few secrets sign delivery after delivery, and pay for send after send.
+@lru_cache(maxsize=4096)
 def decrypt(sealed: str) -> str:
     """The text back. Raises SecretUnreadableError when the key does not fit."""
     try:

@@ -11,6 +11,7 @@ from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.message import Direction, Message
 from models.number import Number
+from models.prepared import PreparedSelect
 
 # The newest parked statuses that one round of the sweep looks at.
 WINDOW = 1_000
@@ -94,18 +95,12 @@ class SetAside(BaseModel):
             return dict.fromkeys(map(str, Reason), 0) | dict(rows)
 
     @classmethod
-    def parked(cls, wa_message_id: str, phone_number_id: str) -> list[Self]:
+    def parked(cls, wa_message_id: str, phone_number_id: str) -> list["SetAside"]:
         """The statuses of a message that came before it was known, oldest first.
 
         Read inside the transaction that makes the message known: see tasks/outcome.py.
         """
-        query = cls.select().where(
-            cls.wa_message_id == wa_message_id,
-            cls.settled_at.is_null(),
-            cls.reason == Reason.UNKNOWN_MESSAGE,
-            cls.phone_number_id == phone_number_id,
-        )
-        return list(query.order_by(cls.id))
+        return _PARKED.all(wa_message_id, phone_number_id)
 
     @classmethod
     def matchable(cls) -> list[Self]:
@@ -146,4 +141,18 @@ SetAside.add_index(
 )
 SetAside.add_index(
     SetAside.index(SetAside.wa_message_id, where=_OPEN_ONLY, name="set_aside_message")
+)
+
+_PARKED = PreparedSelect(
+    SetAside,
+    lambda wa_message_id, phone_number_id: (
+        SetAside.select()
+        .where(
+            SetAside.wa_message_id == wa_message_id,
+            SetAside.settled_at.is_null(),
+            SetAside.reason == Reason.UNKNOWN_MESSAGE,
+            SetAside.phone_number_id == phone_number_id,
+        )
+        .order_by(SetAside.id)
+    ),
 )

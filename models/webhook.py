@@ -20,6 +20,7 @@ from models.account import Account
 from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.page import Page, fetch_page
+from models.prepared import PreparedSelect
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
@@ -102,8 +103,7 @@ class Webhook(BaseModel):
     @classmethod
     def find(cls, webhook_id: str) -> Self | None:
         """The webhook, or None."""
-        with reading():
-            return cls.get_or_none(cls.id == webhook_id)
+        return cls.by_id(webhook_id)
 
     @classmethod
     def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
@@ -112,10 +112,10 @@ class Webhook(BaseModel):
         return fetch_page(query, limit, offset)
 
     @classmethod
-    def of(cls, account_id: str) -> list[Self]:
+    def of(cls, account_id: str) -> list["Webhook"]:
         """All webhooks of an account."""
         with reading():
-            return list(cls.select().where(cls.account == account_id))
+            return _OF_ACCOUNT.all(account_id)
 
     @classmethod
     def all(cls) -> list[Self]:
@@ -185,3 +185,8 @@ class Webhook(BaseModel):
         cls.update(failure_count=cls.failure_count + 1).where(cls.id == webhook_id).execute()
         row = cls.get_or_none(cls.id == webhook_id)
         return row.failure_count if row is not None else 0
+
+
+_OF_ACCOUNT = PreparedSelect(
+    Webhook, lambda account_id: Webhook.select().where(Webhook.account == account_id)
+)

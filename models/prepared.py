@@ -1,0 +1,95 @@
+"""Queries whose SQL is made once: for those that run with every request and every callback.
+
+Making the SQL of a query costs peewee several times what SQLite takes to answer it. What is prepared
+here is an ordinary peewee query with slots in place of its values.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from peewee import BooleanField, Database, Model, ModelSelect, Node
+
+from models.proxy import database
+
+Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where among the values that are given is the one that belongs here."""
+
+    number: int
+
+
+class _Slot(Node):
+    """Stands where a value will be, which comes as the database takes it: no field converts it."""
+
+    def __init__(self, place: _Place) -> None:
+        self._place = place
+
+    def __sql__(self, ctx: Any) -> Any:
+        return ctx.value(self._place, converter=False)
+
+
+class Prepared:
+    """A query that changes rows. ``build`` takes a slot for each of its parameters, or ``slots`` of them.
+
+    Slots belong into comparisons, assignments and limits; lists of values need a query of their own.
+    """
+
+    def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
+        self._build = build
+        self._arity = len(inspect.signature(build).parameters) if slots is None else slots
+        # One SQL for each kind of database, and what it is to be given: places and constants.
+        self._known: dict[type[Database], tuple[str, list[Any]]] = {}
+
+    def run(self, *values: Any) -> int:
+        """Run it with these values. Returns how many rows it changed."""
+        return int(self._cursor(values).rowcount)
+
+    def tuples(self, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that it selects, as the database gives them."""
+        found: list[tuple[Any, ...]] = self._cursor(values).fetchall()
+        return found
+
+    def _cursor(self, values: Sequence[Any]) -> Any:
+        connected = database.obj
+        sql, places = self._known.get(type(connected)) or self._prepare(connected)
+        given = [values[at.number] if isinstance(at, _Place) else at for at in places]
+        return connected.execute_sql(sql, given)
+
+    def _prepare(self, connected: Any) -> tuple[str, list[Any]]:
+        slots = [_Slot(_Place(number)) for number in range(self._arity)]
+        known: tuple[str, list[Any]] = connected.get_sql_context().sql(self._build(*slots)).query()
+        self._known[type(connected)] = known
+        return known
+
+
+class PreparedSelect(Prepared, Generic[Row]):
+    """A query that selects whole rows of one model, without joins."""
+
+    def __init__(self, model: type[Row], build: Callable[..., "ModelSelect[Row]"]) -> None:
+        super().__init__(build)
+        self._model = model
+        fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
+        self._names = [field.name for field in fields]
+        self._flags = [field.name for field in fields if isinstance(field, BooleanField)]
+
+    def first(self, *values: Any) -> Row | None:
+        """The first row, or None."""
+        row = self._cursor(values).fetchone()
+        return None if row is None else self._make(row)
+
+    def all(self, *values: Any) -> list[Row]:
+        """All rows."""
+        return [self._make(row) for row in self._cursor(values).fetchall()]
+
+    def _make(self, row: Sequence[Any]) -> Row:
+        made = self._model(__no_default__=1)
+        made.__data__.update(zip(self._names, row, strict=True))
+        for name in self._flags:
+            # SQLite keeps truth as a number.
+            made.__data__[name] = bool(made.__data__[name])
+        return made
