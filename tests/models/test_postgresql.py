@@ -1,0 +1,194 @@
+"""PostgreSQL: who waits for whom, what a pool survives, and what text it takes."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from peewee import InterfaceError
+
+from contract_tests import backends
+from contract_tests.waiting import wait_for
+from models import database
+from models.account import Account
+from models.database import reading, write, writing
+from tests.conftest import Configure
+
+CONNECTIONS = 4
+PATIENCE = 20
+OWN_CONNECTIONS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend'
+"""
+BOUNDED_COLUMNS = """
+    SELECT count(*) FROM information_schema.columns
+    WHERE table_schema = 'public' AND character_maximum_length IS NOT NULL
+"""
+
+
+@pytest.fixture(scope="module")
+def url() -> str:
+    """A migrated database on a real server."""
+    return backends.postgres().database("postgresql_tests")
+
+
+@pytest.fixture(autouse=True)
+def connected(url: str, configure: Configure) -> Iterator[None]:
+    """The models on that database, with a small pool."""
+    configure(DATABASE_URL=url)
+    engine: Any = database.connect(url, CONNECTIONS)
+    database.migrate()
+    yield
+    engine.close_all()
+
+
+def query(sql: str) -> Any:
+    """The one value that a query gives."""
+    with reading():
+        return database.database.execute_sql(sql).fetchone()[0]
+
+
+def waiting() -> bool:
+    """Whether some transaction waits for a lock."""
+    return bool(query("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+
+
+def names() -> list[str]:
+    return sorted(account.name for account in Account.all())
+
+
+def meet(first: tuple[str, ...], second: tuple[str, ...]) -> None:
+    """Two transactions with these keys that each wait for the other to be there."""
+    both = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(write, lambda: both.wait(PATIENCE), *k) for k in (first, second)]:
+            done.result()
+
+
+def is_kept_waiting(first: Callable[[Callable[[], Any]], Any], second: Callable[[], Any]) -> bool:
+    """Whether ``second`` comes to its end only after the transaction of ``first``, which stays open."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        inside.set()
+        assert leave.wait(PATIENCE)
+
+    with ThreadPoolExecutor(2) as pool:
+        held = pool.submit(first, stay)
+        assert inside.wait(PATIENCE)
+        late = pool.submit(second)
+        try:
+            wait_for(lambda: waiting() or late.done(), "a transaction that waits or ends")
+            return not late.done()
+        finally:
+            leave.set()
+            held.result()
+            late.result()
+
+
+def test_transactions_that_share_no_key_run_beside_each_other() -> None:
+    meet(("one",), ("two",))
+    meet((), ())
+
+
+def test_transactions_that_share_a_key_follow_one_another() -> None:
+    assert is_kept_waiting(lambda stay: write(stay, "a", "b"), lambda: write(str, "b", "c"))
+
+
+def test_a_transaction_without_keys_waits_for_all_others() -> None:
+    def alone() -> None:
+        with writing():
+            pass
+
+    assert is_kept_waiting(lambda stay: write(stay, "a"), alone)
+
+
+def test_all_others_wait_for_a_transaction_without_keys() -> None:
+    def alone(stay: Callable[[], Any]) -> None:
+        with writing():
+            stay()
+
+    assert is_kept_waiting(alone, lambda: write(str, "a"))
+
+
+def test_what_turns_out_to_need_the_database_alone_is_begun_anew() -> None:
+    """And nothing of its first time stays."""
+    runs: list[int] = []
+
+    def work() -> str:
+        Account.create(id=f"acc_{len(runs)}", name=f"run {len(runs)}", plan="pro", created_at=1)
+        runs.append(query("SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock'"))
+        with writing():
+            return "done"
+
+    assert write(work, "key") == "done"
+    assert [bool(shared) for shared in runs] == [True, False]
+    assert [name for name in names() if name.startswith("run")] == ["run 1"]
+
+
+def test_a_key_that_is_not_among_the_outer_ones_begins_it_anew_as_well() -> None:
+    runs: list[int] = []
+
+    def work() -> None:
+        runs.append(1)
+        write(str, "mine", "another")
+
+    write(work, "mine")
+    assert len(runs) == 2
+
+
+def test_an_error_leaves_nothing_behind_and_gives_the_connection_back() -> None:
+    def work() -> None:
+        Account.create(id="acc_x", name="lost", plan="pro", created_at=1)
+        raise LookupError
+
+    for _ in range(2 * CONNECTIONS):
+        with pytest.raises(LookupError):
+            write(work, "key")
+    assert "lost" not in names()
+
+
+def test_more_threads_than_connections_share_them() -> None:
+    with ThreadPoolExecutor(8 * CONNECTIONS) as pool:
+        sleeps = [pool.submit(query, "SELECT pg_sleep(0.02)::text") for _ in range(80)]
+        assert {sleep.result() for sleep in sleeps} == {""}
+    assert query(OWN_CONNECTIONS) <= CONNECTIONS
+
+
+def test_a_query_that_would_keep_its_connection_is_refused() -> None:
+    with pytest.raises(InterfaceError):
+        Account.select().count()
+
+
+def test_a_restart_of_the_server_is_not_noticed_between_two_queries() -> None:
+    Account.open("before", "pro")
+    server = backends.postgres()
+    server.kill()
+    server.start()
+    assert "before" in names()
+    Account.open("after", "pro")
+    assert "after" in names()
+
+
+def test_text_with_the_character_nul_is_kept_without_it() -> None:
+    account = Account.open("a\0b", "pro")
+    assert Account.get_by_id(account.id).name == "a\ufffdb"
+
+
+def test_no_column_bounds_its_text() -> None:
+    assert query(BOUNDED_COLUMNS) == 0
+
+
+def test_two_processes_that_migrate_at_once_migrate_once() -> None:
+    empty = backends.postgres().database("migrated_twice")
+    program = (
+        "import sys; from models import database;"
+        "database.connect(sys.argv[1]); print(len(database.migrate()))"
+    )
+    command = [sys.executable, "-c", program, empty]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    applied = sorted(int(process.communicate()[0]) for process in both)
+    assert applied == [0, len(list(database.MIGRATIONS.glob("0*.py")))]

@@ -1,0 +1,64 @@
+"""Prepared queries give what the same queries give that are made anew each time."""
+
+import pytest
+from peewee import DoesNotExist
+
+from models.account import Account
+from models.database import reading, writing
+from models.message import Message
+from models.number import Number
+from models.prepared import Prepared, PreparedSelect
+from models.webhook import Webhook
+
+
+def test_rows_are_those_of_the_query_in_every_field(account: Account) -> None:
+    """Truth too, which SQLite keeps as a number."""
+    webhook = Webhook.register(account.id, "https://example.com", ["message.sent"], [])
+    prepared = PreparedSelect(Webhook, lambda wanted: Webhook.select().where(Webhook.id == wanted))
+    with reading():
+        [row], plain = prepared.all(webhook.id), Webhook.get(Webhook.id == webhook.id)
+        assert prepared.first("wh_unknown") is None
+    assert row.__data__ == plain.__data__
+    assert row.active is True
+    assert row.slow is False
+
+
+def test_constants_and_values_each_find_their_place(account: Account) -> None:
+    for plan in ("starter", "pro", "starter"):
+        Account.open(f"on {plan}", plan)
+    update = Prepared(
+        lambda name, plan: Account.update(name=name, created_at=7).where(
+            Account.created_at > 7, Account.plan == plan
+        )
+    )
+    with writing():
+        assert update.run("changed", "starter") == 2
+        assert update.run("changed", "starter") == 0
+    changed = {(row.name, row.created_at) for row in Account.all() if row.plan == "starter"}
+    assert changed == {("changed", 7)}
+    assert Account.get_by_id(account.id).name != "changed"
+
+
+def test_a_row_is_found_by_its_key_or_not_at_all(account: Account) -> None:
+    found = Account.by_id(account.id)
+    assert found is not None
+    assert found.__data__ == account.__data__
+    assert Account.by_id("acc_unknown") is None
+    with pytest.raises(DoesNotExist, match="acc_unknown"):
+        Account.get_by_id("acc_unknown")
+
+
+def test_a_row_is_written_with_its_defaults(number: Number) -> None:
+    """And with a row where its key is meant."""
+    with writing():
+        message = Message.write_outbound(number, "15551230000", "text", {"body": "x"})
+        again = Message.create_once(**(message.__data__ | {"id": "msg_2", "wa_message_id": "a"}))
+        third = Message.create_once(**(message.__data__ | {"id": "msg_2", "wa_message_id": "b"}))
+    assert again is not None
+    assert third is None
+    stored = Message.get_by_id(message.id)
+    assert stored.__data__ == message.__data__ | {
+        "wa_message_id": None,
+        "error_code": None,
+        "error_message": None,
+    }
