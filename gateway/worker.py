@@ -1,5 +1,6 @@
 """The worker: Huey's consumer, the delivery engine and the sweep in one process."""
 
+import gc
 import logging
 import threading
 
@@ -24,6 +25,8 @@ CONSUMER_THREADS = 4
 # Huey's defaults let an idle consumer sleep for up to 10 s.
 POLL_SECONDS = 0.02
 MAX_POLL_SECONDS = 0.05
+# A queue that says when it has a task is never polled: its consumer rests only after a failure.
+RETRY_SECONDS = 0.5
 TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 
 
@@ -86,15 +89,18 @@ def run_worker(settings: Settings) -> None:
         )
     )
     sweeper = Sweeper(settings.sweep_interval)
+    rests = (RETRY_SECONDS,) * 2 if huey.storage.blocking else (POLL_SECONDS, MAX_POLL_SECONDS)
     consumer = StoppingConsumer(
         engine,
         workers=CONSUMER_THREADS,
-        initial_delay=POLL_SECONDS,
-        max_delay=MAX_POLL_SECONDS,
+        initial_delay=rests[0],
+        max_delay=rests[1],
         scheduler_interval=1,
         # Tasks are short, so SIGTERM too lets them finish.
         graceful_signal="TERM",
     )
+    # What start-up made stays: looking through it again and again cost a sixth of a busy worker's time.
+    gc.freeze()
     engine.start()
     sweeper.start()
     try:

@@ -9,9 +9,10 @@ from peewee import Select, fn
 
 from models import clock
 from models.attempt import Attempt, Outcome
-from models.database import database, reading, write, writing
+from models.database import reading, write, writing
 from models.delivery import IS_PENDING, Delivery, DeliveryState
 from models.event import Event
+from models.prepared import Prepared
 from models.webhook import Deactivation, Webhook
 
 RetryDelay = Callable[[int], float | None]
@@ -40,7 +41,7 @@ def _pending(alias: Any) -> Any:
     return alias.state == IS_PENDING
 
 
-def _due_webhooks(now: int, per_webhook: int, limit: int, *, slow: bool) -> list[str]:
+def _due_webhooks(now: Any, slow: Any, per_webhook: Any, limit: Any) -> Any:
     """Webhooks of a lane, below their cap, with a due delivery; the one that waits longest first.
 
     Walks the partial index from webhook to webhook, so that the cost depends on how many webhooks
@@ -60,7 +61,7 @@ def _due_webhooks(now: int, per_webhook: int, limit: int, *, slow: bool) -> list
     due = oldest.select(fn.MIN(oldest.next_attempt_at)).where(
         _pending(oldest), oldest.webhook == waiting.c.webhook_id
     )
-    query = (
+    return (
         Select([waiting], [waiting.c.webhook_id, due.alias("due")])
         .where(
             waiting.c.webhook_id.is_null(False),
@@ -72,12 +73,10 @@ def _due_webhooks(now: int, per_webhook: int, limit: int, *, slow: bool) -> list
         .order_by(due)
         .limit(limit)
         .with_cte(waiting)
-        .bind(database)
     )
-    return [row[0] for row in query.tuples()]
 
 
-def _in_flight(webhook_id: Any, now: int) -> Select:
+def _in_flight(webhook_id: Any, now: Any) -> Select:
     leased = Delivery.alias()
     return leased.select(fn.COUNT(leased.id)).where(
         leased.webhook == webhook_id,
@@ -86,7 +85,7 @@ def _in_flight(webhook_id: Any, now: int) -> Select:
     )
 
 
-def _lease(webhook_id: str, token: str, now: int, lease_ms: int, room: int) -> list[str]:
+def _lease(webhook_id: Any, token: Any, now: Any, until: Any, room: Any) -> Any:
     """Claim up to ``room`` due deliveries of a webhook by one conditional UPDATE. Returns their ids."""
     due = (_pending(Delivery), Delivery.next_attempt_at <= now)
     oldest = (
@@ -95,9 +94,13 @@ def _lease(webhook_id: str, token: str, now: int, lease_ms: int, room: int) -> l
         .order_by(Delivery.next_attempt_at)
         .limit(room)
     )
-    update = Delivery.update(lease_token=token, next_attempt_at=now + lease_ms)
-    claimed = update.where(Delivery.id.in_(oldest), *due).returning(Delivery.id)
-    return [row.id for row in claimed.execute()]
+    update = Delivery.update(lease_token=token, next_attempt_at=until)
+    return update.where(Delivery.id.in_(oldest), *due).returning(Delivery.id)
+
+
+_DUE_WEBHOOKS = Prepared(_due_webhooks)
+_IN_FLIGHT = Prepared(_in_flight)
+_LEASE = Prepared(_lease)
 
 
 def _load(delivery_ids: list[str], token: str) -> list[ClaimedDelivery]:
@@ -137,16 +140,18 @@ def claim_due(
     now = clock.now()
     token = uuid.uuid4().hex
     with reading():
-        webhook_ids = _due_webhooks(now, per_webhook, room, slow=slow)
+        webhook_ids = [row[0] for row in _DUE_WEBHOOKS.tuples(now, slow, per_webhook, room)]
     if not webhook_ids:
         return []
 
     def claim() -> list[ClaimedDelivery]:
         claimed: list[str] = []
         for webhook_id in webhook_ids:
-            wanted = min(per_webhook - _in_flight(webhook_id, now).scalar(), room - len(claimed))
+            in_flight = _IN_FLIGHT.tuples(webhook_id, now)[0][0]
+            wanted = min(per_webhook - in_flight, room - len(claimed))
             if wanted > 0:
-                claimed += _lease(webhook_id, token, now, lease_ms, wanted)
+                leased = _LEASE.tuples(webhook_id, token, now, now + lease_ms, wanted)
+                claimed += [row[0] for row in leased]
         return _load(claimed, token)
 
     return write(claim, CLAIMS)
@@ -168,7 +173,8 @@ def record_outcomes(
         # Where a receiver failed, its outcomes count in their order; else nothing depends on it.
         troubled = {delivery.webhook_id for outcome, delivery in ours if not outcome.success}
         smooth = [delivery for _, delivery in ours if delivery.webhook_id not in troubled]
-        _record_successes(smooth)
+        if smooth:
+            _record_successes(smooth)
         return [
             _record(outcome, delivery, retry_delay, deactivate_after)
             for outcome, delivery in ours

@@ -16,6 +16,7 @@ from models.database import BaseModel, reading, writing
 from models.event import Event
 from models.identifier import id_bound, new_id
 from models.page import Page, fetch_page
+from models.tally import DeliveryTally
 from models.webhook import Webhook
 
 # A row is written moments after its time was taken, and its identifier made in between.
@@ -23,6 +24,10 @@ ID_SLACK_MS = 60_000
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_PENDING = SQL("'pending'")
 IS_UNDELIVERED = SQL("state IN ('failed', 'skipped')")
+FREQUENT = ("message.received", "message.sent", "message.delivered", "message.read")
+IS_RARE = SQL(
+    "event_kind NOT IN ('message.received', 'message.sent', 'message.delivered', 'message.read')"
+)
 
 
 class DeliveryState(StrEnum):
@@ -98,11 +103,16 @@ class Delivery(BaseModel):
     ) -> Page[Self]:
         """The webhook's deliveries that match, newest first."""
         query = cls.select().where(cls.webhook == webhook_id, *_created_between(since, until))
+        tallies = DeliveryTally.select().where(DeliveryTally.webhook_id == webhook_id)
         if state is not None:
             query = query.where(*_in_states([state]))
+            tallies = tallies.where(DeliveryTally.state == state)
         if kind is not None:
-            query = query.where(cls.event_kind == kind)
-        return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+            query = query.where(cls.event_kind == kind, *([] if kind in FREQUENT else [IS_RARE]))
+            tallies = tallies.where(DeliveryTally.event_kind == kind)
+        is_tallied = since is None and until is None
+        ordered = query.order_by(cls.id.desc())
+        return fetch_page(ordered, limit, offset, tallies if is_tallied else None)
 
     @classmethod
     def of_events(cls, event_ids: Sequence[str]) -> list[Self]:
@@ -210,4 +220,8 @@ Delivery.add_index(
 # A webhook's few failures among its many deliveries. Most deliveries never come into this index.
 Delivery.add_index(
     Delivery.index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
+)
+# The kinds of which a webhook gets few, whatever it gets of the others.
+Delivery.add_index(
+    Delivery.index(Delivery.webhook, Delivery.id, where=IS_RARE, name="delivery_rare")
 )

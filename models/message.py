@@ -4,7 +4,9 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache
 from typing import Any, Self
 
 from peewee import SQL, AutoField, BigIntegerField, Case, CharField, ForeignKeyField, TextField
@@ -15,6 +17,8 @@ from models.database import BaseModel, reading
 from models.identifier import new_id
 from models.number import Number
 from models.page import Page, fetch_page
+from models.prepared import Prepared, PreparedSelect
+from models.tally import MessageTally
 
 
 class Direction(StrEnum):
@@ -51,6 +55,7 @@ UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_UNSETTLED = SQL("status IN ('pending', 'unknown')")
 IS_UNARRIVED = SQL("status IN ('pending', 'unknown', 'sent', 'failed')")
+IS_INBOUND = SQL("direction = 'INBOUND'")
 
 
 class Message(BaseModel):
@@ -120,7 +125,7 @@ class Message(BaseModel):
         at: int,
     ) -> Self | None:
         """Write an inbound message down inside the caller's transaction. None when it is known."""
-        if cls.select().where(cls.number == number.id, cls.wa_message_id == wa_message_id).exists():
+        if _BY_NETWORK_ID.tuples(number.id, wa_message_id):
             return None
         return cls._write(
             number,
@@ -166,30 +171,27 @@ class Message(BaseModel):
             code, text = error or (None, None)
             changes |= {"status": status, "error_code": code, "error_message": text}
         if changes:
-            Message.update(changes).where(Message.id == self.id).execute()
+            _change(tuple(changes)).run(*changes.values(), self.id)
             self.__data__.update(changes)
         return forwards
 
     @classmethod
     def find(cls, message_id: str) -> Self | None:
         """The message, or None."""
-        with reading():
-            return cls.get_or_none(cls.id == message_id)
+        return cls.by_id(message_id)
 
     @classmethod
     def find_sent(
         cls, phone_number_id: str, wa_message_id: str, message_id: str | None
-    ) -> Self | None:
+    ) -> "Message | None":
         """The outbound message a status is about, by the network's identifier, else by ours.
 
         The number may have been another account's when the message was sent.
         """
-        numbers = Number.select(Number.id).where(Number.phone_number_id == phone_number_id)
-        ours = (cls.number.in_(numbers), cls.direction == Direction.OUTBOUND)
         with reading():
-            known = cls.get_or_none(cls.wa_message_id == wa_message_id, *ours)
+            known = _SENT_BY_NETWORK_ID.first(wa_message_id, phone_number_id)
             if known is None and message_id is not None:
-                known = cls.get_or_none(cls.id == message_id, *ours)
+                known = _SENT_BY_ID.first(message_id, phone_number_id)
             return known
 
     @classmethod
@@ -205,16 +207,19 @@ class Message(BaseModel):
     ) -> Page[Self]:
         """The account's messages that match, newest first."""
         query = cls.select().where(cls.account == account_id)
-        for column, wanted in (
-            (cls.number, number_id),
-            (cls.direction, direction),
-            (cls.status, status),
+        tallies = MessageTally.select().where(MessageTally.account_id == account_id)
+        for column, tallied, wanted in (
+            (cls.number, MessageTally.number_id, number_id),
+            (cls.direction, MessageTally.direction, direction),
+            (cls.status, MessageTally.status, status),
         ):
             if wanted is not None:
-                query = query.where(column == wanted)
+                query, tallies = query.where(column == wanted), tallies.where(tallied == wanted)
         if status in UNARRIVED:
             query = query.where(IS_UNARRIVED)
-        return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+        elif direction == Direction.INBOUND and number_id is None:
+            query = query.where(IS_INBOUND)
+        return fetch_page(query.order_by(cls.id.desc()), limit, offset, tallies)
 
     @classmethod
     def unsettled_before(cls, status: MessageStatus, before: int, limit: int = 100) -> list[Self]:
@@ -235,6 +240,10 @@ Message.add_index(
     Message.index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
 )
 Message.add_index(Message.index(Message.id, where=IS_UNSETTLED, name="message_unsettled"))
+# Accounts that only notify get few answers.
+Message.add_index(
+    Message.index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
+)
 
 
 class StatusChange(BaseModel):
@@ -258,11 +267,56 @@ class StatusChange(BaseModel):
     @classmethod
     def has(cls, message: Message, status: MessageStatus) -> bool:
         """Whether the message went through this status before."""
-        return bool(cls.select().where(cls.message == message.id, cls.status == status).exists())
+        return bool(_STEP.tuples(message.id, status))
 
     @classmethod
     def repeat(cls, message: Message, status: MessageStatus, at: int) -> bool:
         """Keep the earlier time of a step that is there already. False when it is not there."""
-        this = (cls.message == message.id) & (cls.status == status)
-        earlier = Case(None, [(cls.at > at, at)], cls.at)
-        return bool(cls.update(at=earlier).where(this).execute())
+        return bool(_REPEAT_STEP.run(at, at, message.id, status))
+
+
+def _of_sender(phone_number_id: Any) -> Any:
+    numbers = Number.select(Number.id).where(Number.phone_number_id == phone_number_id)
+    return Message.number.in_(numbers) & (Message.direction == Direction.OUTBOUND)
+
+
+_SENT_BY_NETWORK_ID = PreparedSelect(
+    Message,
+    lambda wa_message_id, phone_number_id: Message.select().where(
+        Message.wa_message_id == wa_message_id, _of_sender(phone_number_id)
+    ),
+)
+_SENT_BY_ID = PreparedSelect(
+    Message,
+    lambda message_id, phone_number_id: Message.select().where(
+        Message.id == message_id, _of_sender(phone_number_id)
+    ),
+)
+_BY_NETWORK_ID = Prepared(
+    lambda number_id, wa_message_id: Message.select(Message.id).where(
+        Message.number == number_id, Message.wa_message_id == wa_message_id
+    )
+)
+_STEP = Prepared(
+    lambda message_id, status: (
+        StatusChange.select(StatusChange.id)
+        .where(StatusChange.message == message_id, StatusChange.status == status)
+        .limit(1)
+    )
+)
+_REPEAT_STEP = Prepared(
+    lambda at, earliest, message_id, status: StatusChange.update(
+        at=Case(None, [(StatusChange.at > at, earliest)], StatusChange.at)
+    ).where(StatusChange.message == message_id, StatusChange.status == status)
+)
+
+
+@cache
+def _change(columns: Sequence[str]) -> Prepared:
+    """Assign these columns, in their order, of the message with the identifier that comes last."""
+    return Prepared(
+        lambda *slots: Message.update(dict(zip(columns, slots[:-1], strict=True))).where(
+            Message.id == slots[-1]
+        ),
+        len(columns) + 1,
+    )

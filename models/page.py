@@ -1,9 +1,9 @@
 """Pagination: a slice of a query and how many rows there are in all."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from peewee import Model, ModelSelect
+from peewee import Model, ModelSelect, fn
 
 from models.database import reading
 
@@ -20,7 +20,22 @@ class Page(Generic[Row]):
     offset: int
 
 
-def fetch_page(query: "ModelSelect[Row]", limit: int, offset: int) -> "Page[Row]":
-    """The slice of ``query`` from ``offset``, at most ``limit`` rows."""
+def fetch_page(
+    query: "ModelSelect[Row]", limit: int, offset: int, tallies: Any = None
+) -> "Page[Row]":
+    """The slice of ``query`` from ``offset``, at most ``limit`` rows.
+
+    ``tallies`` is a query for the tallies (models.tally) of its rows; without it the rows are counted.
+    """
     with reading():
-        return Page(list(query.limit(limit).offset(offset)), query.count(), limit, offset)
+        total = _count(query, tallies)
+        # Behind the last row that matches, the database would look at all the others in vain.
+        wanted = min(limit, total - offset)
+        rows = list(query.limit(wanted).offset(offset)) if wanted > 0 else []
+    return Page(rows, total, limit, offset)
+
+
+def _count(query: Any, tallies: Any) -> int:
+    if tallies is None:
+        return int(query.count())
+    return int(tallies.select(fn.SUM(tallies.model.total)).scalar() or 0)

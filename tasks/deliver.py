@@ -171,18 +171,19 @@ class Engine:
 
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
-        while not self._stopping and lane.room > 0:
-            batch = await self._claim(lane)
+        while not self._stopping and (room := lane.room) > 0:
+            batch = await self._claim(lane, room)
             for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed))
                 lane.in_flight.add(task)
                 task.add_done_callback(lane.in_flight.discard)
-            if not batch:
+            if len(batch) < room:
+                # No more is due now, or its webhooks are at their caps: a wake-up follows either change.
                 return
 
-    async def _claim(self, lane: Lane) -> list[ClaimedDelivery]:
+    async def _claim(self, lane: Lane, room: int) -> list[ClaimedDelivery]:
         claim = functools.partial(
-            claim_due, lane.room, lane.max_per_webhook, self._lease_ms, slow=lane.slow
+            claim_due, room, lane.max_per_webhook, self._lease_ms, slow=lane.slow
         )
         try:
             return await self._loop.run_in_executor(self._database, claim)

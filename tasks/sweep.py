@@ -6,7 +6,7 @@ The worker runs it at its start and every few seconds (setting SWEEP_INTERVAL).
 import logging
 
 from gateway.settings import get_settings
-from models import clock
+from models import clock, tally
 from models.callback import Callback
 from models.database import writing
 from models.heartbeat import Heartbeat
@@ -36,6 +36,7 @@ def sweep() -> None:
         checks.tend,
         Number.abandon_dead,
         retention.remove_old,
+        tally.fold,
         Heartbeat.beat,
     )
     for part in parts:

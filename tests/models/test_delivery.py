@@ -128,8 +128,9 @@ def test_the_deliveries_of_events_know_their_webhooks(account: Account) -> None:
     assert Delivery.of_events([]) == []
 
 
+@pytest.mark.sqlite("the words of its query plans")
 @pytest.mark.parametrize(
-    ("state", "index"),
+    ("wanted", "index"),
     [
         (None, "delivery_webhook_id_id"),
         (PENDING, "delivery_webhook_id_id"),
@@ -138,17 +139,17 @@ def test_the_deliveries_of_events_know_their_webhooks(account: Account) -> None:
     ],
 )
 def test_a_page_of_deliveries_comes_from_an_index_in_its_order(
-    account: Account, monkeypatch: pytest.MonkeyPatch, state: str | None, index: str
+    account: Account, monkeypatch: pytest.MonkeyPatch, wanted: str | None, index: str
 ) -> None:
     queries: list[Any] = []
 
-    def keep(query: Any, limit: int, offset: int) -> Page[Delivery]:
+    def keep(query: Any, limit: int, offset: int, _tallies: Any) -> Page[Delivery]:
         queries.append(query.limit(limit).offset(offset))
         return Page([], 0, limit, offset)
 
     monkeypatch.setattr("models.delivery.fetch_page", keep)
     webhook = factories.webhook(account)
-    Delivery.page(webhook.id, 50, 0, state=state, kind="message.sent", since=1, until=2)
+    Delivery.page(webhook.id, 50, 0, state=wanted, kind="message.sent", since=1, until=2)
     sql, values = queries[0].sql()
     [step] = [row[3] for row in database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
     assert f"USING INDEX {index} (webhook_id=? AND id>? AND id<?)" in step

@@ -1,0 +1,35 @@
+"""``make bench``: every benchmark, or those that are named, each beside its baselines.
+
+Prints the tables and keeps all rounds in build/bench.json. BENCH_ROUNDS=3 is how often each is run.
+"""
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+
+from benchmarks.machine import describe
+
+# Each has run(rounds) -> list[Table].
+BENCHMARKS = ("sending", "callbacks", "delivering", "waking", "processes", "growth", "life")
+RESULTS = Path("build/bench.json")
+
+
+def main(names: list[str]) -> None:
+    """Run them one after the other: nothing else may compete with what is measured."""
+    rounds = int(os.environ.get("BENCH_ROUNDS", "3"))
+    machine, tables = describe(), []
+    print(json.dumps(machine, indent=2))
+    RESULTS.parent.mkdir(exist_ok=True)
+    for name in names or BENCHMARKS:
+        for table in importlib.import_module(f"benchmarks.{name}").run(rounds):
+            tables.append(table)
+            print("", *table.lines(), sep="\n", flush=True)
+            # After each: what was measured is kept when a later one is broken off.
+            found = {"machine": machine, "tables": [each.as_json() for each in tables]}
+            RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

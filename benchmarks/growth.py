@@ -1,0 +1,105 @@
+"""Does anything take longer because there is more? The lists, a send, a callback, a claim, retention.
+
+``make bench ARGS=growth`` runs it. BENCH_SIZES=1000,10000,100000,1000000 are the messages in the
+databases, which are filled anew: the largest takes some minutes and 5 GB of the temporary folder.
+BENCH_GROWTH_BACKENDS=SQLite,PostgreSQL is where they are kept.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from benchmarks.growth_operations import Operation, accepting_network, changes, lists, removals
+from benchmarks.populate import Owner, populate
+from benchmarks.report import Figure, Goal, Table
+from contract_tests.servers import PostgresServer
+from gateway.settings import get_settings
+from models import database, secret
+
+SIZES = [
+    int(size) for size in os.environ.get("BENCH_SIZES", "1000,10000,100000,1000000").split(",")
+]
+BACKENDS = os.environ.get("BENCH_GROWTH_BACKENDS", "SQLite,PostgreSQL").split(",")
+REPEATS, WARM_UPS = 15, 3
+MAX_GROWTH = 1.5
+# The removed rows lie all over some indexes, and of the smallest database everything is in the cache.
+MAX_GROWTH_OF_REMOVALS = 3
+METHOD = (
+    "Databases with so many messages, 3.4 times as many steps of their history and 2.5 times as many"
+    " events and deliveries; one account has 5 of 8. The product's functions below HTTP, with a network"
+    " that answers at once; each runs on all databases in turns. A round's figure is the median of"
+    f" {REPEATS} runs."
+)
+
+
+@dataclass
+class Stock:
+    """A filled database, and what each operation took on it, in ms, once a round."""
+
+    size: int
+    url: str
+    operations: dict[str, Operation]
+    rounds: dict[str, list[float]] = field(default_factory=dict)
+
+    def take_turn(self, name: str) -> None:
+        """Run an operation some times."""
+        database.connect(self.url)
+        operation = self.operations[name]
+        for _ in range(WARM_UPS):
+            operation()
+        typical = median(operation() for _ in range(REPEATS))
+        self.rounds.setdefault(name, []).append(typical)
+
+
+@contextmanager
+def _urls(backend: str) -> Iterator[list[str]]:
+    """An empty database for each size."""
+    if backend == "PostgreSQL":
+        with PostgresServer() as server:
+            yield [server.database(f"growth_{size}") for size in SIZES]
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield [f"sqlite://{Path(folder, f'{size}.db')}" for size in SIZES]
+
+
+def _fill(size: int, url: str) -> Stock:
+    database.connect(url)
+    database.migrate()
+    return stock_of(size, url, populate(size)[0])
+
+
+def stock_of(size: int, url: str, owner: Owner) -> Stock:
+    """A database that is filled already; the models must be pointed at it."""
+    return Stock(size, url, {**lists(owner), **changes(owner), **removals()})
+
+
+def run(rounds: int) -> list[Table]:
+    """Fill the databases of each backend, and time everything on all of them in turns."""
+    secret.use_key(get_settings().encryption_key())
+    tables = []
+    for backend in BACKENDS:
+        with _urls(backend) as urls, accepting_network():
+            stocks = [_fill(*each) for each in zip(SIZES, urls, strict=True)]
+            tables.append(measure(backend, stocks, rounds))
+    return tables
+
+
+def measure(backend: str, stocks: list[Stock], rounds: int) -> Table:
+    """The table: every operation at every size, and how much it grew."""
+    table = Table(f"Growth with the number of messages, on {backend}", METHOD)
+    for name in stocks[0].operations:
+        for _ in range(rounds):
+            for stock in stocks:
+                stock.take_turn(name)
+        figures = [
+            Figure(f"{name}, {stock.size:.0e}", "ms", tuple(stock.rounds[name])) for stock in stocks
+        ]
+        table.figures += figures
+        growth = figures[-1].value / figures[0].value
+        bound = MAX_GROWTH_OF_REMOVALS if name.startswith("remove") else MAX_GROWTH
+        table.goals.append(Goal(f"{name}, last / first", growth, bound, at_most=True))
+    return table

@@ -1,0 +1,182 @@
+"""What the growth benchmark times: the lists of the API, a send, a callback, a claim, retention.
+
+They are the product's own functions below its HTTP layer, whose cost does not depend on the database.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from unittest import mock
+
+from benchmarks.populate import Owner
+from handlers import deliveries, messages, sending
+from models import clock
+from models.attempt import Outcome
+from models.callback import Callback
+from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.database import writing
+from models.delivery import Delivery
+from models.event import Event
+from models.retention import DELIVERIES, EVENTS, MESSAGES
+from networks.interface import OutboundMessage, Sender
+from tasks import ingest
+from tasks.retention import BATCH_SIZE, DAY_MS
+from webhooks.envelope import timestamp
+
+# Milliseconds that one run took.
+Operation = Callable[[], float]
+PAGE, DEEP = 20, 500
+DUE = 20
+LEASE_MS = 30_000
+RETENTION_DAYS = 30
+_numbers = count()
+
+
+class UndoneError(Exception):
+    """Ends a transaction whose work is not to stay."""
+
+
+class AcceptingNetwork:
+    """A messaging network that accepts whatever is sent, at once."""
+
+    def send(self, sender: Sender, _message: OutboundMessage) -> str:
+        """A new identifier."""
+        return f"wamid.{sender.phone_number_id}.{time.time_ns()}"
+
+
+@contextmanager
+def accepting_network() -> Iterator[None]:
+    """Inside, what is sent goes nowhere."""
+    with mock.patch("handlers.sending.get_network", AcceptingNetwork):
+        yield
+
+
+def timed(work: Callable[[], object]) -> float:
+    """How long it took, in milliseconds."""
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1000
+
+
+def lists(owner: Owner) -> dict[str, Operation]:
+    """The lists of an account's messages and of its webhook's deliveries, with every filter."""
+    user, webhook_id = owner.account.id, owner.webhook.id
+    newest = Delivery.page(webhook_id, 1, DEEP).rows[0].created_at
+
+    def of_messages(offset: int = 0, **filters: str) -> Operation:
+        return lambda: timed(lambda: messages.list_messages(user, PAGE, offset, **filters))
+
+    def of_deliveries(offset: int = 0, **filters: str) -> Operation:
+        listing = deliveries.list_webhook_deliveries
+        return lambda: timed(lambda: listing(user, webhook_id, PAGE, offset, **filters))
+
+    number_id = owner.numbers[0].id
+    return {
+        "messages": of_messages(),
+        f"messages from the {DEEP}th": of_messages(DEEP),
+        "messages of a number": of_messages(number_id=number_id),
+        "messages in": of_messages(direction="INBOUND"),
+        "messages out": of_messages(direction="OUTBOUND"),
+        "messages read": of_messages(status="read"),
+        "messages failed": of_messages(status="failed"),
+        "messages pending": of_messages(status="pending"),
+        "messages unknown (none)": of_messages(status="unknown"),
+        "messages read, out, of a number": of_messages(
+            number_id=number_id, direction="OUTBOUND", status="read"
+        ),
+        "deliveries": of_deliveries(),
+        f"deliveries from the {DEEP}th": of_deliveries(DEEP),
+        "deliveries delivered": of_deliveries(state="delivered"),
+        "deliveries failed": of_deliveries(state="failed"),
+        "deliveries pending": of_deliveries(state="pending"),
+        "deliveries of message.read": of_deliveries(event="message.read"),
+        "deliveries of message.failed": of_deliveries(event="message.failed"),
+        "deliveries of number.banned (none)": of_deliveries(event="number.banned"),
+        f"deliveries of the time of {DEEP}": of_deliveries(since=timestamp(newest)),
+    }
+
+
+def changes(owner: Owner) -> dict[str, Operation]:
+    """Sending, taking in, claiming and recording. Each leaves nothing due behind it."""
+    return {
+        "send": lambda: _finishing(lambda: timed(lambda: _send(owner))),
+        "ingest a status": lambda: _finishing(lambda: _ingest(owner)),
+        f"claim {DUE} due": lambda: _deliver(owner)[0],
+        f"record {DUE} outcomes": lambda: _deliver(owner)[1],
+    }
+
+
+def _send(owner: Owner) -> str:
+    """All of POST /messages/send below HTTP. Returns the network's identifier."""
+    name = next(_numbers)
+    body = {"number_id": owner.numbers[0].id, "to": "15551234567", "type": "text"}
+    text = {"text": {"body": f"Your order {name} has left our warehouse and arrives on Tuesday."}}
+    answer = sending.send(owner.account.id, body | text, f"growth-{time.time_ns()}-{name}")
+    return str(json.loads(answer.get_data())["wa_message_id"])
+
+
+def _ingest(owner: Owner) -> float:
+    status = {"id": _send(owner), "status": "delivered", "timestamp": str(clock.now() // 1000)}
+    value = {
+        "metadata": {"phone_number_id": owner.numbers[0].phone_number_id},
+        "statuses": [status],
+    }
+    entry = {"id": "2", "changes": [{"field": "messages", "value": value}]}
+    stored = Callback.store(json.dumps({"entry": [entry]}).encode())
+    return timed(lambda: ingest.ingest_callback.call_local(stored.id))
+
+
+def _deliver(owner: Owner) -> tuple[float, float]:
+    """Make some due, claim them and record outcomes. How long the claim and the recording took."""
+    with writing():
+        for _ in range(DUE):
+            event = Event.append(
+                owner.account.id,
+                "message.received",
+                number_id=owner.numbers[0].id,
+                subject_id="msg_growth",
+                payload='{"event":"message.received"}',
+                once=False,
+            )
+            if event is not None:
+                Delivery.schedule(event, [owner.webhook])
+    claimed: list[ClaimedDelivery] = []
+    took = timed(lambda: claimed.extend(claim_due(DUE, DUE, LEASE_MS)))
+    if len(claimed) != DUE:
+        raise RuntimeError(f"{len(claimed)} claimed, not {DUE}")
+    return took, timed(lambda: _record(claimed))
+
+
+def _record(claimed: list[ClaimedDelivery]) -> None:
+    outcomes = [
+        Outcome(each.delivery_id, each.lease_token, clock.now(), 5, True, 200, None, "")  # noqa: FBT003
+        for each in claimed
+    ]
+    record_outcomes(outcomes, lambda _: None, 10)
+
+
+def _finishing(operation: Operation) -> float:
+    took = operation()
+    while claimed := claim_due(DUE, DUE, LEASE_MS):
+        _record(claimed)
+    return took
+
+
+def removals() -> dict[str, Operation]:
+    """A batch of retention, of each kind that grows. What it removed is there again afterwards."""
+    kinds = {"deliveries": DELIVERIES, "messages": MESSAGES, "events": EVENTS}
+
+    def remove(name: str) -> float:
+        before = clock.now() - RETENTION_DAYS * DAY_MS
+        took = 0.0
+        with suppress(UndoneError), writing():
+            for each, removal in kinds.items():
+                # An event goes when its deliveries and its message are gone.
+                if name in {each, "events"}:
+                    took = timed(lambda removal=removal: removal.remove(before, BATCH_SIZE))  # type: ignore[misc]
+            raise UndoneError
+        return took
+
+    return {f"remove {BATCH_SIZE} old {name}": lambda name=name: remove(name) for name in kinds}  # type: ignore[misc]

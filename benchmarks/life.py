@@ -1,0 +1,242 @@
+"""Whole lives of messages, 100 a second: does the service keep up, everything included, on this machine?
+
+``make bench ARGS=life`` runs it. BENCH_LIFE_SECONDS=60 is how long (the claim is of 600), BENCH_LIFE_RATE=100
+how many messages a second, BENCH_LIFE_BACKENDS=SQLite,PostgreSQL+Redis what they are kept in.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+import requests
+
+from benchmarks.harness import percentile
+from benchmarks.load import FRESH, Answers, Load, drive
+from benchmarks.report import Figure, Goal, Table
+from benchmarks.services import ROOT, Parts, parts
+from contract_tests.servers import PostgresServer, RedisServer
+from contract_tests.waiting import WAIT_SECONDS, free_port, wait_for
+from models import database
+from models.backlog import Backlog
+from models.callback import Callback
+
+SECONDS = float(os.environ.get("BENCH_LIFE_SECONDS", "60"))
+RATE = float(os.environ.get("BENCH_LIFE_RATE", "100"))
+BACKENDS = os.environ.get("BENCH_LIFE_BACKENDS", "SQLite,PostgreSQL+Redis").split(",")
+WARM_UP, CONNECTIONS = 5.0, 32
+SAMPLE_SECONDS = 0.5
+# What is under way at the end of the load has so long to arrive.
+PATIENCE_SECONDS = 30
+SHARE_COMPLETE = 0.99
+EVENTS = ["message.sent", "message.delivered", "message.read"]
+PARTS = ("sandbox", "web", "worker")
+METHOD = (
+    f"{RATE:.0f} sends a second for {SECONDS:.0f} s, evenly spaced, each with a fresh recipient and"
+    " Idempotency-Key; the sandbox answers at once and tells of each message three times, 50 ms apart"
+    " (sent, delivered, read); its three events go to one webhook. One process each of web, worker,"
+    " sandbox, receiver and load generator, with the database's and the queue's servers where they have"
+    " any, all on this machine. A life counts from the message's creation to the arrival of its last"
+    " event. The backlog is what is due and not claimed, and callbacks that are stored and not ingested."
+    " One run: nothing is compared."
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What waited at a moment (Unix seconds)."""
+
+    at: float
+    due: int
+    callbacks: int
+
+    @property
+    def backlog(self) -> int:
+        """All that waited."""
+        return self.due + self.callbacks
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a run showed. ``lives`` are pairs of creation and end in Unix seconds; CPU in seconds."""
+
+    begin: float
+    answers: Answers
+    samples: list[Sample]
+    lives: list[tuple[float, float]]
+    cpu: dict[str, float]
+
+    def backlogs(self, tenth: int) -> list[int]:
+        """The backlogs seen in a tenth of the time, from 0 to 9."""
+        length = SECONDS / 10
+        start = self.begin + tenth * length
+        return [each.backlog for each in self.samples if start <= each.at < start + length]
+
+    def lags(self, half: int) -> list[float]:
+        """How long the lives took that began in a half of the time, 0 or 1, in milliseconds."""
+        start = self.begin + half * SECONDS / 2
+        return [
+            (end - created) * 1000
+            for created, end in self.lives
+            if start <= created < start + SECONDS / 2
+        ]
+
+    @property
+    def rate(self) -> float:
+        """Lives a second that were completed in the counted time."""
+        return sum(self.begin <= end < self.begin + SECONDS for _, end in self.lives) / SECONDS
+
+
+@contextmanager
+def _backend(name: str) -> Iterator[dict[str, str]]:
+    """The settings of a backend, whose servers run inside."""
+    if name == "SQLite":
+        yield {}
+        return
+    with PostgresServer() as postgresql, RedisServer() as redis:
+        url = redis.url(0)
+        yield {
+            "GATEWAY_DATABASE_URL": postgresql.database("gateway"),
+            "GATEWAY_QUEUE_URL": url,
+            "GATEWAY_RATE_LIMIT_URL": url,
+        }
+
+
+@contextmanager
+def _receiver() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "benchmarks.life_receiver", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        wait_for(lambda: _lives(url, 0) is not None, "a receiver")
+        yield url, process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _lives(receiver: str, count: int) -> list[tuple[float, float]] | None:
+    """The complete lives once there are so many, or whatever there is when patience ends."""
+    try:
+        found = requests.get(f"{receiver}/arrivals/{count}", timeout=PATIENCE_SECONDS).json()
+    except requests.ReadTimeout:
+        found = requests.get(f"{receiver}/arrivals/0", timeout=PATIENCE_SECONDS).json()
+    except requests.ConnectionError:
+        return None
+    return [(float(name.split()[1]), float(end)) for name, end in found.items()]
+
+
+def _load(gateway: Parts, receiver: str) -> Load:
+    gateway.behave(latency_ms=0)
+    customer = gateway.customer()
+    webhook = {"url": f"{receiver}/ok/0", "events": EVENTS}
+    customer.request("POST", "/webhooks", json=webhook).raise_for_status()
+    body = (
+        f'{{"number_id": "{customer.number["id"]}", "to": "{FRESH}", "type": "text",'
+        ' "text": {"body": "Your order was shipped."}}'
+    )
+    headers = {
+        "Authorization": f"Bearer {customer.key}",
+        "Content-Type": "application/json",
+        "Idempotency-Key": f"order-{FRESH}",
+    }
+    url = f"{gateway.api}/messages/send"
+    return Load(url, headers, body, CONNECTIONS, SECONDS, WARM_UP, RATE)
+
+
+class Sampler(threading.Thread):
+    """Looks at what waits, on a connection of its own, until it is told to stop."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.samples: list[Sample] = []
+        self._stop_asked = threading.Event()
+
+    def run(self) -> None:
+        """Sample."""
+        while not self._stop_asked.wait(SAMPLE_SECONDS):
+            with database.reading():
+                waiting = Callback.select().where(Callback.ingested_at.is_null()).count()
+                self.samples.append(Sample(time.time(), Backlog.read().due, waiting))
+
+    def stop(self) -> list[Sample]:
+        """What was seen."""
+        self._stop_asked.set()
+        self.join(WAIT_SECONDS)
+        return self.samples
+
+
+def _cpu(process: "subprocess.Popen[bytes]") -> float:
+    """Seconds of a core that a process has used."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _run(backend: str) -> Course:
+    with ExitStack() as stack:
+        settings = stack.enter_context(_backend(backend))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        receiver, process = stack.enter_context(_receiver())
+        gateway = stack.enter_context(parts(folder, *PARTS, **settings))
+        load = _load(gateway, receiver)
+        database.connect(settings.get("GATEWAY_DATABASE_URL") or _sqlite_of(gateway))
+        return _observe(load, receiver, gateway.processes | {"receiver": process})
+
+
+def _sqlite_of(gateway: Parts) -> str:
+    return f"sqlite://{gateway.environment['GATEWAY_DATA_DIR']}/gateway.db"
+
+
+def _observe(load: Load, receiver: str, processes: dict[str, "subprocess.Popen[bytes]"]) -> Course:
+    sampler = Sampler()
+    sampler.start()
+    used = {name: _cpu(process) for name, process in processes.items()}
+    begin = time.time() + WARM_UP
+    answers = drive(load)
+    cpu = {name: _cpu(process) - used[name] for name, process in processes.items()}
+    samples = sampler.stop()
+    lives = _lives(receiver, round(RATE * (WARM_UP + SECONDS))) or []
+    return Course(begin, answers, samples, lives, cpu)
+
+
+def run(_rounds: int) -> list[Table]:
+    """A run on each backend."""
+    return [_table(name, _run(name)) for name in BACKENDS]
+
+
+def _table(backend: str, course: Course) -> Table:
+    first, last = course.backlogs(0), course.backlogs(9)
+    table = Table(f"Whole lives of {RATE:.0f} messages a second on {backend}", METHOD)
+    table.figures = [Figure(*each) for each in _figures(course, first, last)]
+    missing = round(RATE * (WARM_UP + SECONDS)) - len(course.lives)
+    table.goals = [
+        Goal("lives completed a second", course.rate, SHARE_COMPLETE * RATE),
+        Goal("lives never completed", missing, 0, at_most=True),
+        Goal("backlog, last tenth less first tenth", min(last) - min(first), 0, at_most=True),
+    ]
+    return table
+
+
+def _figures(
+    course: Course, first: list[int], last: list[int]
+) -> Iterator[tuple[str, str, tuple[float, ...]]]:
+    yield "answer to a send, p50", "ms", (course.answers.p50,)
+    yield "answer to a send, p99", "ms", (course.answers.p99,)
+    for half, name in enumerate(("first half", "second half")):
+        for share in (0.5, 0.99):
+            lag = percentile(course.lags(half), share)
+            yield f"life, {name}, p{share * 100:.0f}", "ms", (lag,)
+    for name, seen in (("first", first), ("last", last)):
+        yield f"least backlog of the {name} tenth", "", (min(seen),)
+        yield f"mean backlog of the {name} tenth", "", (mean(seen),)
+    yield "largest backlog", "", (max(each.backlog for each in course.samples),)
+    for name, seconds in course.cpu.items():
+        yield f"CPU of {name}, for each life", "ms", (1000 * seconds / max(1, len(course.lives)),)

@@ -1,0 +1,52 @@
+"""The receiver of the benchmark of whole lives, in a process of its own.
+
+A life is complete when the message's three events have come, in whatever order and however often.
+``GET /arrivals/N`` is answered when at least N are. It gives the time of each one's end (Unix seconds) by
+its message's identifier and the time of its creation.
+"""
+
+import asyncio
+import json
+import re
+import sys
+from datetime import datetime
+from functools import partial
+
+from benchmarks.receivers import Arrivals, Receiver
+
+STEPS = {b"message.sent", b"message.delivered", b"message.read"}
+_KIND = re.compile(rb'"event": ?"([^"]+)"')
+_IDENTIFIER = re.compile(rb'"id": ?"([^"]+)"')
+_CREATED_AT = re.compile(rb'"createdAt": ?"([^"]+)"')
+
+
+class Lives(Arrivals):
+    """Notes an arrival only when it is the last that a life was missing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._missing: dict[bytes, set[bytes]] = {}
+
+    def note(self, body: bytes) -> None:
+        """An event arrived."""
+        kind, identifier, created_at = (
+            pattern.search(body) for pattern in (_KIND, _IDENTIFIER, _CREATED_AT)
+        )
+        if kind is None or identifier is None or created_at is None:
+            return
+        missing = self._missing.setdefault(identifier[1], set(STEPS))
+        missing.discard(kind[1])
+        if not missing:
+            moment = datetime.fromisoformat(created_at[1].decode()).timestamp()
+            super().note(json.dumps({"id": f"{identifier[1].decode()} {moment}"}).encode())
+
+
+async def serve(port: int) -> None:
+    """Receive until the process ends."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(partial(Receiver, Lives()), "127.0.0.1", port, backlog=1024)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1])))

@@ -1,0 +1,132 @@
+"""Fills a migrated database with the messages of forty days: realistic states, by bulk SQL, in seconds.
+
+A message out of eight came in; the others went out and were nearly all delivered or read, some failed,
+the newest are under way. Each has its history, its events, 2.5 on average, and a delivery for each of
+those: nearly all delivered, one in 64 failed after all its attempts, as many skipped, the newest wait.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from peewee import PostgresqlDatabase
+
+from models import clock
+from models.account import Account
+from models.callback import Callback
+from models.database import database, reading, writing
+from models.identifier import id_bound, new_id
+from models.number import Number, NumberStatus
+from models.webhook import Webhook
+from webhooks.kinds import EventKind
+
+SPAN_MS = 40 * 24 * 3_600_000
+DAY_MS = 24 * 3_600_000
+MESSAGES_PER_TRANSACTION = 50_000
+CALLBACKS_PER_STATEMENT = 500
+# Callbacks are kept for a day, and two or three come for each message.
+CALLBACKS_PER_MESSAGE = 2.5
+# Of sixteen messages in a row: the first account is the large one, with two numbers.
+SHARES = ((0, 10), (1, 2), (2, 2), (3, 2))
+STATEMENTS = Path(__file__).with_suffix(".sql")
+CLOSED_PORT = 9
+
+
+@dataclass(frozen=True)
+class Owner:
+    """An account with its numbers and its one webhook, which wants every event."""
+
+    account: Account
+    numbers: list[Number]
+    webhook: Webhook
+
+
+def populate(messages: int) -> list[Owner]:
+    """Write so many messages down, the newest one of this moment. Returns the owners, the large first."""
+    owners = [_owner(position) for position, _ in SHARES]
+    values = {
+        "places": ", ".join(_places(owners)),
+        "count": str(messages),
+        "begin": str(clock.now() - SPAN_MS),
+        "span": str(SPAN_MS),
+    }
+    for first in range(0, messages, MESSAGES_PER_TRANSACTION):
+        _fill(values, first, min(first + MESSAGES_PER_TRANSACTION, messages) - 1)
+    _fill_callbacks(round(messages * CALLBACKS_PER_MESSAGE * DAY_MS / SPAN_MS))
+    _tidy_up()
+    return owners
+
+
+def _owner(position: int) -> Owner:
+    account = Account.open(f"Bench {position}", "pro")
+    numbers = [_number(account, f"10{position}{each}") for each in range(2)]
+    url = f"http://127.0.0.1:{CLOSED_PORT}/{position}"
+    return Owner(account, numbers, Webhook.register(account.id, url, [*EventKind], []))
+
+
+def _number(account: Account, phone_number_id: str) -> Number:
+    number = Number.provision(
+        account.id,
+        phone_number_id=phone_number_id,
+        waba_id=f"2{phone_number_id}",
+        phone_number="15550001111",
+        display_name="Bench",
+        access_token="token",  # noqa: S106 - nobody asks for it
+        pin="123456",
+    )
+    with writing():
+        number.move_to(NumberStatus.ACTIVE)
+    return Number.get_by_id(number.id)
+
+
+def _places(owners: list[Owner]) -> Iterator[str]:
+    """SQL's rows of (place, account, number): whose the messages are, by their number's last four bits."""
+    owned = [owner for owner, (_, share) in zip(owners, SHARES, strict=True) for _ in range(share)]
+    for place, owner in enumerate(owned):
+        yield f"({place}, '{owner.account.id}', '{owner.numbers[place % 2].id}')"
+
+
+def _fill(values: dict[str, str], first: int, last: int) -> None:
+    """Messages number ``first`` to ``last``, in one transaction."""
+    bounds = {"first": str(first), "last": str(last)}
+    for name, number in (("first", first), ("last", last + 1)):
+        at = int(values["begin"]) + number * SPAN_MS // int(values["count"])
+        bounds[f"{name}_id"] = id_bound("msg", at)
+    # What belongs to a message has its time and its number.
+    for kind, prefix in (("event", "evt"), ("delivery", "dlv")):
+        for name in ("first", "last"):
+            bounds[f"{name}_{kind}_id"] = prefix + bounds[f"{name}_id"].removeprefix("msg")
+    with writing():
+        for statement in STATEMENTS.read_text(encoding="utf-8").split("\n;\n"):
+            if statement.strip():
+                database.execute_sql(Template(statement).substitute(values | bounds))
+
+
+def _fill_callbacks(count: int) -> None:
+    """Callbacks of the last day, ingested."""
+    now = clock.now()
+    value = {"messaging_product": "whatsapp", "statuses": [{"id": "wamid.x" * 6, "pad": "x" * 300}]}
+    body = json.dumps({"object": "whatsapp_business_account", "entry": [value]}).encode()
+    rows = [
+        {
+            "id": new_id("cb"),
+            "body": body,
+            "received_at": now - DAY_MS + position * DAY_MS // count,
+            "ingested_at": now - DAY_MS + position * DAY_MS // count + 20,
+        }
+        for position in range(count)
+    ]
+    with writing():
+        for start in range(0, count, CALLBACKS_PER_STATEMENT):
+            Callback.insert_many(rows[start : start + CALLBACKS_PER_STATEMENT]).execute()
+
+
+def _tidy_up() -> None:
+    """What the database itself would do in the course of time."""
+    is_postgresql = isinstance(database.obj, PostgresqlDatabase)
+    with reading():
+        database.execute_sql(
+            "VACUUM ANALYZE" if is_postgresql else "PRAGMA wal_checkpoint(TRUNCATE)"
+        )

@@ -1,0 +1,69 @@
+"""What a benchmark found: figures of contenders side by side, and whether their ratios reach a goal.
+
+A figure is the median of its rounds. All contenders of a table ran in turns, in the same run: a busy
+machine slows all of them, so the ratios hold where the figures do not.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that was measured, once a round."""
+
+    name: str
+    unit: str
+    rounds: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        """The median."""
+        return median(self.rounds)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound on a value, mostly a ratio of two figures. ``at_most`` turns the bound round."""
+
+    name: str
+    value: float
+    bound: float
+    at_most: bool = False
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the value keeps to the bound."""
+        return self.value <= self.bound if self.at_most else self.value >= self.bound
+
+
+@dataclass
+class Table:
+    """The figures of one benchmark, the baselines among them, and its goals."""
+
+    title: str
+    method: str
+    figures: list[Figure] = field(default_factory=list)
+    goals: list[Goal] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines: every round of every figure, and every goal."""
+        return {
+            "title": self.title,
+            "method": self.method,
+            "figures": [asdict(figure) | {"value": figure.value} for figure in self.figures],
+            "goals": [asdict(goal) | {"isMet": goal.is_met} for goal in self.goals],
+        }
+
+    def lines(self) -> Iterable[str]:
+        """For people, at most 80 columns wide."""
+        yield self.title
+        for figure in self.figures:
+            spread = f"{min(figure.rounds):,.4g} to {max(figure.rounds):,.4g}"
+            yield f"  {figure.name:<44} {figure.value:>9,.4g} {figure.unit:<5} ({spread})"
+        for goal in self.goals:
+            sign = "<=" if goal.at_most else ">="
+            met = "met" if goal.is_met else "MISSED"
+            yield f"  {goal.name:<44} {goal.value:>9.3g} {sign} {goal.bound:<6g} {met}"

@@ -1,0 +1,284 @@
+"""No query of the hot paths, the lists and the sweep takes longer because there is more.
+
+Each finds its rows by an index, in the index' order, on every database that the service runs on.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import pytest
+
+from handlers import deliveries, messages, sending
+from models import activity, clock, tally
+from models.account import Account
+from models.api_key import ApiKey
+from models.attempt import Attempt
+from models.backlog import Backlog
+from models.callback import Callback
+from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.database import writing
+from models.delivery import Delivery, DeliveryState
+from models.event import Event
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from models.number import Number
+from models.recall import recall_stranded
+from models.redelivery import Redelivery
+from models.retention import DELIVERIES, EVENTS, INGESTED_CALLBACKS, MESSAGES, SET_ASIDE
+from models.set_aside import SetAside
+from models.webhook import Webhook
+from tasks import ingest
+from tests import factories
+from tests.plans import queries_of
+
+LEASE_MS = 30_000
+TIME = "2026-11-20T09:30:00.000Z"
+MANY = 1_000
+SORTS = "USE TEMP B-TREE FOR ORDER BY", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"
+
+
+class AcceptingNetwork:
+    """Accepts whatever is sent."""
+
+    def send(self, *_: object) -> str:
+        """The network's identifier."""
+        return "wamid.1"
+
+
+@dataclass(frozen=True)
+class World:
+    """An account with a message, and a webhook with a delivery under way."""
+
+    account: Account
+    key: str
+    number: Number
+    webhook: Webhook
+    message: Message
+    claimed: list[ClaimedDelivery]
+
+    @property
+    def delivery(self) -> Delivery:
+        """The delivery under way."""
+        return Delivery.get_by_id(self.claimed[0].delivery_id)
+
+
+@pytest.fixture
+def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr("handlers.sending.get_network", AcceptingNetwork)
+    webhook = factories.webhook(account)
+    message = factories.outbound(number)
+    factories.deliveries(account, webhook)
+    key = ApiKey.issue(account, "test")[1]
+    return World(account, key, number, webhook, message, claim_due(10, 10, LEASE_MS))
+
+
+Work = Callable[[World], object]
+
+
+def _ingest(world: World, **items: object) -> None:
+    value = {"metadata": {"phone_number_id": world.number.phone_number_id}, **items}
+    entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
+    stored = Callback.store(json.dumps({"entry": [entry]}).encode())
+    ingest.ingest_callback.call_local(stored.id)
+
+
+def _ingest_status(world: World, name: str, **more: object) -> None:
+    status = {"id": "wamid.9", "status": name, "timestamp": "1795167002", **more}
+    _ingest(world, statuses=[status | {"biz_opaque_callback_data": world.message.id}])
+
+
+def _ingest_text(world: World) -> None:
+    text = {"from": "15551234567", "id": "wamid.IN", "timestamp": "1795167001", "type": "text"}
+    _ingest(world, messages=[text | {"text": {"body": "Hi"}}])
+
+
+def _send(world: World) -> None:
+    body = {"number_id": world.number.id, "to": "15551234567", "type": "text"}
+    sending.send(world.account.id, body | {"text": {"body": "Hi"}}, "key-1")
+
+
+def _send_twice(world: World) -> None:
+    _send(world)
+    _send(world)
+
+
+def _settle(world: World) -> None:
+    with writing():
+        IdempotencyKey.settle(world.message, 200, "{}")
+        IdempotencyKey.release(world.message)
+
+
+def _forget_keys(_world: World) -> None:
+    with writing():
+        IdempotencyKey.forget_expired()
+
+
+def _skip(world: World) -> None:
+    with writing():
+        Delivery.skip_waiting(world.webhook.id)
+
+
+def _redeliver(world: World) -> None:
+    states = [DeliveryState.PENDING, *DeliveryState]
+    call = Redelivery.request(world.webhook.id, states=states, since=1, until=None)
+    call.waiting(call.delivery_ids)
+    call.states()
+    Redelivery.work_off_one()
+    world.delivery.redeliver()
+
+
+HOT_PATHS: dict[str, Work] = {
+    "a key is looked up": lambda world: ApiKey.authenticate(world.key),
+    "a message is sent, and again": _send_twice,
+    "a key of a dead request is settled": _settle,
+    "a callback is stored": lambda _: Callback.store(b"{}"),
+    "a status is taken in": lambda world: _ingest_status(world, "delivered"),
+    "a failure is taken in": lambda world: _ingest_status(
+        world, "failed", errors=[{"code": 131026}]
+    ),
+    "an inbound text is taken in": _ingest_text,
+    "due deliveries are claimed": lambda _: claim_due(10, 20, LEASE_MS),
+    "a success is recorded": lambda world: record_outcomes(
+        [*map(factories.success, world.claimed)], lambda _: 1, 10
+    ),
+    "a failure is recorded": lambda world: record_outcomes(
+        [*map(factories.failure, world.claimed)], lambda _: 1, 10
+    ),
+    "an event is discarded": lambda world: record_outcomes(
+        [*map(factories.failure, world.claimed)], lambda _: None, 1
+    ),
+    "waiting deliveries are skipped": _skip,
+    "deliveries are chosen and delivered again": _redeliver,
+}
+
+READS: dict[str, Work] = {
+    "a message is read": lambda world: messages.get_message(world.account.id, world.message.id),
+    "a message's events are read": lambda world: Delivery.of_events(
+        [event.id for event in Event.of_subject(world.account.id, "num_1")]
+    ),
+    "a delivery is read": lambda world: deliveries.get_delivery(
+        world.account.id, world.delivery.id
+    ),
+    "attempts are read": lambda world: Attempt.of(world.delivery),
+    "numbers are listed": lambda world: Number.page(world.account.id, 20, 0),
+    "webhooks are listed": lambda world: Webhook.page(world.account.id, 20, 0),
+}
+
+SWEEP: dict[str, Work] = {
+    "deliveries of the future are recalled": lambda _: recall_stranded(LEASE_MS, [1_000]),
+    "waiting callbacks are found": lambda _: Callback.waiting_before(clock.now()),
+    "the oldest callback is found": lambda _: Callback.oldest_waiting(),
+    "parked statuses are matched": lambda _: SetAside.matchable(),
+    "dead sends are found": lambda _: Message.unsettled_before(MessageStatus.PENDING, clock.now()),
+    "expired keys are forgotten": _forget_keys,
+    "shards are folded": lambda _: tally.fold(),
+    "the backlog is measured": lambda _: Backlog.read(),
+    "what is set aside is counted": lambda _: SetAside.counts(),
+    **{
+        f"old {removal.name} are removed": lambda _, removal=removal: removal.remove(  # type: ignore[misc]
+            clock.now() + 10**9, 10
+        )
+        for removal in (DELIVERIES, MESSAGES, EVENTS, INGESTED_CALLBACKS, SET_ASIDE)
+    },
+}
+
+# Sorted, but few by nature: what belongs to one message, delivery or network's number, what one claim took,
+# the webhooks that wait, one call's deliveries, an account's numbers and webhooks.
+FEW = {
+    "a message is sent, and again",
+    "a status is taken in",
+    "a failure is taken in",
+    "an inbound text is taken in",
+    "due deliveries are claimed",
+    "deliveries are chosen and delivered again",
+    "a message's events are read",
+    "a delivery is read",
+    "attempts are read",
+    "numbers are listed",
+    "webhooks are listed",
+    "parked statuses are matched",
+}
+
+
+def _lists() -> Iterator[tuple[str, Work]]:
+    """Every combination of the filters that the API has."""
+    for is_of_number, direction, status in product(
+        (False, True), (None, "INBOUND", "OUTBOUND"), (None, *MessageStatus)
+    ):
+
+        def list_messages(
+            world: World,
+            is_of_number: bool = is_of_number,  # noqa: FBT001 - bound where it is made
+            direction: str | None = direction,
+            status: str | None = status,
+        ) -> None:
+            number_id = world.number.id if is_of_number else None
+            messages.list_messages(world.account.id, 20, 40, number_id, direction, status)
+
+        yield (
+            f"messages {'of a number ' if is_of_number else ''}{direction} {status}",
+            list_messages,
+        )
+    for state, kind, since, until in product(
+        (None, *DeliveryState), (None, "message.sent", "number.banned"), (None, TIME), (None, TIME)
+    ):
+
+        def list_deliveries(
+            world: World,
+            filters: tuple[str | None, ...] = (state, kind, since, until),
+        ) -> None:
+            user, webhook_id = world.account.id, world.webhook.id
+            deliveries.list_webhook_deliveries(user, webhook_id, 20, 40, *filters)
+
+        yield f"deliveries {state} {kind} {since} {until}", list_deliveries
+
+
+WORK = {**HOT_PATHS, **READS, **SWEEP}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_no_query_looks_at_every_row_or_sorts_many(world: World, name: str) -> None:
+    found = [
+        (query.sql, complaint)
+        for query in queries_of(lambda: WORK[name](world))
+        for complaint in query.complaints()
+        if not (
+            name in FEW
+            and (complaint in SORTS or complaint.startswith(("Sort", "Incremental Sort")))
+        )
+    ]
+    assert found == []
+
+
+def test_no_list_looks_at_every_row_sorts_or_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its filters; only what is limited in time is counted, by the index of the times."""
+    found = []
+    for name, work in _lists():
+        queries = queries_of(lambda work=work: work(world))  # type: ignore[misc]
+        if TIME not in name:
+            found += [(name, query.sql, "counts") for query in queries if "COUNT" in query.sql]
+        with monkeypatch.context() as patch:
+            # Of what counts as none the rows are not looked for.
+            patch.setattr("models.page._count", lambda *_: MANY)
+            queries += queries_of(lambda work=work: work(world))  # type: ignore[misc]
+        assert any("ORDER BY" in query.sql for query in queries), name
+        found += [(name, query.sql, each) for query in queries for each in query.complaints()]
+    assert found == []
+
+
+def test_the_activity_of_the_last_day_is_bounded_by_the_day(world: World) -> None:
+    """It is grouped by the hour, so it is sorted; the rows are those of a day."""
+    for query in queries_of(lambda: activity.hourly(world.account.id, clock.now(), 24)):
+        assert [step for step in query.complaints() if "SCAN" in step or "Seq Scan" in step] == []
+
+
+@pytest.mark.usefixtures("account")
+def test_a_query_that_no_index_serves_would_be_found_out() -> None:
+    [query] = queries_of(lambda: list(Message.select().where(Message.type == "text")))
+    [sorted_] = queries_of(lambda: list(Message.select().order_by(Message.to_number)))
+    assert len(query.complaints()) == 1
+    assert len(sorted_.complaints()) == 2

@@ -1,0 +1,109 @@
+"""How the database runs the queries of a piece of work, for tests.
+
+They are recorded while they run, so that nobody has to copy them; then each is explained.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import PostgresqlDatabase
+
+from models.database import database, reading
+
+# Tables that grow with the messages; in the others a look at every row costs little.
+GROWING = {
+    "message",
+    "status_change",
+    "event",
+    "delivery",
+    "attempt",
+    "callback",
+    "idempotency_key",
+    "set_aside",
+}
+# Indexes of what is still to be done: to look at all of one is to look at what waits.
+OF_OPEN_WORK = {"message_unsettled", "delivery_pending", "delivery_leased"}
+_EXPLAINED = re.compile(r"\s*(SELECT|WITH|UPDATE|DELETE|INSERT)\b")
+_NAMED = re.compile(r'"(\w+)" AS "(\w+)"')
+# What PostgreSQL does only where no index helps, once it is told to avoid it.
+_AVOIDED = ("enable_seqscan", "enable_sort", "enable_bitmapscan", "enable_incremental_sort")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query as it was run."""
+
+    sql: str
+    values: Any
+
+    def complaints(self) -> list[str]:
+        """The steps of its plan that take the longer the more there is."""
+        if isinstance(database.obj, PostgresqlDatabase):
+            return [step for step in self._on_postgresql() if _is_slow_on_postgresql(step)]
+        names = dict(map(reversed, _NAMED.findall(self.sql)))
+        return [step for step in self._on_sqlite() if _is_slow_on_sqlite(step, names)]
+
+    def _on_sqlite(self) -> list[str]:
+        rows = database.execute_sql(f"EXPLAIN QUERY PLAN {self.sql}", self.values)
+        return [row[3] for row in rows.fetchall()]
+
+    def _on_postgresql(self) -> list[str]:
+        with reading(), database.atomic():
+            for way in _AVOIDED:
+                database.execute_sql(f"SET LOCAL {way} = off")
+            rows = database.execute_sql(f"EXPLAIN {self.sql}", self.values)
+            return [row[0].lstrip(" ->") for row in rows.fetchall()]
+
+
+def _is_slow_on_sqlite(step: str, names: dict[str, str]) -> bool:
+    if step.startswith("USE TEMP B-TREE"):
+        return True
+    words = step.split()
+    if words[0] != "SCAN" or set(words) & OF_OPEN_WORK:
+        return False
+    return names.get(words[1], words[1]) in GROWING
+
+
+def _is_slow_on_postgresql(step: str) -> bool:
+    scanned = re.match(r"(?:Parallel )?Seq Scan on (\w+)", step)
+    is_sort = re.match(r"(?:Incremental )?Sort +\(", step) is not None
+    return is_sort or (scanned is not None and scanned[1] in GROWING)
+
+
+class _Recorder(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.queries: list[Query] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Peewee logs pairs of SQL and its parameters."""
+        if not isinstance(record.msg, tuple):
+            return
+        query = Query(*record.msg)
+        # Peewee's word for a list that is empty: no row is looked at, whatever the plan says.
+        if _EXPLAINED.match(query.sql) and "(0 = 1)" not in query.sql:
+            self.queries.append(query)
+
+
+@contextmanager
+def _recorded() -> Iterator[list[Query]]:
+    recorder, log = _Recorder(), logging.getLogger("peewee")
+    level = log.level
+    log.addHandler(recorder)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield recorder.queries
+    finally:
+        log.setLevel(level)
+        log.removeHandler(recorder)
+
+
+def queries_of(work: Callable[[], object]) -> list[Query]:
+    """The queries that the work runs, each once."""
+    with _recorded() as queries:
+        work()
+    return list({query.sql: query for query in queries}.values())
