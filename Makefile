@@ -7,6 +7,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet --quiet
 
@@ -19,6 +20,12 @@ ARGS ?=
 PYTEST_ARGS ?=
 # In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and on PostgreSQL and Redis
+# what is about processes that share the work. `make backends` runs all on both.
+OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
+OF_PROCESSES := contract_tests/test_smoke.py contract_tests/test_two_workers.py contract_tests/test_idempotency.py
+# $(call on,BACKEND,TESTS). Arguments that choose none of the tests are no error.
+on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # npm and the linters start `node` by name; the virtual environment holds the locked one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -26,7 +33,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes
+.PHONY: bench bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -34,17 +41,28 @@ help: ## Show this list
 run: $(VENV)/.runtime ## Start the whole service here, sandbox included (ARGS="--port 9000")
 	@exec $(BIN)/gateway up $(ARGS)
 
-test: $(VENV)/.dev node_modules/.installed | chromium runtimes ## Run all tests (PYTEST_ARGS="-k retry")
+test: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run all tests (PYTEST_ARGS="-k retry")
+	@$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES))
+	@$(call on,redis,$(OF_PROCESSES))
 	@$(PYTEST) tests contract_tests $(PYTEST_ARGS)
 
-contract: $(VENV)/.dev node_modules/.installed | chromium runtimes ## Run the tests against the running server only
+backends: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run all tests on PostgreSQL, then on PostgreSQL and Redis
+	@failed=0; \
+	$(call on,postgresql,tests contract_tests) || failed=1; \
+	$(call on,redis,tests contract_tests) || failed=1; \
+	exit $$failed
+
+contract: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run the tests against the running server only
 	@$(PYTEST) contract_tests $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)
 
-chaos: $(VENV)/.dev ## Kill everything at random 40 times while 2,000 messages are sent
+chaos: $(VENV)/.dev | servers ## Kill everything at random 40 times while 2,000 messages are sent, on each backend (TEST_BACKEND=redis: one)
 	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-40} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+
+bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Measure us beside our baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 bench-isolation: $(VENV)/.dev ## Measure what bad receivers do to the others (BENCH_RATES=50,200)
 	@$(BIN)/python -m benchmarks.isolation
@@ -85,10 +103,11 @@ lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade tak
 	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock
 	@$(COMPILE) pyproject.toml --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
+	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 
 clean: ## Remove what make installed and the tools cached; data in var/ stays
-	@rm -rf $(VENV) node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(PEERS) node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp below says that its step is done, so that a second run does nothing.
@@ -118,6 +137,15 @@ $(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
 	@$(PIP) --require-hashes -r requirements-docs.lock
 	@touch $@
 
+# The peers of the benchmarks stay out of the product's environment. Not `venv --clear`: it would empty whatever
+# a symbolic link in this place leads to.
+$(PEERS)/.installed: benchmarks/peers/requirements.lock | $(VENV)/bin/python
+	@echo "Installing benchmarks/peers/requirements.lock" >&2
+	@rm -rf $(PEERS)
+	@$(BIN)/python -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --no-input install --quiet --quiet --require-hashes -r benchmarks/peers/requirements.lock
+	@touch $@
+
 # Not $(VENV)/.dev: that one needs locks that agree with pyproject.toml, and this target is what makes them agree.
 $(VENV)/bin/uv: | $(VENV)/bin/python
 	@$(PIP) --require-hashes -r requirements-dev.lock
@@ -133,3 +161,10 @@ chromium:
 # For the snippets of docs/receiving.md: 42 MB. Go's packages have 450 MB, so its snippet is run only where Go is.
 runtimes:
 	@{ command -v php && command -v ruby; } >/dev/null || tooling/system-packages php-cli ruby
+
+# For tests and measurements, which start servers of their own: `command -v` does not see Debian's postgres.
+servers:
+	@missing=; \
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing=postgresql; \
+	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	[ -z "$$missing" ] || tooling/system-packages $$missing

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.payload import event_body
 from gateway.settings import get_settings
 from gateway.state import connect_state
 from models import database
@@ -20,7 +21,7 @@ from models.webhook import Webhook
 from tasks import deliver
 
 KIND = "message.received"
-PAYLOAD = '{"event":"message.received","timestamp":"2026-11-20T09:31:00.000Z","data":{"id":"%s","pad":"%s"}}'
+LAST_LINES = 20
 
 
 @contextmanager
@@ -31,15 +32,25 @@ def gateway_state(**settings: str) -> Iterator[Path]:
         get_settings.cache_clear()
         connect_state(get_settings())
         database.migrate()
-        yield Path(folder)
+        try:
+            yield Path(folder)
+        finally:
+            for name in settings:
+                del os.environ[name]
 
 
 @contextmanager
 def worker() -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process."""
-    process = subprocess.Popen([sys.executable, "-m", "gateway", "worker"])
+    """A worker process. Its log goes to a file in the state's folder, as it would in production."""
+    path = get_settings().data_dir / "worker.log"
+    with path.open("ab") as log:
+        process = subprocess.Popen([sys.executable, "-m", "gateway", "worker"], stderr=log)
     try:
         yield process
+    except Exception as error:
+        # The folder goes, so the reader gets what the worker said last.
+        error.add_note("\n".join(path.read_text().splitlines()[-LAST_LINES:]))
+        raise
     finally:
         process.terminate()
         process.wait()
@@ -58,7 +69,7 @@ def emit(webhook: Webhook, name: str, *, wake: bool = True) -> None:
             KIND,
             number_id="num_bench",
             subject_id=name,
-            payload=PAYLOAD % (name, "x" * 300),
+            payload=event_body(name),
             once=False,
         )
         if event is not None:

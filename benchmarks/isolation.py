@@ -71,7 +71,7 @@ def receivers() -> Iterator[str]:
     try:
         while True:
             try:
-                requests.get(f"{url}/arrivals", timeout=1)
+                requests.get(f"{url}/arrivals/0", timeout=1)
                 break
             except requests.ConnectionError:
                 time.sleep(0.05)
@@ -112,7 +112,7 @@ def run_round(rate: int, spec: Round) -> tuple[float, float, int]:
             if index in healthy:
                 sent[name] = time.time()
         time.sleep(SETTLE_SECONDS)
-        arrived = requests.get(f"{url}/arrivals", timeout=10).json()
+        arrived = requests.get(f"{url}/arrivals/0", timeout=10).json()
     lags = [max(0.0, (arrived[name] - at) * 1000) for name, at in sent.items() if name in arrived]
     return percentile(lags, 0.5), percentile(lags, 0.99), len(sent) - len(lags)
 

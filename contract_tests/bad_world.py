@@ -3,9 +3,7 @@
 import hashlib
 import json
 import secrets
-import sqlite3
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import requests
@@ -14,6 +12,7 @@ from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, Target
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from contract_tests.operations import Operation
 from contract_tests.raw_http import Headers, Request
+from contract_tests.stored import Stored
 
 RECIPIENT = "15551234567"
 # When a key was last used is noted about once an hour, whatever it was used for; and the time alone decides
@@ -24,23 +23,21 @@ UNWATCHED = {("api_key", "last_used_at"), ("number", "check_due_at"), ("heartbea
 class Database:
     """The service's database, read only."""
 
-    def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
 
     def digest(self) -> str:
         """A digest of all that all tables hold."""
-        schema = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
-        tables = [name for (name,) in self._connection.execute(schema)]
         digest = hashlib.sha256()
-        for table in tables:
-            columns = ", ".join(f'"{column}"' for column in self._columns(table))
-            rows = self._connection.execute(f'SELECT {columns} FROM "{table}" ORDER BY rowid')  # noqa: S608 - names of its own schema
-            digest.update(repr((table, rows.fetchall())).encode())
+        for table in self._stored.tables():
+            rows = sorted(map(repr, self._watched(table)))
+            digest.update(repr((table, rows)).encode())
         return digest.hexdigest()
 
-    def _columns(self, table: str) -> list[str]:
-        described = self._connection.execute(f'PRAGMA table_info("{table}")').fetchall()
-        return [row[1] for row in described if (table, row[1]) not in UNWATCHED]
+    def _watched(self, table: str) -> list[dict[str, Any]]:
+        rows = self._stored.named_rows(f'SELECT * FROM "{table}"')  # noqa: S608 - a name of its own schema
+        unwatched = {column for of, column in UNWATCHED if of == table}
+        return [{k: v for k, v in row.items() if k not in unwatched} for row in rows]
 
     def is_quiet(self) -> bool:
         """Whether nothing waits: no callback to ingest, no delivery to make."""
@@ -48,12 +45,7 @@ class Database:
             "SELECT (SELECT count(*) FROM callback WHERE ingested_at IS NULL)"
             " + (SELECT count(*) FROM delivery WHERE state = 'pending')"
         )
-        (count,) = self._connection.execute(waiting).fetchone()
-        return int(count) == 0
-
-    def close(self) -> None:
-        """Let go of it."""
-        self._connection.close()
+        return self._stored.rows(waiting) == [(0,)]
 
 
 class World:
@@ -69,7 +61,7 @@ class World:
             "message_id": str(stranger.send(RECIPIENT).json()["id"]),
             **self._subscribe(stranger, "/stranger", with_delivery=True),
         }
-        self.database = Database(Path(gateway.environment["GATEWAY_DATA_DIR"]) / "gateway.db")
+        self.database = Database(gateway.stored)
 
     def target(self, operation: Operation, example: str | None = None) -> Target:
         """A good request to the operation, on resources of its own, in a service that is quiet.

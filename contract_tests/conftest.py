@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from contract_tests.backends import keep_those_of_the_backend
 from contract_tests.chromium import launched
 from contract_tests.harness import Customer, Gateway, Receiver, running
 
@@ -23,8 +24,9 @@ LONGEST = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest modules first, then whatever starts a service, then the rest."""
+    keep_those_of_the_backend(config, items)
     places = {name: place for place, name in enumerate(LONGEST)}
     here = Path(__file__).parent
 

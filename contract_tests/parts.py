@@ -26,9 +26,13 @@ class Parts(Gateway):
         """Migrate, start web and sandbox, and wait until they serve."""
         self.cli("migrate")
         self._launch("sandbox")
-        self.process = self._launch("web", "--port", str(self.port))
+        self.start_web()
         wait_for(self.is_ready, "a ready service", START_SECONDS)
         return self
+
+    def start_web(self) -> None:
+        """The web part, at the service's port."""
+        self.process = self._launch("web", "--port", str(self.port))
 
     def start_worker(self) -> Process:
         """One more worker."""
@@ -74,14 +78,23 @@ def seconds_to_end(process: Process) -> float:
 
 def ports_of(pid: int) -> set[int]:
     """The local ports of a process' open TCP connections."""
+    return {local for local, _ in _connections(pid)}
+
+
+def peers_of(pid: int) -> set[int]:
+    """The ports that a process' open TCP connections lead to."""
+    return {remote for _, remote in _connections(pid)}
+
+
+def _connections(pid: int) -> set[tuple[int, int]]:
     links = [_target(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
     inodes = {link.removeprefix("socket:[").rstrip("]") for link in links}
     rows = re.findall(
-        r"^ *\d+: [0-9A-F]+:([0-9A-F]{4}) (?:\S+ +){7}(\d+)",
+        r"^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) (?:\S+ +){6}(\d+)",
         Path(f"/proc/{pid}/net/tcp").read_text(),
         re.MULTILINE,
     )
-    return {int(port, 16) for port, inode in rows if inode in inodes}
+    return {(int(local, 16), int(remote, 16)) for local, remote, inode in rows if inode in inodes}
 
 
 def _target(entry: Path) -> str:

@@ -13,7 +13,9 @@ from typing import Any, Self
 
 import requests
 
+from contract_tests.backends import state_of
 from contract_tests.commands import FIRST_ID
+from contract_tests.stored import Stored
 from contract_tests.waiting import START_SECONDS, WAIT_SECONDS, free_port, wait_for
 
 ROOT = Path(__file__).parent.parent
@@ -58,9 +60,19 @@ class Gateway:
             "GATEWAY_PLAN_LIMITS": "starter=100,pro=1000000,anonymous=1000000",
             "GATEWAY_SWEEP_INTERVAL": "0.2",
             "SANDBOX_RETRY_CAP": "1",
+            **state_of(folder),
             **settings,
         }
+        self.stored = Stored(self.environment)
         self.process: subprocess.Popen[str] | None = None
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The environment of a command that is told where the service keeps what it keeps, no more."""
+        ours = ("GATEWAY_", "SANDBOX_")
+        others = {k: v for k, v in self.environment.items() if not k.startswith(ours)}
+        folder = {"GATEWAY_DATA_DIR": self.environment["GATEWAY_DATA_DIR"]}
+        return others | folder | state_of(self.folder)
 
     @property
     def url(self) -> str:

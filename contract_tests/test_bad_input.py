@@ -11,6 +11,7 @@ from contextlib import closing
 
 import pytest
 
+from contract_tests.backends import redis
 from contract_tests.bad_inputs import FIELDS, KINDS, NOT_PUBLIC
 from contract_tests.bad_kinds import Kind, Target, sample_targets
 from contract_tests.bad_world import Database, World
@@ -39,7 +40,6 @@ def world(gateway: Gateway) -> Iterator[World]:
     receiver = Receiver()
     world = World(gateway, receiver)
     yield world
-    world.database.close()
     receiver.close()
 
 
@@ -54,9 +54,11 @@ def wire(gateway: Gateway) -> Iterator[Wire]:
 def strict_port(gateway: Gateway) -> Iterator[int]:
     """A second web process on the same data that, as in production, allows no local webhooks."""
     port = free_port()
+    # Two that count in their memory are refused.
+    settings = {"ALLOW_LOCAL_WEBHOOKS": "false", "RATE_LIMIT_URL": redis().url(0)}
     process = subprocess.Popen(
         [sys.executable, "-m", "gateway", "web", "--port", str(port)],
-        env=gateway.environment | {"GATEWAY_ALLOW_LOCAL_WEBHOOKS": "false"},
+        env=gateway.environment | {f"GATEWAY_{name}": value for name, value in settings.items()},
         cwd=gateway.folder,
     )
 

@@ -1,7 +1,5 @@
 """SIGTERM under load: nothing new is begun, what is under way ends, and nothing is lost or doubled."""
 
-import contextlib
-import sqlite3
 import threading
 import time
 from collections import Counter
@@ -95,11 +93,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 
 def _count(gateway: Gateway, condition: str) -> int:
-    path = Path(gateway.environment["GATEWAY_DATA_DIR"]) / "gateway.db"
-    with contextlib.closing(sqlite3.connect(path, timeout=30)) as database:
-        query = f"SELECT count(*) FROM delivery WHERE {condition}"  # noqa: S608 - our own words
-        count: int = database.execute(query).fetchone()[0]
-        return count
+    return gateway.stored.count("delivery", condition)
 
 
 def _check_nothing_is_half_done(gateway: Gateway, load: Load, stopped_at: float) -> None:

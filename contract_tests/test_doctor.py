@@ -19,12 +19,10 @@ LIMIT_SECONDS = 15
 
 def examine(service: Gateway, *, status: int, **settings: str) -> dict[str, Any]:
     """The checks by name, of a command that is told nothing but the folder of the service."""
-    ours = ("GATEWAY_", "SANDBOX_")
-    told = {k: v for k, v in service.environment.items() if not k.startswith(ours)}
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "gateway", "doctor", "--json"],
-        env=told | {"GATEWAY_DATA_DIR": str(service.folder / "var"), **settings},
+        env=service.told | settings,
         cwd=service.folder,
         capture_output=True,
         text=True,

@@ -1,7 +1,5 @@
 """Bulk redelivery as a deployment runs it: in the background, and safe from a kill or a lost queue."""
 
-import contextlib
-import sqlite3
 import threading
 import time
 from collections import Counter
@@ -35,13 +33,6 @@ def customer(parts: Parts) -> Customer:
     return parts.customer()
 
 
-@contextlib.contextmanager
-def _stored(parts: Parts) -> Iterator[sqlite3.Connection]:
-    path = parts.folder / "var" / "gateway.db"
-    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection, connection:
-        yield connection
-
-
 def _webhook(customer: Customer, receiver: Receiver, path: str = "/hook") -> str:
     body = {"url": receiver.url(path), "events": ["message.sent"]}
     return str(customer.request("POST", "/webhooks", json=body).json()["id"])
@@ -58,17 +49,16 @@ def _write_skipped(parts: Parts, customer: Customer, webhook_id: str, count: int
             (event_id, customer.account_id, kind, "num_1", f"msg_{position}", payload, at)
         )
         deliveries.append((f"dlv_{ULID()}", webhook_id, event_id, kind, "skipped", 0, 0, at, at))
-    with _stored(parts) as connection:
-        connection.executemany(
-            "INSERT INTO event (id, account_id, kind, number_id, subject_id, payload, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            events,
-        )
-        connection.executemany(
-            "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, attempt_count, tries,"
-            " created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            deliveries,
-        )
+    parts.stored.change_for_each(
+        "INSERT INTO event (id, account_id, kind, number_id, subject_id, payload, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        events,
+    )
+    parts.stored.change_for_each(
+        "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, attempt_count, tries,"
+        " created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        deliveries,
+    )
 
 
 def _redeliver(customer: Customer, webhook_id: str) -> int:
@@ -97,8 +87,7 @@ def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
     _write_skipped(parts, customer, webhook_id, MANY)
     assert _redeliver(customer, webhook_id) == MANY
     assert _total(customer, webhook_id, "skipped") == MANY, "the request itself schedules nothing"
-    for file in (parts.folder / "var").glob("queue.db*"):
-        file.unlink()
+    parts.stored.lose_queue()
     # The first delivery comes while the later batches are still to be scheduled.
     first = parts.start_worker()
     receiver.wait(count=1, seconds=PATIENCE)
@@ -110,10 +99,9 @@ def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
     assert len(times) == MANY
     again = [delivery_id for delivery_id, count in times.items() if count > 1]
     assert len(again) <= IN_FLIGHT, "only what was under way when the worker was killed"
-    with _stored(parts) as connection:
-        attempts = "SELECT attempt_count, COUNT(*) FROM delivery GROUP BY attempt_count"
-        assert connection.execute(attempts).fetchall() == [(1, MANY)]
-        assert connection.execute("SELECT COUNT(*) FROM redelivery").fetchone() == (0,)
+    attempts = "SELECT attempt_count, COUNT(*) FROM delivery GROUP BY attempt_count"
+    assert parts.stored.rows(attempts) == [(1, MANY)]
+    assert parts.stored.count("redelivery") == 0
 
 
 def test_a_new_event_does_not_wait_behind_the_redeliveries_of_another_webhook(
@@ -151,8 +139,7 @@ def test_a_call_takes_at_most_ten_thousand_and_a_webhook_switched_off_gets_none(
     parts.start_worker()
 
     def left() -> int:
-        with _stored(parts) as connection:
-            return int(connection.execute("SELECT COUNT(*) FROM redelivery").fetchone()[0])
+        return parts.stored.count("redelivery")
 
     wait_for(lambda: left() == 0, "an end of the redeliveries")
     assert _total(customer, webhook_id, "skipped") == MOST + 1

@@ -19,18 +19,10 @@ from contract_tests.parts import deployed
 
 MESSAGES = 40
 KINDS = ["message.sent", "message.delivered", "message.read", "message.failed"]
-QUEUE_FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
 # The quota works everywhere; a disk that is really full needs the right to mount one.
 WAYS: dict[str, Fill] = {"quota": forbid_writing}
 if may_mount():
     WAYS["full disk"] = fill_up
-
-
-def _delete_queue(gateway: Gateway) -> None:
-    folder = Path(gateway.environment["GATEWAY_DATA_DIR"])
-    assert (folder / QUEUE_FILES[0]).exists()
-    for name in QUEUE_FILES:
-        (folder / name).unlink(missing_ok=True)
 
 
 def _subscribe(customer: Customer, receiver: Receiver) -> None:
@@ -55,7 +47,7 @@ def test_work_that_waits_survives_a_queue_deleted_while_the_worker_is_stopped(
         customer = parts.customer()
         _subscribe(customer, receiver)
         _send(customer)
-        _delete_queue(parts)
+        parts.stored.lose_queue()
         parts.start_worker()
         ledger = Ledger(parts, customer)
         ledger.settle(seconds=60)
@@ -76,7 +68,7 @@ def test_the_parts_find_each_other_again_after_the_queue_was_deleted_under_them(
     customer = unswept.customer()
     _subscribe(customer, receiver)
     for part in ("web", "worker"):
-        _delete_queue(unswept)
+        unswept.stored.lose_queue()
         # One of them opens the queue anew, the other has it open since before.
         unswept.kill(part)
         unswept.part(part)
@@ -108,6 +100,7 @@ def gateway(fill: Fill, tmp_path: Path) -> Iterator[Gateway]:  # noqa: ARG001 - 
         yield service
 
 
+@pytest.mark.sqlite("the disk of DATA_DIR has the database")
 def test_a_disk_that_was_full_for_a_while_loses_nothing_and_doubles_no_send(
     gateway: Gateway, fill: Fill, receiver: Receiver
 ) -> None:
@@ -123,8 +116,8 @@ def test_a_disk_that_was_full_for_a_while_loses_nothing_and_doubles_no_send(
         # The clients go on asking, and the receiver recovers while nothing can be written down.
         receiver.status = 200
         senders.progress.allow(MESSAGES)
-        refused = senders.repeats
-        wait_for(lambda: senders.repeats > refused + 20, "requests that cannot be served")
+        refused = senders.progress.repeats
+        wait_for(lambda: senders.progress.repeats > refused + 20, "requests that cannot be served")
         assert customer.request("GET", "/numbers").status_code == 200, "reading needs no room"
         free()
     ledger.settle(seconds=60)

@@ -11,12 +11,19 @@ START_SECONDS = 60
 WAIT_SECONDS = 20
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens at, and that nobody in this process was given before."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        # The system may well give out again at once what was just let go.
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def wait_for(probe: Callable[[], T | None], what: str, seconds: float = WAIT_SECONDS) -> T:

@@ -1,50 +1,40 @@
 """The web application: Connexion on Flask, built from the contract, behind the edge."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import orjson
-from a2wsgi import WSGIMiddleware
-from connexion import FlaskApp
 from connexion.exceptions import ProblemException
-from connexion.jsonifier import Jsonifier
-from connexion.options import SwaggerUIOptions
-from connexion.validators import VALIDATOR_MAP
-from flask import Response, g
+from connexion.middleware import ConnexionMiddleware
+from connexion.middleware.exceptions import ExceptionMiddleware
+from connexion.middleware.response_validation import ResponseValidationMiddleware
+from connexion.middleware.security import SecurityMiddleware
+from flask import Flask, Response, g
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
+from werkzeug.exceptions import HTTPException as WerkzeugException
 from werkzeug.exceptions import MethodNotAllowed
 
 from dashboard import connect, limit_use, urls
-from gateway import contract, errors, health, metrics
+from gateway import contract, errors, health, metrics, swagger_ui, tracing
 from gateway.auth import SCHEME, BearerSecurity
+from gateway.bridge import Bridge
+from gateway.checks import Checks
 from gateway.edge import Edge
-from gateway.logs import current_request
+from gateway.logs import configure_logging, current_request
 from gateway.methods import MethodGuard
 from gateway.observation import Observed, words_of
-from gateway.rate_limit import RateLimiter
+from gateway.rate_limit import MEMORY, RateLimiter
 from gateway.resolver import TagResolver
 from gateway.routes import Routes
 from gateway.settings import Settings, get_settings
-from gateway.state import connect_state
+from gateway.state import be_sole_web, connect_state
+from gateway.swagger_ui import SwaggerUi
 from gateway.tracing import Traced
 from gateway.transfers import TransferSlots
-from gateway.validation import (
-    FORM_TYPE,
-    MEDIA_TYPE,
-    FormBodyValidator,
-    JsonBodyValidator,
-    ParameterValidator,
-)
+from gateway.validation import MEDIA_TYPE
+from gateway.views import Views
 from handlers import network_callback
 from handlers.errors import ApiError
 from tasks import spans
-
-
-class _CompactJson(Jsonifier):
-    """JSON without white space."""
-
-    def dumps(self, data: Any, **_: Any) -> str:
-        return orjson.dumps(data).decode()
 
 
 def _flask_response(error: ApiError) -> Response:
@@ -58,6 +48,10 @@ def _pass_on_405(error: MethodNotAllowed) -> NoReturn:
     raise HTTPException(405, headers={"Allow": allowed})
 
 
+def _pass_on(error: WerkzeugException) -> NoReturn:
+    raise HTTPException(error.code or 500, detail=error.description)
+
+
 def _note_facts(response: Response) -> Response:
     """Hand what a handler noted (flask.g.facts) to the line of its request."""
     if (request := current_request.get()) is not None:
@@ -65,53 +59,61 @@ def _note_facts(response: Response) -> Response:
     return response
 
 
-def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIApp:
-    """The ASGI application of a process whose database and queue are connected."""
-    connexion_app = FlaskApp(
-        "gateway",
+def _flask_app() -> Flask:
+    """What is served beside the contract; errors pass through to Connexion, or to the edge."""
+    app = Flask("gateway")
+    app.config |= {"PROPAGATE_EXCEPTIONS": True, "TRAP_HTTP_EXCEPTIONS": True}
+    app.register_error_handler(ApiError, _flask_response)
+    app.register_error_handler(MethodNotAllowed, _pass_on_405)
+    app.register_error_handler(WerkzeugException, _pass_on)
+    app.after_request(_note_facts)
+    for blueprint in (
+        network_callback.blueprint,
+        health.blueprint,
+        metrics.blueprint,
+        contract.blueprint,
+        connect.blueprint,
+        urls.blueprint,
+    ):
+        app.register_blueprint(blueprint)
+    return app
+
+
+def _by_contract(app: ASGIApp, *, validate_responses: bool) -> ConnexionMiddleware:
+    """``app`` behind Connexion's checks. Routing is not among them: MethodGuard has done it."""
+    checks = [SecurityMiddleware, Checks]
+    if validate_responses:
+        checks.append(ResponseValidationMiddleware)
+    connexion = ConnexionMiddleware(
+        app,
+        import_name="gateway",
+        middlewares=[ExceptionMiddleware, SwaggerUi, *checks],
         specification_dir=contract.path().parent,
         resolver=TagResolver(),
-        jsonifier=_CompactJson(),
-        strict_validation=True,
-        pythonic_params=True,
         validate_responses=validate_responses,
-        validator_map={
-            "body": VALIDATOR_MAP["body"]
-            | {MEDIA_TYPE: JsonBodyValidator, FORM_TYPE: FormBodyValidator},
-            "parameter": ParameterValidator,
-        },
         security_map={SCHEME: BearerSecurity},
-        # The contract is served as it is written (gateway.contract); Connexion would resolve it.
-        swagger_ui_options=SwaggerUIOptions(
-            serve_spec=False,
-            swagger_ui_config={"persistAuthorization": True, "validatorUrl": None},
-        ),
+        swagger_ui_options=swagger_ui.OPTIONS,
     )
     for framework_error in (HTTPException, ProblemException):
-        connexion_app.add_error_handler(framework_error, errors.render_http_error)
-    connexion_app.add_error_handler(ApiError, errors.render_api_error)
-    connexion_app.add_error_handler(Exception, errors.render_crash)
-    flask_app = connexion_app.app
-    flask_app.register_error_handler(ApiError, _flask_response)
-    flask_app.register_error_handler(MethodNotAllowed, _pass_on_405)
-    flask_app.after_request(_note_facts)
-    flask_app.register_blueprint(network_callback.blueprint)
-    flask_app.register_blueprint(health.blueprint)
-    flask_app.register_blueprint(metrics.blueprint)
-    flask_app.register_blueprint(contract.blueprint)
-    flask_app.register_blueprint(connect.blueprint)
-    flask_app.register_blueprint(urls.blueprint)
+        connexion.add_error_handler(framework_error, errors.render_http_error)
+    connexion.add_error_handler(ApiError, errors.render_api_error)
+    connexion.add_error_handler(Exception, errors.render_crash)
+    connexion.add_api(contract.path().name)
+    return connexion
+
+
+def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIApp:
+    """The ASGI application of a process whose database and queue are connected."""
+    flask_app = _flask_app()
     # A view waits for the network, so the pool's size bounds how many sends are under way.
-    connexion_app._middleware_app.asgi_app = WSGIMiddleware(  # noqa: SLF001 - Connexion sets no size
-        flask_app.wsgi_app, workers=settings.threads
-    )
-    connexion_app.add_api(contract.path().name)
-    guarded = MethodGuard(connexion_app, contract.load())
+    views = Views(Bridge(flask_app.wsgi_app, settings.threads), flask_app)
+    checked = _by_contract(views, validate_responses=validate_responses)
     limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
+    guarded = MethodGuard(checked, contract.load())
     edge = Edge(guarded, limiter, TransferSlots(settings.transfers))
     # Connexion adds the contract's routes when it starts, so its paths are read from the contract.
-    pages = ["/api/ui", *map(str, flask_app.url_map.iter_rules())]
+    pages = [swagger_ui.PATH, *map(str, flask_app.url_map.iter_rules())]
     paths = contract.load()["paths"]
     observed = Observed(edge, words_of([*paths, *pages]))
     if not spans.are_gathered():
@@ -120,7 +122,11 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
 
 
 def create_app() -> ASGIApp:
-    """The application of this process, as uvicorn's factory."""
+    """The application of this process, as uvicorn's factory: one of several, or alone."""
     settings = get_settings()
+    configure_logging(settings.log_format)
+    tracing.start("web")
     connect_state(settings)
+    if settings.rate_limit_url == MEMORY:
+        be_sole_web(settings)
     return build_app(settings)

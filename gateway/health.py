@@ -68,20 +68,29 @@ def _deliveries() -> Part:
     return Part(DEGRADED if late else OK, hint, {"oldestDueSeconds": age})
 
 
-# Each part, what it means when it cannot even be looked at, and what to do then.
-_CHECKS: dict[str, tuple[Callable[[], Part], str]] = {
-    "database": (_database, "Look at GATEWAY_DATABASE_URL, the disk and the file's permissions."),
-    "queue": (_queue, "Look at GATEWAY_QUEUE_URL. The queue's files may be deleted at any time."),
-    "worker": (_worker, "Mend the database first."),
-    "deliveries": (_deliveries, "Mend the database first."),
+# Each part, what it means when it cannot even be looked at, and what to do then. Without the queue requests
+# are answered: the sweep finds in the database what nobody was woken for.
+_CHECKS: dict[str, tuple[Callable[[], Part], str, str]] = {
+    "database": (
+        _database,
+        UNAVAILABLE,
+        "Look at GATEWAY_DATABASE_URL; gateway doctor says what is wrong.",
+    ),
+    "queue": (
+        _queue,
+        DEGRADED,
+        "Look at GATEWAY_QUEUE_URL. What the queue holds may be lost at any time.",
+    ),
+    "worker": (_worker, UNAVAILABLE, "Mend the database first."),
+    "deliveries": (_deliveries, UNAVAILABLE, "Mend the database first."),
 }
 
 
-def _look(check: Callable[[], Part], hint: str) -> Part:
+def _look(check: Callable[[], Part], status: str, hint: str) -> Part:
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - whatever it is, the probe must say it
-        return Part(UNAVAILABLE, hint, {"error": type(error).__name__})
+        return Part(status, hint, {"error": type(error).__name__})
 
 
 @blueprint.get("/healthz")
@@ -93,7 +102,7 @@ def healthz() -> Response:
 @blueprint.get("/readyz")
 def readyz() -> tuple[Response, int]:
     """200 when requests can be answered, else 503; with every part and what to do about it."""
-    parts = {name: _look(check, hint) for name, (check, hint) in _CHECKS.items()}
+    parts = {name: _look(*check) for name, check in _CHECKS.items()}
     status = max((part.status for part in parts.values()), key=_WORST_LAST.index)
     shown = {name: part.as_json() for name, part in parts.items()}
     return jsonify(status=status, parts=shown), 503 if status == UNAVAILABLE else 200

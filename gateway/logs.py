@@ -15,9 +15,12 @@ from typing import Any
 
 import orjson
 
+from gateway.outages import OutageFilter
+
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # The text of an exception is not ours to choose, so what looks like a key or secret is blotted out.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_-]+")
+_PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,8 @@ class TextFormatter(logging.Formatter):
 
 
 def _iso(record: logging.LogRecord) -> str:
-    at = datetime.fromtimestamp(record.created, UTC)
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z"
+    at = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)
+    return f"{at.isoformat(timespec='milliseconds')}Z"
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -67,7 +70,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def _blotted(line: str) -> str:
-    return _SECRET.sub(r"\1****", line)
+    return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
 
 
 def configure_logging(log_format: str) -> None:
@@ -75,6 +78,7 @@ def configure_logging(log_format: str) -> None:
     as_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     handler = logging.StreamHandler()
     handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
+    handler.addFilter(OutageFilter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:
         logging.getLogger(name).setLevel(logging.INFO)

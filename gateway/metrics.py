@@ -1,13 +1,21 @@
-"""/metrics: what this process counted, and what the database and queue say at the moment of asking."""
+"""/metrics: what this process counted, and what the database and queue say at the moment of asking.
 
+Of several web processes at one port a scrape reaches any. So each says by the label ``pid`` which it is, and
+its counts are series of their own, which a sum over all of them adds up.
+"""
+
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from flask import Blueprint, Response
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from gateway.settings import get_settings
+from gateway.state import REFUSALS
 from models.backlog import Backlog
 from models.heartbeat import Heartbeat
 from models.set_aside import SetAside
@@ -25,23 +33,49 @@ class StateCollector(Collector):
     """Gauges that every web process reads alike, whatever it did itself."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Read them now: three counts, each of one index."""
-        backlog, last = Backlog.read(), Heartbeat.last()
-        yield _gauge("deliveries_pending", "Deliveries not at their end yet", backlog.pending)
-        yield _gauge("deliveries_due", "Deliveries that could be attempted now", backlog.due)
-        yield _gauge(
-            "oldest_due_seconds", "Age of the delivery due for longest", backlog.oldest_due_seconds
-        )
-        yield _gauge("queue_tasks", "Tasks in the queue", huey.pending_count())
-        # Nought, long ago, when there never was one.
-        seen = "When a worker was last seen, in Unix time"
-        yield _gauge("worker_last_seen_timestamp_seconds", seen, (last or 0) / 1000)
-        aside = GaugeMetricFamily(
-            "gateway_set_aside", "Items of callbacks set aside, by why", labels=["reason"]
-        )
-        for reason, count in SetAside.counts().items():
-            aside.add_metric([reason], count)
-        yield aside
+        """Read them now: three counts, each of one index. A place that does not answer has none."""
+        for read in (_deliveries, _queue, _worker, _set_aside):
+            with suppress(*REFUSALS):
+                yield from read()
+
+
+def _deliveries() -> Iterator[GaugeMetricFamily]:
+    backlog = Backlog.read()
+    yield _gauge("deliveries_pending", "Deliveries not at their end yet", backlog.pending)
+    yield _gauge("deliveries_due", "Deliveries that could be attempted now", backlog.due)
+    yield _gauge(
+        "oldest_due_seconds", "Age of the delivery due for longest", backlog.oldest_due_seconds
+    )
+
+
+def _queue() -> Iterator[GaugeMetricFamily]:
+    yield _gauge("queue_tasks", "Tasks in the queue", huey.pending_count())
+
+
+def _worker() -> Iterator[GaugeMetricFamily]:
+    # Nought, long ago, when there never was one.
+    seen = "When a worker was last seen, in Unix time"
+    yield _gauge("worker_last_seen_timestamp_seconds", seen, (Heartbeat.last() or 0) / 1000)
+
+
+def _set_aside() -> Iterator[GaugeMetricFamily]:
+    aside = GaugeMetricFamily(
+        "gateway_set_aside", "Items of callbacks set aside, by why", labels=["reason"]
+    )
+    for reason, count in SetAside.counts().items():
+        aside.add_metric([reason], count)
+    yield aside
+
+
+class OneOfSeveral(Collector):
+    """What this process counted, under its process id."""
+
+    def collect(self) -> Iterator[Metric]:
+        """As the registry of the process has it."""
+        own = {"pid": str(os.getpid())}
+        for metric in REGISTRY.collect():
+            metric.samples = [s._replace(labels={**s.labels, **own}) for s in metric.samples]
+            yield metric
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
@@ -51,7 +85,7 @@ def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
 @blueprint.get("/metrics")
 def metrics() -> Response:
     """Prometheus' text format. Names no account, number or message, but is for operators only."""
-    state = CollectorRegistry()
-    state.register(StateCollector())
-    text = generate_latest(REGISTRY) + generate_latest(state)
-    return Response(text, content_type=CONTENT_TYPE_LATEST)
+    shown = CollectorRegistry()
+    shown.register(OneOfSeveral() if get_settings().workers > 1 else REGISTRY)
+    shown.register(StateCollector())
+    return Response(generate_latest(shown), content_type=CONTENT_TYPE_LATEST)

@@ -12,19 +12,21 @@ from typing import Any
 
 from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.errors import StorageError
-from limits.storage import MemoryStorage, storage_from_string
-from limits.strategies import FixedWindowRateLimiter
+from limits.storage import RedisStorage
+from redis import RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from starlette.concurrency import run_in_threadpool
 
 from gateway.settings import ANONYMOUS
+from gateway.windows import Windows
 from models.account import Account
 from models.user import User
 
 logger = logging.getLogger(__name__)
 
 MEMORY = "memory"
+WINDOW_SECONDS = 60
 # A request waits for its count, so Redis has this long, and not longer.
 ANSWER_TIMEOUT_SECONDS = 1
 # How long Redis is left alone after it gave no answer.
@@ -63,7 +65,7 @@ class RateLimiter:
 
     def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
         self._items = {plan: RateLimitItemPerMinute(limit) for plan, limit in plans.items()}
-        self._own = FixedWindowRateLimiter(MemoryStorage())
+        self._own = Windows(WINDOW_SECONDS)
         self._shared = None if url == MEMORY else _in_redis(url)
         self._alone_until = 0.0
 
@@ -98,11 +100,13 @@ class RateLimiter:
         item = self._items[plan]
         if self._shared is not None and time.monotonic() >= self._alone_until:
             try:
-                return _count(self._shared, item, caller, metered=metered)
-            except StorageError as error:
+                return _count_together(self._shared, item, caller, metered=metered)
+            except (StorageError, RedisError) as error:
                 self._alone_until = time.monotonic() + PAUSE_SECONDS
                 logger.warning("limits are counted by each process alone: %s", error)
-        return _count(self._own, item, caller, metered=metered)
+        count, ends = self._own.count(caller) if metered else self._own.look(caller)
+        exceeded = metered and count > item.amount
+        return Window(item.amount, max(0, item.amount - count), math.ceil(ends), exceeded)
 
     def look(self, account: Account) -> tuple[int, int, int]:
         """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
@@ -110,22 +114,24 @@ class RateLimiter:
         return window.limit, window.remaining, window.reset
 
 
-def _in_redis(url: str) -> FixedWindowRateLimiter:
+def _in_redis(url: str) -> RedisStorage:
     options: dict[str, Any] = {
         "wrap_exceptions": True,
         "socket_connect_timeout": ANSWER_TIMEOUT_SECONDS,
         "socket_timeout": ANSWER_TIMEOUT_SECONDS,
         "retry": Retry(NoBackoff(), 1),
     }
-    return FixedWindowRateLimiter(storage_from_string(url, **options))
+    return RedisStorage(url, **options)
 
 
-def _count(
-    limiter: FixedWindowRateLimiter, item: RateLimitItem, caller: str, *, metered: bool
+def _count_together(
+    storage: RedisStorage, item: RateLimitItem, caller: str, *, metered: bool
 ) -> Window:
-    exceeded = metered and not limiter.hit(item, caller)
-    stats = limiter.get_window_stats(item, caller)
-    now = time.time()
+    key = item.key_for(caller)
+    # The count that this very request made: others may have raised it since.
+    count = storage.incr(key, WINDOW_SECONDS) if metered else storage.get(key)
+    left = int(storage.storage.pttl(storage.prefixed_key(key)))
     # A caller who was not counted yet has no window; it would end a minute from now.
-    reset = stats.reset_time if stats.reset_time > now else now + item.get_expiry()
-    return Window(item.amount, max(0, stats.remaining), math.ceil(reset), exceeded)
+    ends = time.time() + (left / 1000 if left > 0 else WINDOW_SECONDS)
+    exceeded = metered and count > item.amount
+    return Window(item.amount, max(0, item.amount - count), math.ceil(ends), exceeded)

@@ -17,6 +17,9 @@ logger = logging.getLogger(__name__)
 
 MAX_HEADER_BYTES = 32 * 1024
 GRACE_SECONDS = 10
+# One of several processes that says nothing for so long is killed and started again. Starting takes some
+# seconds of silence on a machine that has a lot to do.
+SILENCE_SECONDS = 20
 
 
 class GatewayProtocol(HttpToolsProtocol):
@@ -149,4 +152,5 @@ def serve(settings: Settings, host: str, port: int) -> None:
         log_config=None,
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_worker_healthcheck=SILENCE_SECONDS,
     )

@@ -7,6 +7,7 @@ line that names it. docs/configuration.md lists all settings.
 import contextlib
 import math
 import os
+import re
 import secrets
 import tempfile
 from functools import cache
@@ -31,13 +32,26 @@ _SANDBOX_SECRETS = {
 }
 
 
+_HOST = r"(?:[\w.%-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?"
+_SERVER_URL = re.compile(
+    rf"\w+://(?:[^@/?#\s]*@)?(?:{_HOST}(?:,{_HOST})*)?(?:[/?][^@#\s]*)?", re.ASCII
+)
+_BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
 def _sqlite_url(path: Path) -> str:
     return f"sqlite://{quote(str(path))}"
 
 
-def _refuse_other_schemes(url: str, *schemes: str) -> None:
+def _check_url(url: str, *schemes: str) -> None:
     if url and not url.startswith(schemes):
         msg = f"must start with {' or '.join(schemes)}"
+        raise ValueError(msg)
+    if url.startswith("sqlite:"):
+        return
+    # A driver would say what it cannot read, and that may be a piece of the password.
+    if url and (not _SERVER_URL.fullmatch(url) or _BROKEN_ESCAPE.search(url)):
+        msg = "is not a URL; percent-encode the special characters of user and password"
         raise ValueError(msg)
 
 
@@ -51,10 +65,11 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=".env", extra="ignore")
 
     data_dir: Path = Path("var")
-    database_url: str = ""
+    # A URL may hold a password, so none of the three is shown with the settings.
+    database_url: str = Field(default="", repr=False)
     database_connections: int = Field(default=10, ge=1)
-    queue_url: str = ""
-    rate_limit_url: str = "memory"
+    queue_url: str = Field(default="", repr=False)
+    rate_limit_url: str = Field(default="memory", repr=False)
     public_url: str = "http://127.0.0.1:8080"
     secret_key: SecretStr = SecretStr("")
 
@@ -119,7 +134,7 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _check_database_url(cls, value: str) -> str:
-        _refuse_other_schemes(value, "sqlite:///", "postgresql://")
+        _check_url(value, "sqlite:///", "postgresql://")
         if value.startswith("sqlite:") and urlsplit(value).query not in {"", "synchronous=full"}:
             msg = "knows no other parameter than synchronous=full"
             raise ValueError(msg)
@@ -128,14 +143,14 @@ class Settings(BaseSettings):
     @field_validator("queue_url")
     @classmethod
     def _check_queue_url(cls, value: str) -> str:
-        _refuse_other_schemes(value, "sqlite:///", "postgresql://", "redis://", "rediss://")
+        _check_url(value, "sqlite:///", "postgresql://", "redis://", "rediss://")
         return value
 
     @field_validator("rate_limit_url")
     @classmethod
     def _check_rate_limit_url(cls, value: str) -> str:
         if value != "memory":
-            _refuse_other_schemes(value, "memory", "redis://", "rediss://")
+            _check_url(value, "memory", "redis://", "rediss://")
         return value
 
     @field_validator("public_url", "network_url")

@@ -1,4 +1,4 @@
-"""Requests against the contract: Connexion's validators, replaced where they are lax, slow or crash.
+"""Requests against the contract: in place of Connexion's validators, which are lax, slow or crash.
 
 The body is read as strict UTF-8 JSON (no NaN, no unpaired surrogates, bounded nesting). Parameters are
 given once each, and integers are digits only. Schemas are compiled once.
@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl
 import jsonschema_rs
 import orjson
 from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
-from connexion.validators import AbstractRequestBodyValidator
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
 from gateway.complaint import complaint
 
@@ -47,11 +46,14 @@ def _first_error(schema: dict[str, Any], value: Any, where: str) -> str | None:
 BODY = "Request body"
 
 
-class JsonBodyValidator(AbstractRequestBodyValidator):
+class JsonBodyValidator:
     """Reads and checks a JSON body. Raises 400 or 415 as Connexion's problems."""
 
-    async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
-        """Check the body, then hand it on unread."""
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._schema = schema
+
+    async def check(self, scope: Scope, receive: Receive) -> Receive:
+        """Check the body, which comes in one message. Returns where to receive it from once more."""
         message = await receive()
         body: bytes = message.get("body", b"")
         _check_content_type(scope)
@@ -64,7 +66,16 @@ class JsonBodyValidator(AbstractRequestBodyValidator):
             error = f"{BODY}: it is nested too deeply."
         if error is not None:
             raise BadRequestProblem(error)
-        return self._insert_messages(receive, messages=[message]), scope
+        return _replaying(message, receive)
+
+
+def _replaying(message: Message, receive: Receive) -> Receive:
+    left = [message]
+
+    async def replayed() -> Message:
+        return left.pop() if left else await receive()
+
+    return replayed
 
 
 def _check_content_type(scope: Scope) -> None:
@@ -83,13 +94,13 @@ def _check_content_type(scope: Scope) -> None:
     _check_coding(scope)
 
 
-class FormBodyValidator(AbstractRequestBodyValidator):
+class FormBodyValidator:
     """Lets a multipart form pass unread: the handler reads it from the stream and checks its parts.
 
     Connexion's own would parse a large file on the event loop, and hold it in memory as well.
     """
 
-    async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
+    async def check(self, scope: Scope, receive: Receive) -> Receive:
         """Check the headers only. Raises 415 as Connexion's problem."""
         values = _header_values(scope, b"content-type")
         media_type, *parameters = ", ".join(values).split(";")
@@ -100,7 +111,7 @@ class FormBodyValidator(AbstractRequestBodyValidator):
                 f"Send {FORM_TYPE} with its boundary."
             )
         _check_coding(scope)
-        return receive, scope
+        return receive
 
 
 def _check_coding(scope: Scope) -> None:
@@ -119,25 +130,18 @@ def _parse(body: bytes) -> Any:
 
 
 class ParameterValidator:
-    """Checks path, query and header parameters. Connexion makes one for each request."""
+    """Checks path, query and header parameters of one operation."""
 
-    def __init__(
-        self,
-        parameters: list[dict[str, Any]],
-        uri_parser: Any,
-        *,
-        strict_validation: bool = False,
-        security_query_params: list[str] | None = None,
-    ) -> None:
-        del uri_parser, strict_validation, security_query_params  # always strict, none in use
+    def __init__(self, parameters: list[dict[str, Any]]) -> None:
         self._parameters = parameters
+        self._queries = {p["name"] for p in parameters if p["in"] == "query"}
+        self._headers = [p["name"] for p in parameters if p["in"] == "header"]
 
     def validate(self, scope: Scope) -> None:
         """Raise BadRequestProblem unless every parameter fits its schema."""
-        query = _read_query(scope["query_string"])
-        known = {p["name"] for p in self._parameters if p["in"] == "query"}
+        query = read_query(scope["query_string"])
         for name in query:
-            if name not in known:
+            if name not in self._queries:
                 raise BadRequestProblem(f"Query parameter {name[:64]!r} is not known.")
         values = {
             "query": query,
@@ -149,7 +153,7 @@ class ParameterValidator:
 
     def _read_headers(self, scope: Scope) -> dict[str, str]:
         headers = {}
-        for name in (p["name"] for p in self._parameters if p["in"] == "header"):
+        for name in self._headers:
             values = _header_values(scope, name.lower().encode())
             if len(values) > 1:
                 raise BadRequestProblem(f"Header parameter {name} is given more than once.")
@@ -176,7 +180,10 @@ class ParameterValidator:
             raise BadRequestProblem(error)
 
 
-def _read_query(query_string: bytes) -> dict[str, str]:
+def read_query(query_string: bytes) -> dict[str, str]:
+    """Query parameters by their names, each given once. Raises BadRequestProblem."""
+    if not query_string:
+        return {}
     try:
         pairs = parse_qsl(
             query_string.decode("ascii"),

@@ -6,13 +6,15 @@ held while it answers. Whatever dies in between leaves a claim, and a claim neve
 
 import hashlib
 import json
+import logging
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Response
+from peewee import DatabaseError
 
 from handlers.contents import as_stored, check_content
-from handlers.errors import ApiError, ConflictError
+from handlers.errors import ApiError, ConflictError, ServerError
 from handlers.facts import note
 from handlers.outcomes import Asked, answer_to
 from handlers.ownership import owned
@@ -27,6 +29,8 @@ from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
 from tasks import deliver, lifecycle, meters, spans
 from tasks.outcome import record_acceptance, sent_response
+
+logger = logging.getLogger(__name__)
 
 RETRY_AFTER_RUNNING = 2
 REPLAYED = "Idempotency-Replayed"
@@ -125,7 +129,14 @@ def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> S
         IdempotencyKey.answer(message, response.status, response.body)
         return response
 
-    response = write(accept, *Message.keys(message.id, wa_message_id))
+    try:
+        response = write(accept, *Message.keys(message.id, wa_message_id))
+    except DatabaseError:
+        logger.exception("message %s was accepted, which is not recorded", message.id)
+        raise ServerError(
+            "The messaging network took the message, but that could not be recorded yet. "
+            f"Read message {message.id} for its outcome before you send again."
+        ) from None
     deliver.wake()
     return response
 

@@ -5,8 +5,10 @@ that share none of them (docs/decisions/0027-postgresql-beside-sqlite.md). Both 
 PostgreSQL lets go with the transaction, whatever becomes of the process.
 """
 
+import math
 import select
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -23,6 +25,16 @@ _MIGRATIONS = "(20977, 2)"
 # How long a thread waits for a connection of the pool.
 POOL_PATIENCE_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
+# How long a server is left alone that neither let a thread in nor refused it for as long.
+SILENCE_PAUSE_SECONDS = 1
+# A server whose machine is gone, or the network to it, says no word: whoever waits for one learns it in
+# half a minute. Linux alone would have them wait for a quarter of an hour, or for ever.
+SILENCE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 
 
 class NotAloneError(BaseException):
@@ -40,10 +52,19 @@ class _TextDumper(StrDumper):
 
 
 class _Database(PooledPostgresqlDatabase):
+    _silent_until = -math.inf
+
     def _connect(self) -> Any:
+        began = time.monotonic()
         try:
+            # Threads come in here one at a time: each would wait as long again as those before it.
+            if began < self._silent_until and not self._connections:
+                raise psycopg.errors.ConnectionTimeout("no answer a moment ago")
             connection = super()._connect()
         except psycopg.Error as error:
+            now = time.monotonic()
+            if now - began > SILENCE_PAUSE_SECONDS:
+                self._silent_until = now + SILENCE_PAUSE_SECONDS
             raise OperationalError(" ".join(str(error).split())) from error
         connection.adapters.register_dumper(str, _TextDumper)
         return connection
@@ -87,6 +108,7 @@ class PostgresEngine:
             # A query outside of reading() and writing() would keep its connection from the pool.
             autoconnect=False,
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            **SILENCE,
         )
         self._state = threading.local()
 

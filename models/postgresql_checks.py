@@ -8,7 +8,7 @@ from models.database import database, reading
 OLDEST_VERSION = 130_000
 
 _LOOK = """
-SELECT current_setting('server_version'),
+SELECT split_part(current_setting('server_version'), ' ', 1),
        current_setting('server_version_num')::int,
        pg_database_size(oid),
        pg_encoding_to_char(encoding),
@@ -16,8 +16,7 @@ SELECT current_setting('server_version'),
        current_setting('synchronous_commit'),
        current_setting('max_connections')::int
            - current_setting('superuser_reserved_connections')::int,
-       pg_is_in_recovery(),
-       to_regclass('schema_migration') IS NOT NULL
+       pg_is_in_recovery()
 FROM pg_database WHERE datname = current_database()
 """
 
@@ -26,7 +25,7 @@ FROM pg_database WHERE datname = current_database()
 class Server:
     """The connected database and its server. ``size`` is in bytes, ``connections`` how many it takes.
 
-    ``is_migrated`` says whether it was ever migrated, ``is_replica`` whether it refuses to be written to.
+    A replica refuses to be written to.
     """
 
     version: str
@@ -37,7 +36,6 @@ class Server:
     synchronous_commit: str
     connections: int
     is_replica: bool
-    is_migrated: bool
 
     @property
     def is_too_old(self) -> bool:

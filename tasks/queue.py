@@ -13,6 +13,8 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from models.postgresql import SILENCE
+
 NAME = "gateway"
 CONNECT_TIMEOUT_SECONDS = 5
 # Longer than the second for which a worker asks Redis to wait for a task.
@@ -68,7 +70,9 @@ def open_storage(url: str, name: str) -> BaseStorage:
     """The queue called ``name`` behind ``url``. Tries PostgreSQL at once, Redis at its first use."""
     match urlsplit(url).scheme:
         case "postgresql":
-            return PostgresStorage(name, dsn=url, connect_timeout=CONNECT_TIMEOUT_SECONDS)
+            return PostgresStorage(
+                name, dsn=url, connect_timeout=CONNECT_TIMEOUT_SECONDS, **SILENCE
+            )
         case "redis" | "rediss":
             return PriorityRedisStorage(name, connection_pool=_redis_pool(url))
         case _:

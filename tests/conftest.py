@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
 from huey.storage import MemoryStorage
 
+from contract_tests import backends
+from contract_tests.stored import Stored
 from gateway.settings import PREFIX, Settings, get_settings
 from models import database, secret
 from models.account import Account
@@ -17,6 +20,11 @@ from tests import factories
 from tests.receiver import Receiver
 
 Configure = Callable[..., Settings]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not about the chosen backend."""
+    backends.keep_those_of_the_backend(config, items)
 
 
 class Clock:
@@ -62,27 +70,39 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confi
     get_network.cache_clear()
 
 
+@cache
+def _shared_state() -> dict[str, str]:
+    """One place for all the tests of this process: it is emptied sooner than made."""
+    return backends.empty_state()
+
+
 @pytest.fixture
-def database_path(
+def state(
     configure: Configure, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Iterator[Path]:
+) -> Iterator[Stored]:
     """A migrated database, an empty queue and a key for secrets, all of this test alone."""
     if "clock" in request.fixturenames:
         # Identifiers tell the time too: every row of the test is made under its clock.
         request.getfixturevalue("clock")
-    settings = configure()
+    urls = _shared_state()
+    settings = configure(**{name.removeprefix(PREFIX): url for name, url in urls.items()})
+    settings.data_dir.mkdir(parents=True)
+    stored = Stored({f"{PREFIX}DATA_DIR": str(settings.data_dir), **urls})
+    stored.clear()
     connected = database.connect(settings.database_url)
     database.migrate()
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
-    yield settings.data_dir / "gateway.db"
+    # For the queries of the test itself.
+    connected.connect(reuse_if_open=True)
+    yield stored
     connected.close()
 
 
 @pytest.fixture
-def account(database_path: Path) -> Account:
+def account(state: Stored) -> Account:
     """An account on the plan pro."""
-    assert database_path.exists()
+    assert state.environment
     return Account.open("Acme", "pro")
 
 

@@ -1,84 +1,140 @@
-"""Kills parts of the service at random while it works, and deletes its queue."""
+"""Kills parts of the service and its servers at random while it works, and deletes its queue."""
 
 import contextlib
 import os
 import random
 import signal
 import socket
+import time
 from collections import Counter
-from pathlib import Path
+from collections.abc import Mapping
 
-from contract_tests.chaos.senders import Progress
-from contract_tests.harness import Gateway, wait_for
+from contract_tests.chaos.engines import Outage
+from contract_tests.chaos.senders import CLIENTS, Progress
+from contract_tests.harness import START_SECONDS, Gateway, wait_for
 
 PARTS = ("web", "worker", "sandbox")
 # "up" dies alone, and its parts end as if by SIGTERM; with "everything" they die at the same moment.
 VICTIMS = (*PARTS, "up", "everything")
 QUEUE_DELETIONS = 2
+# How far the clients may run ahead of the next kill: none comes when there is nothing left to do.
+LEAD = 3 * CLIENTS
+OUTAGE_SECONDS = (0.2, 0.8)
 
 
 class Monkey:
     """Breaks one service, at moments that a seed decides."""
 
-    def __init__(self, gateway: Gateway, seed: int, kills: int) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        outages: Mapping[str, Outage],
+        progress: Progress,
+        seed: int,
+        kills: int,
+    ) -> None:
         self._gateway = gateway
+        self._outages = outages
+        self._progress = progress
         self._random = random.Random(seed)  # noqa: S311 - no secret
         self._planned = kills
+        self.victims = (*outages, *VICTIMS)
         self.kills: Counter[str] = Counter()
         self.queue_deletions = 0
+        # For each kill: how many messages and deliveries were under way.
+        self.work: list[tuple[int, int]] = []
+        # For each outage: seconds from the server's return to the next message that is answered.
+        self.recoveries: list[float] = []
 
-    def rage(self, progress: Progress) -> None:
+    def rage(self) -> None:
         """Spread the kills and deletions over all the messages."""
         plan = self._plan()
         deletions = {
             (i + 1) * self._planned // (QUEUE_DELETIONS + 1) for i in range(QUEUE_DELETIONS)
         }
+        total = self._progress.total - LEAD
         for number, victim in enumerate(plan):
-            first, end = (n * progress.total // self._planned for n in (number, number + 1))
-            progress.allow(end)
+            first, end = (n * total // self._planned for n in (number, number + 1))
+            self._progress.allow(end + LEAD)
             moment = self._random.randint(first, end - 1) + 1 if end > first else end
-            assert progress.reach(moment), "the clients came to a halt"
+            assert self._progress.reach(moment), "the clients came to a halt"
             if number in deletions:
                 self.delete_queue()
             self.kill(victim)
-        progress.allow(progress.total)
+        self._progress.allow(self._progress.total)
 
     def _plan(self) -> list[str]:
-        """Every victim about equally often, in any order."""
+        """Every victim about equally often, in any order; a storm too small for all has every outage."""
         plan: list[str] = []
         while len(plan) < self._planned:
+            plan += self._random.sample(list(self._outages), len(self._outages))
             plan += self._random.sample(VICTIMS, len(VICTIMS))
-        return plan[: self._planned]
+        return self._random.sample(plan[: self._planned], self._planned)
 
     def kill(self, victim: str) -> None:
-        """SIGKILL; what nobody else starts again is started again."""
-        if victim in PARTS:
-            self._gateway.kill(victim)
+        """SIGKILL, or the end of a server; what nobody else starts again is started again."""
+        if victim in self._outages:
+            self._interrupt(self._outages[victim])
         else:
-            self._kill_up([self._gateway.part(p) for p in PARTS] if victim == "everything" else [])
+            pids = self._pids_of(victim)
+            self._wait_for_work()
+            self._kill(pids)
         self.kills[victim] += 1
 
-    def _kill_up(self, parts: list[int]) -> None:
+    def _interrupt(self, outage: Outage) -> None:
+        """End a server, and start it again when the clients have seen that it was away."""
+        wait_for(self._gateway.is_ready, "a ready service", START_SECONDS)
+        self._wait_for_work()
+        answered, repeats = self._progress.answered, self._progress.repeats
+        outage.begin()
+        # It is away for some time, and this is how long.
+        time.sleep(self._random.uniform(*OUTAGE_SECONDS))
+        if outage.is_felt:
+            assert self._progress.reach_repeats(repeats + CLIENTS), "nobody felt it"
+        else:
+            assert self._progress.reach_answers(answered + CLIENTS), "nothing was sent meanwhile"
+        outage.server.start()
+        self._note_recovery()
+
+    def _note_recovery(self) -> None:
+        began, answered = time.monotonic(), self._progress.answered
+        assert self._progress.reach_answers(answered + 1), "the service did not come back"
+        self.recoveries.append(time.monotonic() - began)
+
+    def _wait_for_work(self) -> None:
+        self.work.append(wait_for(self._work_under_way, "work under way", START_SECONDS))
+
+    def _work_under_way(self) -> tuple[int, int] | None:
+        deliveries = self._gateway.stored.count("delivery", "state = 'pending'")
+        messages = self._progress.under_way
+        return (messages, deliveries) if messages and deliveries else None
+
+    def _pids_of(self, victim: str) -> list[int]:
+        if victim in PARTS:
+            return [self._gateway.part(victim)]
         up = self._gateway.process
         assert up is not None
-        for pid in (up.pid, *parts):
+        return [up.pid, *(self._gateway.part(p) for p in PARTS if victim == "everything")]
+
+    def _kill(self, pids: list[int]) -> None:
+        for pid in pids:
             # A part that dies by itself in this very moment is dead as well.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        up.wait()
-        wait_for(self._is_down, "the end of web and sandbox", 30)
-        self._gateway.start()
+        up = self._gateway.process
+        assert up is not None
+        if up.pid in pids:
+            up.wait()
+            wait_for(self._is_down, "the end of web and sandbox", 30)
+            self._gateway.start()
 
     def _is_down(self) -> bool:
         ports = (self._gateway.port, self._gateway.sandbox_port)
         return not any(_is_open(port) for port in ports)
 
     def delete_queue(self) -> None:
-        """Delete the queue's files under the running processes."""
-        folder = Path(self._gateway.environment["GATEWAY_DATA_DIR"])
-        assert (folder / "queue.db").exists()
-        for name in ("queue.db", "queue.db-wal", "queue.db-shm"):
-            (folder / name).unlink(missing_ok=True)
+        """Delete the queue under the running processes."""
+        self._gateway.stored.lose_queue()
         self.queue_deletions += 1
 
 

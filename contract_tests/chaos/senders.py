@@ -1,7 +1,8 @@
 """Good clients: each message has an Idempotency-Key of its own, and is repeated until it is answered."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import StrEnum
@@ -25,13 +26,21 @@ class Answer(StrEnum):
 
 
 class Progress:
-    """How far the clients are, and how far they may go: no further than the kills have come."""
+    """How far the clients are, and how far they may go: little further than the kills have come."""
 
     def __init__(self, total: int) -> None:
         self.total = total
+        self.answered = 0
+        self.repeats = 0
         self._started = 0
         self._allowed = 0
         self._changed = threading.Condition()
+
+    @property
+    def under_way(self) -> int:
+        """How many messages are asked for and not answered."""
+        with self._changed:
+            return self._started - self.answered
 
     def allow(self, allowed: int) -> None:
         """Let the clients go on to this message."""
@@ -41,8 +50,26 @@ class Progress:
 
     def reach(self, started: int) -> bool:
         """Wait until so many messages are under way or over."""
+        return self._wait_for(lambda: self._started >= started)
+
+    def reach_answers(self, answered: int) -> bool:
+        """Wait until so many messages are answered."""
+        return self._wait_for(lambda: self.answered >= answered)
+
+    def reach_repeats(self, repeats: int) -> bool:
+        """Wait until so many requests were repeated."""
+        return self._wait_for(lambda: self.repeats >= repeats)
+
+    def note(self, *, answered: int = 0, repeats: int = 0) -> None:
+        """Count what a client got."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._started >= started, PATIENCE)
+            self.answered += answered
+            self.repeats += repeats
+            self._changed.notify_all()
+
+    def _wait_for(self, reached: Callable[[], bool]) -> bool:
+        with self._changed:
+            return self._changed.wait_for(reached, PATIENCE)
 
     def numbers(self) -> Iterator[int]:
         """The numbers of the messages to send; each goes to one client."""
@@ -73,7 +100,8 @@ class Senders:
         self.progress = Progress(total)
         self.answers: dict[int, Answer] = {}
         self.ids: dict[int, str] = {}
-        self.repeats = 0
+        # How long each request took, in seconds, whatever came of it.
+        self.durations: list[float] = []
 
     @staticmethod
     def recipient(number: int) -> str:
@@ -99,6 +127,7 @@ class Senders:
             if self._stop.is_set():
                 return
             self.answers[number] = self.send(number)
+            self.progress.note(answered=1)
 
     def send(self, number: int) -> Answer:
         """Send one message, and repeat it by its key until there is an answer."""
@@ -119,6 +148,7 @@ class Senders:
     def _ask(self, number: int) -> requests.Response:
         """The first answer that says more than that nothing was sent."""
         for _ in range(round(PATIENCE / PAUSE)):
+            began = time.monotonic()
             try:
                 answer = self._customer.send(
                     self.recipient(number), f"Message {number}", key=self._key(number)
@@ -129,7 +159,9 @@ class Senders:
                 stored = "Idempotency-Replayed" in answer.headers
                 if answer.status_code != 500 or stored:
                     return answer
-            self.repeats += 1
+            finally:
+                self.durations.append(time.monotonic() - began)
+            self.progress.note(repeats=1)
             if self._stop.wait(PAUSE):
                 break
         raise AssertionError(f"message {number} got no answer")

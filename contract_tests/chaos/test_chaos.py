@@ -5,6 +5,7 @@ storm: who is killed at which message. The moments within a message stay chance.
 """
 
 import os
+import re
 import secrets
 import sys
 from collections import Counter
@@ -13,14 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.chaos.monkey import QUEUE_DELETIONS, VICTIMS
+from contract_tests.backends import BACKEND
+from contract_tests.chaos.engines import BACKENDS, PASSWORD
+from contract_tests.chaos.monkey import QUEUE_DELETIONS
 from contract_tests.chaos.receivers import FAILURES
 from contract_tests.chaos.senders import Answer, Senders
-from contract_tests.chaos.storm import Aftermath, storm
+from contract_tests.chaos.storm import MAX_CONNECTIONS, Aftermath, Plan, storm
+from contract_tests.harness import WAIT_SECONDS
 
 MESSAGES = int(os.environ.get("CHAOS_MESSAGES", "120"))
 KILLS = int(os.environ.get("CHAOS_KILLS", "6"))
 SEED = int(os.environ.get("CHAOS_SEED", secrets.randbits(32)))
+# A web and a worker have about ten places each that notice an outage.
+LINES_PER_KILL = 15
+# All three, whatever the other tests run on, unless one was asked for.
+CHOSEN = (BACKEND,) if "TEST_BACKEND" in os.environ else BACKENDS
 
 pytestmark = pytest.mark.timeout(300 + MESSAGES + 20 * KILLS)
 
@@ -32,24 +40,30 @@ def show(request: pytest.FixtureRequest, text: str) -> None:
         sys.stdout.flush()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=CHOSEN)
 def aftermath(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Aftermath]:
     """What a storm left."""
+    plan = Plan(request.param, MESSAGES, KILLS, SEED)
     folder: Path = tmp_path_factory.mktemp("chaos")
-    show(request, f"\nChaos: {MESSAGES} messages, {KILLS} kills, CHAOS_SEED={SEED}")
-    with storm(folder, MESSAGES, KILLS, SEED, lambda text: show(request, text)) as left:
+    show(
+        request, f"\nChaos on {plan.backend}: {MESSAGES} messages, {KILLS} kills, CHAOS_SEED={SEED}"
+    )
+    with storm(folder, plan, lambda text: show(request, text)) as left:
         show(request, left.report())
         yield left
 
 
-def test_every_part_was_killed_and_the_queue_deleted(aftermath: Aftermath) -> None:
+def test_every_victim_was_killed_while_work_was_under_way_and_the_queue_deleted(
+    aftermath: Aftermath,
+) -> None:
     """Otherwise all that follows shows nothing."""
-    kills = aftermath.monkey.kills
-    assert kills.total() >= KILLS > 0
-    assert len(kills) == min(KILLS, len(VICTIMS))
-    assert aftermath.monkey.queue_deletions == QUEUE_DELETIONS
+    monkey = aftermath.monkey
+    assert monkey.kills.total() == len(monkey.work) >= KILLS > 0
+    assert len(monkey.kills) == min(KILLS, len(monkey.victims))
+    assert all(messages and deliveries for messages, deliveries in monkey.work)
+    assert monkey.queue_deletions == QUEUE_DELETIONS
     assert all(aftermath.mood.failures[how] for how in FAILURES)
 
 
@@ -109,3 +123,26 @@ def test_no_idempotency_key_was_sent_twice_not_even_when_all_are_repeated_in_the
         assert answer is not Answer.SENT or reached, f"message {number} was sent by a repetition"
         assert answer is not Answer.UNSETTLED or not reached, f"message {number} has no outcome"
     assert Counter(message["to"] for message in aftermath.ledger.accepted()) == before
+
+
+def test_no_request_hung(aftermath: Aftermath) -> None:
+    """Not even one that came while its database or queue was away."""
+    assert max(aftermath.senders.durations) < WAIT_SECONDS
+
+
+def test_no_connection_is_left_over(aftermath: Aftermath) -> None:
+    """The server counts them. Files have none."""
+    if aftermath.ledger.gateway.environment["GATEWAY_DATABASE_URL"]:
+        assert 0 < aftermath.ledger.connections() <= MAX_CONNECTIONS
+
+
+def test_an_outage_is_told_in_few_lines_and_nothing_crashed(aftermath: Aftermath) -> None:
+    """Everything notices an outage, many times a second, and each place says so once."""
+    lines = aftermath.ledger.gateway.log().splitlines()
+    told = [line for line in lines if re.search('"level":"(WARNING|ERROR)"', line)]
+    assert len(told) <= LINES_PER_KILL * aftermath.monkey.kills.total(), told
+    assert [line for line in told if "Traceback" in line] == []
+
+
+def test_no_line_of_the_log_holds_a_password(aftermath: Aftermath) -> None:
+    assert PASSWORD not in aftermath.ledger.gateway.log()

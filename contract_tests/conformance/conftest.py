@@ -11,11 +11,20 @@ from collections.abc import Iterator
 import pytest
 import requests
 
+from contract_tests.backends import redis
 from contract_tests.conformance.events import Callbacks
 from contract_tests.conformance.exchange import Api, Contract
 from contract_tests.conformance.timelapse import Timelapse
 from contract_tests.conformance.world import Hooks, Sandbox
-from contract_tests.harness import Customer, Gateway, Receiver, free_port, running, wait_for
+from contract_tests.harness import (
+    START_SECONDS,
+    Customer,
+    Gateway,
+    Receiver,
+    free_port,
+    running,
+    wait_for,
+)
 
 TUNED_BY_THE_HARNESS = ("GATEWAY_PLAN_LIMITS", "GATEWAY_SWEEP_INTERVAL", "SANDBOX_RETRY_CAP")
 
@@ -66,6 +75,8 @@ def cut_off(gateway: Gateway) -> Iterator[str]:
         | {
             "GATEWAY_NETWORK_URL": f"http://127.0.0.1:{free_port()}",
             "GATEWAY_ALLOW_LOCAL_WEBHOOKS": "false",
+            # Two that count in their memory are refused.
+            "GATEWAY_RATE_LIMIT_URL": redis().url(0),
         },
         cwd=gateway.folder,
         stderr=subprocess.DEVNULL,
@@ -78,7 +89,7 @@ def cut_off(gateway: Gateway) -> Iterator[str]:
             return False
 
     try:
-        wait_for(is_ready, "a ready web part")
+        wait_for(is_ready, "a ready web part", START_SECONDS)
         yield f"http://127.0.0.1:{port}/api"
     finally:
         process.terminate()
@@ -144,7 +155,7 @@ def hooks(api: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hooks]
 @pytest.fixture
 def timelapse(gateway: Gateway) -> Timelapse:
     """Lets hours pass for single rows."""
-    return Timelapse(gateway.folder / "var" / "gateway.db")
+    return Timelapse(gateway.stored)
 
 
 @pytest.fixture

@@ -1,12 +1,9 @@
 """Specification, States and transitions of a Number: connected, disconnected, banned, and back."""
 
-import contextlib
 import os
 import secrets
 import signal
-import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,26 +149,14 @@ def test_number_ids_limit_the_events_of_numbers_too(
     assert others.deliveries() == []
 
 
-def is_free(database: Path) -> bool:
-    """Whether nobody is writing to the database."""
-    with contextlib.closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as found:
-        try:
-            found.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            return False
-        found.execute("ROLLBACK")
-        return True
-
-
 @pytest.fixture
 def stopped_worker(gateway: Gateway) -> Iterator[int]:
     """The worker's process, standing still: callbacks come in, but nobody reads them."""
     worker = gateway.part("worker")
-    databases = [gateway.folder / "var" / name for name in ("gateway.db", "queue.db")]
 
     def stop() -> bool:
         os.kill(worker, signal.SIGSTOP)
-        if all(is_free(database) for database in databases):
+        if gateway.stored.is_free():
             return True
         # It stands in the middle of a transaction and would hold up everybody else.
         os.kill(worker, signal.SIGCONT)

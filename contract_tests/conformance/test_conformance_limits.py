@@ -134,7 +134,7 @@ def test_retries_come_after_30_seconds_5_minutes_and_30_minutes(
     shipped: Gateway, pro_customer: Customer, shipped_hook: Hook
 ) -> None:
     """First retry after about 30 seconds, second after about 5 minutes, third after about 30."""
-    timelapse = Timelapse(shipped.folder / "var" / "gateway.db")
+    timelapse = Timelapse(shipped.stored)
     Sandbox(shipped.sandbox).write(pro_customer.number["phoneNumber"], new_recipient())
     shipped_hook.wait()
     delivery_id = shipped_hook.deliveries()[0]["id"]

@@ -4,11 +4,10 @@ The one place of the suite that is not a client: what the specification measures
 be waited for, so the row that keeps the time is aged, and what the service then does is observed.
 """
 
-import contextlib
-import sqlite3
 import time
 from dataclasses import dataclass
-from pathlib import Path
+
+from contract_tests.stored import Stored
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -16,13 +15,12 @@ DAY = 24 * HOUR
 
 @dataclass(frozen=True)
 class Timelapse:
-    """Works on one SQLite database, beside the service."""
+    """Works on one database, beside the service."""
 
-    path: Path
+    stored: Stored
 
     def _age(self, statement: str, *values: object) -> None:
-        with contextlib.closing(sqlite3.connect(self.path, timeout=10)) as database, database:
-            changed = database.execute(statement, values).rowcount
+        changed = self.stored.change(statement, *values)
         assert changed == 1, f"{changed} rows were aged"
 
     def age_idempotency_key(self, key: str, seconds: float) -> None:

@@ -1,6 +1,5 @@
 """What /connect answers to whatever is asked of it: pages for people, with the right status."""
 
-import sqlite3
 from collections.abc import Mapping
 
 import pytest
@@ -86,9 +85,7 @@ def test_a_form_that_the_page_would_not_post_changes_nothing(
 
 def test_an_expired_link_says_so(gateway: Gateway, new_link: NewLink) -> None:
     old = new_link()
-    with sqlite3.connect(gateway.folder / "var" / "gateway.db", timeout=WAIT_SECONDS) as database:
-        database.execute("UPDATE signup_link SET expires_at = 1 WHERE id = ?", (old.id,))
-    database.close()
+    gateway.stored.change("UPDATE signup_link SET expires_at = 1 WHERE id = ?", old.id)
     for answer in (_ask(gateway, "GET", old.slug), _ask(gateway, "POST", old.slug, data=CLAIM)):
         assert answer.status_code == 410
         assert "This link has expired" in answer.text

@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults, leave
-from contract_tests.dashboard.outage import without_table
 from contract_tests.dashboard.person import Person, let_in, signed_in
 from contract_tests.dashboard.test_dashboard_security import PRIVATE_PAGES
 from contract_tests.dashboard.world import Ids, answers, fill
@@ -121,7 +120,7 @@ def test_what_is_not_shown_is_told_without_a_fault(
     context = browser.new_context(base_url=gateway.url)
     let_in(context, person)
     page = context.new_page()
-    with without_table(gateway, "api_key") if name == "broken" else nullcontext():
+    with gateway.stored.without("api_key") if name == "broken" else nullcontext():
         answer = page.goto(f"/dashboard/{path}")
     assert answer is not None
     assert answer.status == status

@@ -3,7 +3,6 @@
 import pytest
 
 from contract_tests.dashboard.conftest import Enrol
-from contract_tests.dashboard.outage import without_table
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import Gateway, wait_for
 
@@ -21,7 +20,7 @@ def test_a_list_that_cannot_be_read_says_so_and_keeps_its_place(
     gateway: Gateway, person: Person
 ) -> None:
     before = gateway.log().count(LOGGED)
-    with without_table(gateway, "signup_link"):
+    with gateway.stored.without("signup_link"):
         answer = person.get(PATH)
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
@@ -40,7 +39,7 @@ def test_an_action_that_cannot_be_carried_out_leads_back_to_its_list(
     gateway: Gateway, person: Person
 ) -> None:
     token = person.token("/dashboard/links")
-    with without_table(gateway, "signup_link"):
+    with gateway.stored.without("signup_link"):
         answer = person.post("/dashboard/links", None, csrf_token=token, slug="not-made")
     assert answer.status_code == 503
     assert "This could not be done just now" in answer.text

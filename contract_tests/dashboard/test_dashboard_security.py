@@ -1,7 +1,6 @@
 """Who may see and do what at /dashboard/: nobody without a session, nobody across accounts."""
 
 import hashlib
-import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -249,9 +248,9 @@ def test_a_session_cookie_is_kept_from_scripts_and_other_sites(enrol: Enrol) -> 
 def test_only_a_digest_of_the_session_is_kept(gateway: Gateway, enrol: Enrol) -> None:
     token = enrol().signed_in().session
     assert token is not None
-    kept = _rows(gateway, "SELECT digest FROM user_session")
+    kept = gateway.stored.rows("SELECT digest FROM user_session")
     assert (hashlib.sha256(token.encode()).hexdigest(),) in kept
-    assert token.encode() not in (gateway.folder / "var" / "gateway.db").read_bytes()
+    assert token.encode() not in gateway.stored.everything()
 
 
 def test_signing_out_ends_the_session_for_good(enrol: Enrol) -> None:
@@ -324,29 +323,21 @@ def test_errors_are_pages(member: Person, method: str, path: str, status: int) -
     assert "There is nothing here" in answer.text
 
 
-def _rows(gateway: Gateway, query: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(gateway.folder / "var" / "gateway.db") as connection:
-        rows: list[tuple[object, ...]] = connection.execute(query).fetchall()
-    connection.close()
-    return rows
-
-
 def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
     """All that a page or an action of the dashboard could change."""
     return [
-        _rows(gateway, "SELECT id, name, revoked_at FROM api_key ORDER BY id"),
-        _rows(gateway, "SELECT id, slug, revoked_at, used_at FROM signup_link ORDER BY id"),
-        _rows(gateway, "SELECT id, status FROM number ORDER BY id"),
-        _rows(gateway, "SELECT id FROM user_session ORDER BY id"),
-        _rows(gateway, "SELECT id FROM message ORDER BY id"),
-        _rows(
-            gateway,
+        gateway.stored.rows("SELECT id, name, revoked_at FROM api_key ORDER BY id"),
+        gateway.stored.rows("SELECT id, slug, revoked_at, used_at FROM signup_link ORDER BY id"),
+        gateway.stored.rows("SELECT id, status FROM number ORDER BY id"),
+        gateway.stored.rows("SELECT id FROM user_session ORDER BY id"),
+        gateway.stored.rows("SELECT id FROM message ORDER BY id"),
+        gateway.stored.rows(
             "SELECT id, url, sealed_secret, events_json, number_ids_json, active FROM webhook"
             " ORDER BY id",
         ),
         # What is redelivered is pending again. What waits for a retry changes by itself.
-        _rows(gateway, "SELECT id FROM delivery WHERE state = 'delivered' ORDER BY id"),
-        _rows(gateway, "SELECT id FROM redelivery ORDER BY id"),
+        gateway.stored.rows("SELECT id FROM delivery WHERE state = 'delivered' ORDER BY id"),
+        gateway.stored.rows("SELECT id FROM redelivery ORDER BY id"),
     ]
 
 

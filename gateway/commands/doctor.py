@@ -23,8 +23,8 @@ STATE_WIDTH, NAME_WIDTH = 9, 18
 def doctor(context: click.Context, *, as_json: bool) -> None:
     """Say what is wrong with this installation, and how to mend it.
 
-    Looks at settings, data directory, key, database, queue, worker, network and the way back from it;
-    whether the service runs or not. Exit status 1 when there is a problem; warnings leave it at 0.
+    Looks at settings, data directory, key, database, queue, rate limits, worker, network and the way back
+    from it; whether the service runs or not. Exit status 1 when there is a problem; warnings leave it at 0.
     """
     checks = examine_settings()
     if _is_well(checks):

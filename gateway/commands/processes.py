@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 
 import click
+from peewee import DatabaseError
 
 from gateway.commands.output import json_option, open_state, print_one
 from gateway.logs import configure_logging
 from gateway.settings import get_settings, load_settings
-from gateway.state import connect_state
+from gateway.state import connect_state, in_one_line
 from models import database
 
 HOST = "127.0.0.1"
@@ -54,9 +55,9 @@ def web(host: str, port: int) -> None:
     from gateway.server import serve  # noqa: PLC0415 - as above
 
     configure_logging(get_settings().log_format)
-    tracing.start("web")
-    settings = open_state()
-    serve(settings, host, port)
+    # What is wrong is said here, once: the processes that serve would be started again and again.
+    tracing.check()
+    serve(open_state(), host, port)
 
 
 @click.command()
@@ -91,7 +92,10 @@ def sandbox() -> None:
 def migrate(*, as_json: bool) -> None:
     """Bring the database's schema up to date."""
     connect_state(get_settings())
-    applied = database.migrate()
+    try:
+        applied = database.migrate()
+    except DatabaseError as error:
+        raise click.ClickException(f"The database is not migrated: {in_one_line(error)}") from error
     if as_json:
         print_one({"applied": applied}, as_json=True)
         return

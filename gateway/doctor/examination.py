@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from gateway.doctor import outside, places, work
+from gateway.doctor import outside, places, servers, work
 from gateway.doctor.finding import Check, Probe, State, named, ok, problem, run, warning
+from gateway.rate_limit import MEMORY
 from gateway.settings import Settings, find_mistakes
 
 # Each of the three rounds has its own time: together they stay under 15 s.
@@ -40,10 +41,11 @@ def examine(settings: Settings) -> list[Check]:
         {
             "database": _if(has_folder, folder, partial(places.check_database, settings)),
             "queue": _if(has_folder, folder, partial(work.check_queue, settings)),
+            **_limits(settings),
         },
         STATE_SECONDS,
     )
-    has_database, has_queue = (has_folder and c.state is not State.PROBLEM for c in state)
+    has_database, has_queue = (has_folder and c.state is not State.PROBLEM for c in state[:2])
     of_rows = {name: _if(has_database, "database", probe) for name, probe in OF_ROWS.items()}
     key = partial(places.check_key, settings, has_database=has_database)
     rest: dict[str, Probe] = {
@@ -55,6 +57,13 @@ def examine(settings: Settings) -> list[Check]:
         "callback address": partial(outside.check_callback_address, settings),
     }
     return [*around, *state, *run(rest, REST_SECONDS)]
+
+
+def _limits(settings: Settings) -> dict[str, Probe]:
+    """What counts in a process' own memory is always there."""
+    if settings.rate_limit_url == MEMORY:
+        return {}
+    return {"rate limits": partial(servers.check_limits, settings)}
 
 
 def _if(is_usable: bool, what: str, probe: Probe) -> Probe:  # noqa: FBT001 - reads as the sentence it is

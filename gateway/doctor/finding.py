@@ -1,13 +1,12 @@
 """What a check finds, and how checks run: at the same time, and never for longer than they may."""
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from peewee import DatabaseError
+from gateway.state import REFUSALS, in_one_line
 
 
 class State(StrEnum):
@@ -84,10 +83,10 @@ def run(probes: Mapping[str, Probe], seconds: float) -> list[Check]:
 def _guarded(probe: Probe) -> Finding:
     try:
         return probe()
-    except (OSError, DatabaseError, sqlite3.Error) as error:
+    except REFUSALS as error:
         return problem(
-            f"It cannot be used: {error}",
-            "Mend the file or folder that its setting names: docs/configuration.md.",
+            f"It cannot be used: {in_one_line(error)}",
+            "Mend the file, folder or server that its setting names: docs/configuration.md.",
         )
     except Exception as error:  # noqa: BLE001 - one check that breaks leaves the others alone
         # The text of an error that nobody foresaw might hold a secret.

@@ -5,6 +5,7 @@ import shutil
 import stat
 import tempfile
 
+from gateway.doctor import servers
 from gateway.doctor.finding import Finding, ok, problem, warning
 from gateway.settings import Settings
 from models import database, secret
@@ -81,13 +82,18 @@ def _opens(sealed: str) -> bool:
 
 def check_database(settings: Settings) -> Finding:
     """The database is there, migrated and whole."""
+    if database.is_postgresql(settings.database_url):
+        return servers.check_postgresql(settings)
+    return _check_file(settings)
+
+
+def _check_file(settings: Settings) -> Finding:
     path = path_of(settings.database_url)
     if not path.exists():
         return problem(f"There is no database {path}.", "Run: gateway migrate")
     database.connect(settings.database_url)
-    if pending := database.pending_migrations():
-        missing = "1 migration is" if len(pending) == 1 else f"{len(pending)} migrations are"
-        return problem(f"{missing} missing, first {pending[0]}.", "Run: gateway migrate")
+    if missing := servers.missing(database.pending_migrations()):
+        return missing
     integrity = examine(settings.database_url, QUICK_CHECK_SECONDS)
     if integrity.damage is not None:
         return problem(

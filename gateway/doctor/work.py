@@ -1,7 +1,9 @@
 """Checks of the work: queue, worker, what is overdue, and what waits for a person."""
 
 from gateway.doctor.finding import Finding, ok, problem, warning
+from gateway.doctor.refusals import refused
 from gateway.settings import Settings
+from gateway.state import REFUSALS
 from models import clock
 from models.backlog import Backlog
 from models.callback import Callback
@@ -17,10 +19,15 @@ DEEP = 10_000
 
 def check_queue(settings: Settings) -> Finding:
     """A task can be put into the queue and taken from it."""
-    queue.connect(settings.queue_url)
-    if not trial.put_and_take(settings.queue_url):
+    try:
+        queue.connect(settings.queue_url)
+        comes_out, depth = trial.put_and_take(settings.queue_url), trial.depth()
+    except REFUSALS as error:
+        # One that was not set goes along with the database.
+        is_own = settings.queue_url != settings.database_url
+        return refused("QUEUE_URL" if is_own else "DATABASE_URL", error)
+    if not comes_out:
         return problem("What is put in does not come out.", "Stop the service, delete the queue.")
-    depth = trial.depth()
     if depth > DEEP:
         return warning(f"{depth} tasks wait.", "See whether the worker keeps up; it may need help.")
     return ok(f"Tasks go in and come out; {depth} wait.")

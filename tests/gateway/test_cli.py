@@ -73,8 +73,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 @pytest.fixture(scope="module")
 def cli(service: Gateway) -> Cli:
     """Commands that are told nothing but the folder of the running service."""
-    told = {k: v for k, v in service.environment.items() if not k.startswith("GATEWAY_")}
-    return Cli(service.folder, told | {"GATEWAY_DATA_DIR": str(service.folder / "var")})
+    return Cli(service.folder, service.told)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """gateway numbers notices: what the platform told, for the operator."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from contract_tests.stored import Stored
 from gateway.cli import cli
 from models.account import Account
 from models.number import Number
@@ -18,8 +18,8 @@ AT = 1_795_000_000_000
 
 
 @pytest.fixture(autouse=True)
-def told(number: Number, database_path: Path) -> None:
-    assert database_path.exists()
+def told(number: Number, state: Stored) -> None:
+    assert state.environment
     notices.keep(Notice("2001", "account_update", None, VIOLATION, AT))
     quality = {"event": "DOWNGRADE", "display_phone_number": "15550001111"}
     notices.keep(

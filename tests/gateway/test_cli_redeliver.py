@@ -69,11 +69,10 @@ def _listed(customer: Customer, webhook: Mapping[str, Any], **which: str) -> lis
 
 
 def _start(service: Gateway, *arguments: str) -> subprocess.Popen[str]:
-    told = {k: v for k, v in service.environment.items() if not k.startswith("GATEWAY_")}
     return subprocess.Popen(
         [COMMAND, "deliveries", *arguments],
         cwd=service.folder,
-        env=told | {"GATEWAY_DATA_DIR": str(service.folder / "var")},
+        env=service.told,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

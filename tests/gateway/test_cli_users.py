@@ -10,7 +10,7 @@ from models.account import Account
 from models.user import User
 from models.user_session import UserSession
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 EMAIL = "ada@example.com"
 PASSWORD = "correct horse battery"
 

@@ -15,7 +15,7 @@ from tests.asgi import Answered, ask, http_scope
 PLANS = {"starter": 3, "pro": 5, "anonymous": 2}
 LIMIT_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 async def _echo(scope: Scope, receive: Receive, send: Send) -> None:

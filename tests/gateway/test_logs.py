@@ -83,6 +83,13 @@ def test_a_key_or_secret_in_an_exception_is_blotted_out(formatter: logging.Forma
     assert "sss" not in text
 
 
+def test_the_password_in_an_address_is_blotted_out() -> None:
+    urls = "postgresql://gateway:s3cret@db/gateway and redis://:s3cret@redis:6379/0"
+    line = TextFormatter().format(_record("cannot use %s", urls))
+    assert "postgresql://gateway:****@db/gateway and redis://:****@redis:6379/0" in line
+    assert "s3cret" not in line
+
+
 def _configured(monkeypatch: pytest.MonkeyPatch, log_format: str) -> logging.Formatter | None:
     """The formatter that a process without any logging gets; everything is put back afterwards."""
     root = logging.getLogger()

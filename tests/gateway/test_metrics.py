@@ -1,10 +1,13 @@
 """/metrics: what was counted, and what the database says at the moment of asking."""
 
-from typing import Any
+import os
+from collections.abc import Iterator
 
 import pytest
 from flask import Flask
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+from redis import RedisError
 
 from gateway import metrics
 from models.account import Account
@@ -13,25 +16,28 @@ from models.database import writing
 from models.heartbeat import Heartbeat
 from models.set_aside import Reason, SetAside
 from networks import errors as network
-from tasks import deliver, meters
+from tasks import deliver, meters, queue
 from tests import factories
-from tests.conftest import Clock
+from tests.conftest import Clock, Configure
 from webhooks.client import Answer
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
-def _read() -> dict[tuple[str, str], float]:
-    """Every sample, by its name and the value of its only label."""
+def _samples() -> Iterator[Sample]:
     app = Flask("probe")
     app.register_blueprint(metrics.blueprint)
     answer = app.test_client().get("/metrics")
     assert answer.content_type.startswith("text/plain")
-    families: Any = text_string_to_metric_families(answer.get_data(as_text=True))
+    for family in text_string_to_metric_families(answer.get_data(as_text=True)):
+        yield from family.samples
+
+
+def _read() -> dict[tuple[str, str], float]:
+    """Every sample, by its name and the value of its only label."""
     return {
         (sample.name.removeprefix("gateway_"), next(iter(sample.labels.values()), "")): sample.value
-        for family in families
-        for sample in family.samples
+        for sample in _samples()
         if sample.name.startswith("gateway_") and not sample.name.endswith("_bucket")
     }
 
@@ -111,3 +117,24 @@ def test_a_delivery_counts_when_it_is_at_its_end(account: Account) -> None:
         ("deliveries_total", "delivered"): 1,
         ("deliveries_total", "given_up"): 1,
     }
+
+
+def test_one_of_several_web_processes_says_which_it_is(configure: Configure) -> None:
+    configure(WORKERS="2", RATE_LIMIT_URL="redis://127.0.0.1/0")
+    meters.count_send(None)
+    own = {"pid": str(os.getpid())}
+    samples = {(s.name, tuple(s.labels.items())) for s in _samples()}
+    assert ("gateway_sends_total", (("outcome", "accepted"), *own.items())) in samples
+    # What is read from the database is the same whoever is asked.
+    assert ("gateway_deliveries_pending", ()) in samples
+
+
+def _refuse() -> None:
+    raise RedisError("away")
+
+
+def test_without_the_queue_everything_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue.huey.storage, "queue_size", _refuse)
+    told = {name for name, _ in _read()}
+    assert "queue_tasks" not in told
+    assert {"sends_total", "deliveries_pending", "worker_last_seen_timestamp_seconds"} <= told

@@ -130,7 +130,7 @@ def test_of_a_path_only_our_own_words_and_identifiers_are_said(path: str, said: 
     assert safe_path(path, WORDS) == said
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 @pytest.mark.parametrize(
     ("path", "said"),
     [

@@ -87,6 +87,53 @@ def test_no_secret_is_printed_with_the_settings(configure: Configure) -> None:
     assert "plain" not in repr(settings)
 
 
+def test_no_password_of_a_server_is_printed_with_the_settings(configure: Configure) -> None:
+    settings = configure(
+        DATABASE_URL="postgresql://gateway:plain-1@db:5432/gateway",
+        QUEUE_URL="redis://:plain-2@redis/0",
+        RATE_LIMIT_URL="rediss://user:plain-3@redis/1",
+    )
+    assert "plain" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://gateway:s%40fe%2F@db.internal:5432/gateway?sslmode=verify-full",
+        "postgresql://gateway@first:5432,second:5432/gateway?target_session_attrs=primary",
+        "postgresql:///gateway?host=/run/postgresql",
+        "postgresql://[::1]:5432/gateway",
+    ],
+)
+def test_what_libpq_takes_is_the_address_of_a_database(configure: Configure, url: str) -> None:
+    settings = configure(DATABASE_URL=url)
+    assert (settings.database_url, settings.queue_url) == (url, url)
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "QUEUE_URL", "RATE_LIMIT_URL"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "gateway:pla/in@db/gateway",
+        "gateway:pla@in@db/gateway",
+        "gateway:pla?in@db/gateway",
+        "gateway:pla#in@db/gateway",
+        "gateway:pla%in@db/gateway",
+        "gateway:pla in@db/gateway",
+        "db:plain/gateway",
+    ],
+)
+def test_a_password_that_breaks_its_url_is_refused_untold(
+    configure: Configure, name: str, rest: str
+) -> None:
+    scheme = "postgresql" if name == "DATABASE_URL" else "redis"
+    with pytest.raises(SettingsError) as refused:
+        configure(**{name: f"{scheme}://{rest}"})
+    said = str(refused.value)
+    assert said.startswith(f"GATEWAY_{name}: is not a URL; percent-encode")
+    assert "pla" not in said
+
+
 def test_a_given_key_is_used_and_written_nowhere(configure: Configure) -> None:
     settings = configure(SECRET_KEY="plain-key")
     assert settings.encryption_key() == "plain-key"

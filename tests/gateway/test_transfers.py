@@ -16,7 +16,7 @@ from models.account import Account
 from models.api_key import ApiKey
 from tests.asgi import Answered, ask, http_scope
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 async def _echo(scope: Scope, receive: Receive, send: Send) -> None:

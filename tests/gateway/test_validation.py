@@ -24,14 +24,7 @@ SCHEMA: dict[str, Any] = {
         "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
     },
 }
-VALIDATOR = JsonBodyValidator(
-    schema=SCHEMA,
-    required=True,
-    nullable=False,
-    encoding="utf-8",
-    strict_validation=True,
-    uri_parser=None,
-)
+VALIDATOR = JsonBodyValidator(SCHEMA)
 PARAMETERS: list[dict[str, Any]] = [
     {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 100}},
     {"name": "status", "in": "query", "schema": {"type": "string", "enum": ["sent", "read"]}},
@@ -58,7 +51,7 @@ def _check_body(body: bytes, content_type: str | None = "application/json", **mo
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def run() -> bytes:
-        handed_on, _ = await VALIDATOR.wrap_receive(receive, scope=scope)
+        handed_on = await VALIDATOR.check(scope, receive)
         message = await handed_on()
         handed: bytes = message["body"]
         return handed
@@ -77,7 +70,7 @@ def _refused(body: bytes) -> str:
 def _check_parameters(query: bytes = b"", **headers: str) -> None:
     scope = http_scope(query=query, headers={k.replace("_", "-"): v for k, v in headers.items()})
     scope["path_params"] = {"id": "msg_1"}
-    ParameterValidator(PARAMETERS, None, strict_validation=True).validate(scope)
+    ParameterValidator(PARAMETERS).validate(scope)
 
 
 def test_a_body_that_fits_is_handed_on_byte_by_byte() -> None:
@@ -237,7 +230,7 @@ def test_a_header_that_comes_twice_is_refused() -> None:
     scope["headers"] *= 2
     scope["path_params"] = {"id": "msg_1"}
     with pytest.raises(BadRequestProblem, match="more than once"):
-        ParameterValidator(PARAMETERS, None).validate(scope)
+        ParameterValidator(PARAMETERS).validate(scope)
 
 
 @pytest.mark.parametrize("identifier", ["", "a b", "é", "a" * 65, "a\n", "../etc"])
@@ -245,7 +238,7 @@ def test_a_path_parameter_that_cannot_be_an_identifier_is_refused(identifier: st
     scope = http_scope()
     scope["path_params"] = {"id": identifier}
     with pytest.raises(BadRequestProblem, match="Path parameter id"):
-        ParameterValidator(PARAMETERS, None).validate(scope)
+        ParameterValidator(PARAMETERS).validate(scope)
     scope["path_params"] = {}
     with pytest.raises(BadRequestProblem, match="id is missing"):
-        ParameterValidator(PARAMETERS, None).validate(scope)
+        ParameterValidator(PARAMETERS).validate(scope)

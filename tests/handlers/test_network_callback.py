@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from contract_tests.stored import Stored
 from handlers import network_callback
 from handlers.errors import ForbiddenError, UnauthorizedError
 from models.callback import Callback
@@ -18,8 +19,8 @@ PATH = "/network/callback"
 
 
 @pytest.fixture
-def client(database_path: object, configure: Configure) -> Iterator[FlaskClient]:
-    assert database_path
+def client(state: Stored, configure: Configure) -> Iterator[FlaskClient]:
+    assert state.environment
     configure(NETWORK_APP_SECRET="app-secret", NETWORK_VERIFY_TOKEN="verify-token")
     app = Flask("test")
     app.testing = True

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from flask import Response
+from peewee import OperationalError
 
 from handlers import sending
-from handlers.errors import ConflictError, ForbiddenError, NotFoundError
+from handlers.errors import ConflictError, ForbiddenError, NotFoundError, ServerError
 from models.account import Account
 from models.database import database, writing
 from models.event import Event
@@ -160,6 +161,25 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
     assert first.headers.get("Retry-After") == second.headers.get("Retry-After")
     assert (first.headers.get(sending.REPLAYED), second.headers[sending.REPLAYED]) == (None, "true")
     assert (len(asked), Message.select().count()) == (1, 1)
+
+
+def test_an_acceptance_that_cannot_be_recorded_is_not_said_to_be_repeatable(
+    number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network has the message: who sends once more without a key sends it twice."""
+
+    def fail(*_: object) -> Message:
+        raise OperationalError("the database is gone")
+
+    monkeypatch.setattr(sending, "record_acceptance", fail)
+    asked = network(lambda _: "wamid.1")
+    with pytest.raises(ServerError) as caught:
+        _send(number)
+    [message] = Message.select()
+    assert f"Read message {message.id}" in caught.value.message
+    with pytest.raises(ConflictError, match="no outcome yet"):
+        _send(number)
+    assert len(asked) == 1
 
 
 def test_a_crash_in_the_middle_keeps_the_key_and_never_sends_again(

@@ -2,13 +2,12 @@
 
 import hashlib
 import re
-from pathlib import Path
 
 import pytest
 
+from contract_tests.stored import Stored
 from models.account import Account
 from models.api_key import ApiKey
-from models.database import database
 from tests.conftest import Clock
 
 
@@ -36,11 +35,10 @@ def test_an_unknown_key_opens_nothing(account: Account) -> None:
         assert ApiKey.authenticate(wrong) is None
 
 
-def test_only_a_digest_of_a_key_is_at_rest(account: Account, database_path: Path) -> None:
+def test_only_a_digest_of_a_key_is_at_rest(account: Account, state: Stored) -> None:
     row, key = ApiKey.issue(account, "ci")
     ApiKey.authenticate(key)
-    database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    stored = database_path.read_bytes()
+    stored = state.everything()
     assert row.digest == hashlib.sha256(key.encode()).hexdigest()
     assert row.digest.encode() in stored
     assert key.encode() not in stored
@@ -65,7 +63,7 @@ def test_revoking_again_keeps_the_first_time(account: Account, clock: Clock) -> 
     assert ApiKey.get_by_id(row.id).revoked_at == revoked_at
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_a_key_that_does_not_exist_cannot_be_revoked() -> None:
     assert not ApiKey.revoke("key_nothing")
 

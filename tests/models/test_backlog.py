@@ -9,7 +9,7 @@ from tests import factories
 from tests.conftest import Clock
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_nothing_waits_in_the_beginning() -> None:
     assert Backlog.read() == Backlog(pending=0, due=0, oldest_due_seconds=0)
 

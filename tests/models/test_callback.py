@@ -5,7 +5,7 @@ import pytest
 from models.callback import Callback
 from tests.conftest import Clock
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 def test_a_callback_is_kept_byte_by_byte() -> None:

@@ -191,6 +191,7 @@ def plans(account: Account) -> Callable[[], str]:
     return explain
 
 
+@pytest.mark.sqlite("the words of its query plans")
 def test_claiming_walks_the_partial_indexes_and_scans_no_table(plans: Callable[[], str]) -> None:
     assert len(_claim()) == 6
     plan = plans()

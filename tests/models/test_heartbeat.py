@@ -5,7 +5,7 @@ import pytest
 from models.heartbeat import INTERVAL_MS, Heartbeat
 from tests.conftest import Clock
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 def test_a_service_that_never_had_a_worker_knows_of_none() -> None:

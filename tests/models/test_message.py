@@ -168,6 +168,7 @@ def test_a_page_is_filtered_and_newest_first(account: Account) -> None:
     assert Message.page("acc_other", 20, 0).total == 0
 
 
+@pytest.mark.sqlite("the words of its query plans")
 @pytest.mark.parametrize(
     ("status", "index"),
     [
@@ -182,7 +183,7 @@ def test_a_page_comes_from_an_index_in_its_order_whatever_the_status(
 ) -> None:
     plans: list[list[str]] = []
 
-    def keep(query: Any, limit: int, offset: int) -> Page[Message]:
+    def keep(query: Any, limit: int, offset: int, _tallies: Any) -> Page[Message]:
         plans.append(_plan(query.limit(limit).offset(offset)))
         return Page([], 0, limit, offset)
 
@@ -201,7 +202,8 @@ def test_the_conditions_of_the_indexes_name_the_statuses_they_stand_for(
     assert condition.sql == f"status IN ({written})"
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.sqlite("the words of its query plans")
+@pytest.mark.usefixtures("state")
 def test_what_is_not_settled_is_found_without_a_look_at_what_is(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -12,16 +12,25 @@ from playhouse.migrations import Runner
 from playhouse.schema_diff import diff_models
 
 import models
+from contract_tests.backends import empty_state
 from models import database, secret
 from models.account import Account
 from models.database import BaseModel
+from models.delivery import Delivery
+from models.message import Message
 from models.webhook import Webhook
+from tests import factories
 
 for module in pkgutil.iter_modules(models.__path__, "models."):
     importlib.import_module(module.name)
 TABLES = BaseModel.__subclasses__()
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
+
+
+def _empty(folder: Path) -> str:
+    """The address of a database in which nothing is."""
+    return empty_state().get("GATEWAY_DATABASE_URL", f"sqlite://{folder}/empty/gateway.db")
 
 
 def _columns(connected: Any, table: str) -> set[tuple[Any, ...]]:
@@ -36,6 +45,7 @@ def test_the_migrated_schema_equals_the_models() -> None:
     assert not diff_models(database.database.obj, TABLES)
 
 
+@pytest.mark.sqlite("its PRAGMAs tell the columns")
 def test_migrated_columns_have_the_types_and_references_of_the_models(tmp_path: Path) -> None:
     """Which diff_models does not compare."""
     fresh = SqliteDatabase(str(tmp_path / "fresh.db"))
@@ -55,20 +65,18 @@ def test_migrating_again_does_nothing_and_keeps_what_is_there() -> None:
 
 
 def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path) -> None:
-    migrated = database.database.obj
     files = sorted(path.stem for path in database.MIGRATIONS.glob("[0-9]*.py"))
-    empty = database.connect(f"sqlite://{tmp_path}/empty/gateway.db")
+    empty = database.connect(_empty(tmp_path))
     assert database.pending_migrations() == files
     assert database.migrate() == files
     assert database.pending_migrations() == []
     empty.close()
-    migrated.close()
 
 
 def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_path: Path) -> None:
     """Their secrets may have been rotated until the migration, which therefore counts as a rotation."""
-    fresh = database.database.obj
-    old: Any = database.connect(f"sqlite://{tmp_path}/old.db")
+    old: Any = database.connect(_empty(tmp_path))
+    old.connect(reuse_if_open=True)
     Runner(old, str(database.MIGRATIONS)).up("0007_heartbeat")
     account = Account.open("Acme", "pro")
     sealed = secret.encrypt("whsec_of_before")
@@ -77,8 +85,10 @@ def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_p
         old.execute_sql(
             "INSERT INTO webhook (id, account_id, url, sealed_secret, events_json, number_ids_json,"
             " active, failure_count, slow, deactivated_at, created_at)"
-            " VALUES (?, ?, 'https://example.com/', ?, '[]', '[]', ?, 0, 0, ?, 1)",
-            (webhook_id, account.id, sealed, active, deactivated_at),
+            " VALUES (?, ?, 'https://example.com/', ?, '[]', '[]', ?, 0, ?, ?, 1)".replace(
+                "?", old.param
+            ),
+            (webhook_id, account.id, sealed, active, False, deactivated_at),
         )
     before = round(time.time() * 1000)
     assert database.migrate()[0] == "0008_webhook_history"
@@ -92,7 +102,6 @@ def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_p
         assert row.secret_changed_at is not None
         assert before <= row.secret_changed_at <= round(time.time() * 1000)
     old.close()
-    fresh.close()
 
 
 def _pragmas() -> dict[str, Any]:
@@ -101,10 +110,12 @@ def _pragmas() -> dict[str, Any]:
     return {name: cursor.fetchone()[0] for name, cursor in cursors.items()}
 
 
+@pytest.mark.sqlite("its PRAGMAs")
 def test_foreign_keys_hold_and_readers_do_not_wait_for_writers() -> None:
     assert _pragmas() == {"foreign_keys": 1, "journal_mode": "wal", "synchronous": 1}
 
 
+@pytest.mark.sqlite("its PRAGMAs")
 def test_the_operator_may_have_each_commit_reach_the_disk(tmp_path: Path) -> None:
     durable = database.connect(f"sqlite://{tmp_path}/durable.db?synchronous=full")
     database.migrate()
@@ -123,3 +134,18 @@ def test_a_nested_write_joins_the_outer_one_and_shares_its_fate() -> None:
     with pytest.raises(ArithmeticError):
         write_and_break_down()
     assert Account.all() == []
+
+
+def test_what_is_there_before_totals_are_kept_is_counted_once(tmp_path: Path) -> None:
+    old: Any = database.connect(_empty(tmp_path))
+    old.connect(reuse_if_open=True)
+    Runner(old, str(database.MIGRATIONS)).up("0010_sizes_on_postgresql")
+    account = Account.open("Acme", "pro")
+    number, webhook = factories.active_number(account), factories.webhook(account)
+    factories.outbound(number)
+    factories.deliveries(account, webhook, count=3)
+    assert database.migrate()[0] == "0011_tallies"
+    factories.outbound(number)
+    factories.deliveries(account, webhook)
+    assert Message.page(account.id, 1, 0, number_id=number.id).total == 2
+    assert Delivery.page(webhook.id, 1, 0, state="pending").total == 4

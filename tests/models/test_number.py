@@ -1,12 +1,11 @@
 """Numbers: provisioning, who may connect one, and their transitions."""
 
-from pathlib import Path
-
 import pytest
 from peewee import IntegrityError
 
+from contract_tests.stored import Stored
 from models.account import Account
-from models.database import database, writing
+from models.database import writing
 from models.number import Number, NumberStatus, NumberTakenError
 from tests import factories
 from tests.conftest import Clock
@@ -18,8 +17,8 @@ def _move(number: Number, status: NumberStatus) -> bool:
 
 
 @pytest.fixture
-def rival(database_path: Path) -> Account:
-    assert database_path.exists()
+def rival(state: Stored) -> Account:
+    assert state.environment
     return Account.open("Rival", "starter")
 
 
@@ -87,7 +86,7 @@ def test_the_database_itself_refuses_a_number_that_is_connected_twice(
     _move(mine, NumberStatus.DISCONNECTED)
     factories.active_number(rival)
     with pytest.raises(IntegrityError), writing():
-        database.execute_sql("UPDATE number SET status = 'BANNED' WHERE id = ?", (mine.id,))
+        Number.update(status=NumberStatus.BANNED).where(Number.id == mine.id).execute()
     with pytest.raises(NumberTakenError), writing():
         mine.move_to(NumberStatus.ACTIVE)
 
@@ -116,10 +115,9 @@ def test_the_networks_number_is_the_connected_one_else_the_latest(
     assert Number.find_connected("1002") is None
 
 
-def test_tokens_and_pins_are_sealed_at_rest(account: Account, database_path: Path) -> None:
+def test_tokens_and_pins_are_sealed_at_rest(account: Account, state: Stored) -> None:
     number = factories.active_number(account, access_token="EAA-plain", pin="918273")
-    database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    stored = database_path.read_bytes()
+    stored = state.everything()
     assert number.sealed_token.encode() in stored
     assert b"EAA-plain" not in stored
     assert b"918273" not in stored

@@ -1,12 +1,10 @@
 """Redelivering many: what a call chooses, and what becomes of it batch by batch."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
+from contract_tests.stored import Stored
 from models import redelivery
 from models.account import Account
 from models.claim import claim_due, record_outcomes
@@ -16,6 +14,7 @@ from models.redelivery import Redelivery, RedeliveryCall
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
+from tests.refusing import refusing
 
 DELIVERED, FAILED = DeliveryState.DELIVERED, DeliveryState.FAILED
 PENDING, SKIPPED = DeliveryState.PENDING, DeliveryState.SKIPPED
@@ -127,18 +126,6 @@ def test_batches_come_oldest_first_and_each_is_a_transaction(
     assert seen == [2, 4, 5]
 
 
-@contextmanager
-def _broken(table: str, event: str) -> Iterator[None]:
-    """Every such statement on the table fails."""
-    with writing():
-        database.execute_sql(
-            f"CREATE TRIGGER broken BEFORE {event} ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END"
-        )
-    yield
-    with writing():
-        database.execute_sql("DROP TRIGGER broken")
-
-
 @pytest.mark.parametrize(("table", "event"), [("delivery", "UPDATE"), ("redelivery", "DELETE")])
 def test_a_batch_that_breaks_off_is_left_as_it_was_and_done_once_later(
     account: Account, webhook: Webhook, table: str, event: str
@@ -146,7 +133,7 @@ def test_a_batch_that_breaks_off_is_left_as_it_was_and_done_once_later(
     _failed(account, webhook, 5)
     _request(webhook)
     Redelivery.work_off_one()
-    with _broken(table, event), pytest.raises(Exception, match="no"):
+    with refusing(event, table), pytest.raises(Exception, match="refused"):
         Redelivery.work_off_one()
     assert _states(webhook).count(PENDING) == 2
     assert _work_off_all() == 3
@@ -156,12 +143,8 @@ def test_a_batch_that_breaks_off_is_left_as_it_was_and_done_once_later(
 
 def test_nothing_is_written_until_all_of_a_call_is(account: Account, webhook: Webhook) -> None:
     _failed(account, webhook, 3)
-    with writing():
-        database.execute_sql(
-            "CREATE TRIGGER second BEFORE INSERT ON redelivery WHEN EXISTS (SELECT 1 FROM redelivery)"
-            " BEGIN SELECT RAISE(ABORT, 'no'); END"
-        )
-    with pytest.raises(Exception, match="no"):
+    second = "EXISTS (SELECT 1 FROM redelivery)"
+    with refusing("INSERT", "redelivery", second), pytest.raises(Exception, match="refused"):
         _request(webhook)
     assert not Redelivery.exist()
 
@@ -270,8 +253,9 @@ def test_a_call_knows_what_waits_for_its_first_attempt(account: Account, webhook
     assert call.states() == {PENDING: 2, DELIVERED: 1, FAILED: 0, SKIPPED: 0}
 
 
+@pytest.mark.sqlite("the words of its query plans")
 def test_redeliveries_are_chosen_by_an_index(
-    account: Account, webhook: Webhook, database_path: Path
+    account: Account, webhook: Webhook, state: Stored
 ) -> None:
     """In its order, so that ten thousand are found without sorting all."""
     _failed(account, webhook, 1)
@@ -281,7 +265,7 @@ def test_redeliveries_are_chosen_by_an_index(
     Redelivery.request(webhook.id, states=UNDELIVERED, since=1, until=2)
     connection.set_trace_callback(None)
     [chosen] = [s for s in statements if s.startswith("SELECT") and "LIMIT 10000" in s]
-    with sqlite3.connect(database_path) as reader:
+    with sqlite3.connect(state.database_path) as reader:
         plan = [row[3] for row in reader.execute(f"EXPLAIN QUERY PLAN {chosen}")]
     reader.close()
     [step] = plan

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.settings import get_settings
 from models import redelivery
 from models.account import Account
 from models.claim import claim_due, record_outcomes
@@ -23,8 +24,8 @@ from models import database
 from models.delivery import Delivery
 from models.redelivery import Redelivery
 
-path, point = sys.argv[1:]
-database.connect(f"sqlite://{path}")
+url, point = sys.argv[1:]
+database.connect(url)
 Redelivery.work_off_one()
 schedule_anew = Delivery.schedule_anew
 
@@ -49,7 +50,6 @@ def _pending() -> int:
 )
 def test_a_batch_is_scheduled_whole_and_once_whenever_the_kill_comes(
     account: Account,
-    database_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     point: str,
     scheduled: int,
@@ -62,7 +62,7 @@ def test_a_batch_is_scheduled_whole_and_once_whenever_the_kill_comes(
     assert Redelivery.request(webhook.id, states=states, since=None, until=None).count == 5
 
     killed = subprocess.run(
-        [sys.executable, "-c", WORKER, str(database_path), point],
+        [sys.executable, "-c", WORKER, get_settings().database_url, point],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,12 +1,11 @@
 """Retention: what goes, what stays, and how it is found."""
 
 import dataclasses
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
@@ -229,13 +228,10 @@ def test_one_that_is_scheduled_anew_in_between_stays(account: Account, clock: Cl
     assert Delivery.get_by_id(delivery_id).state == DeliveryState.PENDING
 
 
-def test_nothing_old_takes_no_lock(account: Account, database_path: Path) -> None:
+def test_nothing_old_takes_no_lock(account: Account, state: Stored) -> None:
     _delivered(account)
-    other = sqlite3.connect(database_path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    assert [removal.remove(1, 10) for removal in ALL] == [0] * 5
-    other.execute("ROLLBACK")
-    other.close()
+    with state.locked():
+        assert [removal.remove(1, 10) for removal in ALL] == [0] * 5
 
 
 def _plan(query: Any) -> list[str]:
@@ -243,7 +239,8 @@ def _plan(query: Any) -> list[str]:
     return [row[3] for row in database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.sqlite("the words of its query plans")
+@pytest.mark.usefixtures("state")
 @pytest.mark.parametrize(
     ("removal", "index"),
     [

@@ -10,7 +10,7 @@ from models.database import database, writing
 from models.set_aside import Reason, SetAside
 from tests.conftest import Clock
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 def _keep(body: bytes = b"{}", reason: Reason = Reason.FAILED, **known: str) -> None:
@@ -61,6 +61,7 @@ def _plan(query: Any) -> str:
     return str(database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())
 
 
+@pytest.mark.sqlite("the words of its query plans")
 def test_what_a_message_waits_for_and_the_counts_are_found_by_an_index() -> None:
     open_ = SetAside.settled_at.is_null()
     parked = SetAside.select().where(SetAside.wa_message_id == "x", open_)

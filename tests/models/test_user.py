@@ -2,6 +2,7 @@
 
 import pytest
 
+from contract_tests.stored import Stored
 from models.account import Account
 from models.sign_in_attempt import ADDRESS_LIMIT, EMAIL_LIMIT, SignInAttempt, TooManyAttemptsError
 from models.user import EmailTakenError, User
@@ -142,5 +143,5 @@ def test_sessions_and_attempts_are_removed_after_a_day(clock: Clock, user: User)
 
 
 @pytest.fixture(autouse=True)
-def _database(database_path: object) -> None:
-    assert database_path
+def _database(state: Stored) -> None:
+    assert state.environment

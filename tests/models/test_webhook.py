@@ -1,13 +1,13 @@
 """Webhooks: subscriptions, secrets and the count of discarded events."""
 
 import re
-from pathlib import Path
 
 import pytest
 
+from contract_tests.stored import Stored
 from models import secret
 from models.account import Account
-from models.database import database, writing
+from models.database import writing
 from models.webhook import Deactivation, Webhook
 from tests import factories
 from tests.conftest import Clock
@@ -45,17 +45,12 @@ def test_a_rotation_is_dated_and_a_first_secret_is_not(account: Account, clock: 
         assert [row.secret_changed_at for row in rows] == [clock.at, clock.at]
 
 
-def test_the_plain_secret_is_nowhere_in_the_database_file(
-    account: Account, database_path: Path
-) -> None:
+def test_the_plain_secret_is_nowhere_in_the_database(account: Account, state: Stored) -> None:
     webhook = factories.webhook(account)
     plain = [webhook.secret]
     webhook.rotate_secret()
     plain.append(webhook.secret)
-    files = [database_path, database_path.with_name(database_path.name + "-wal")]
-    stored = b"".join(path.read_bytes() for path in files)
-    database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    stored += database_path.read_bytes()
+    stored = state.everything()
     assert webhook.sealed_secret.encode() in stored
     for text in plain:
         assert text.encode() not in stored
@@ -69,7 +64,7 @@ def test_a_secret_sealed_with_another_key_is_told_apart(account: Account) -> Non
         _ = webhook.secret
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_the_same_text_is_sealed_differently_each_time() -> None:
     assert secret.encrypt("text") != secret.encrypt("text")
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from flask import Flask
 
+from contract_tests.stored import Stored
 from gateway import metrics
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -23,9 +24,9 @@ SUFFIX = re.compile(r"_(bucket|count|sum)$")
 
 
 @pytest.fixture
-def exposed(database_path: Path) -> str:
+def exposed(state: Stored) -> str:
     """What /metrics says, the workers' metrics included, which are declared in the same place."""
-    assert database_path.exists()
+    assert state.environment
     app = Flask("probe")
     app.register_blueprint(metrics.blueprint)
     return app.test_client().get("/metrics").get_data(as_text=True)

@@ -25,7 +25,7 @@ from webhooks.schedule import RetrySchedule
 TIMEOUT = 10
 DELAYS = (0.02, 0.02, 0.02)
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 def _engine(deactivate_after: int = 10) -> deliver.Engine:

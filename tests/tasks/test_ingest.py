@@ -6,7 +6,7 @@ import pytest
 
 from models.account import Account
 from models.callback import Callback
-from models.database import database, writing
+from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus
@@ -23,7 +23,7 @@ from tests.tasks.told import (
     ingest_now,
     kinds,
     messages,
-    refuse_text,
+    refusing_text,
     status_of,
     store,
     text,
@@ -66,13 +66,13 @@ def test_ingesting_again_changes_nothing(account: Account, number: Number) -> No
 
 
 def test_one_bad_item_leaves_the_others_alone(number: Number) -> None:
-    refuse_text("bad")
     sent = accepted_message(number)
     bad = text("wamid.BAD", text={"body": "bad"})
-    callback = ingest_now(
-        messages(messages=[text("wamid.A"), bad, text("wamid.B")]),
-        messages(statuses=[status_of("wamid.1", "read")]),
-    )
+    with refusing_text("bad"):
+        callback = ingest_now(
+            messages(messages=[text("wamid.A"), bad, text("wamid.B")]),
+            messages(statuses=[status_of("wamid.1", "read")]),
+        )
     received = Message.select().where(Message.direction == "INBOUND").order_by(Message.id)
     assert [message.wa_message_id for message in received] == ["wamid.A", "wamid.B"]
     assert Message.get_by_id(sent.id).status == MessageStatus.READ
@@ -83,12 +83,9 @@ def test_one_bad_item_leaves_the_others_alone(number: Number) -> None:
 
 
 def test_a_bad_item_is_taken_in_once_its_trouble_is_over(number: Number) -> None:
-    refuse_text("bad")
-    callback = ingest_now(
-        messages(messages=[text("wamid.A"), text("wamid.B", text={"body": "bad"})])
-    )
-    with writing():
-        database.execute_sql("DROP TRIGGER refuse")
+    both = messages(messages=[text("wamid.A"), text("wamid.B", text={"body": "bad"})])
+    with refusing_text("bad"):
+        callback = ingest_now(both)
     ingest.ingest_callback.call_local(callback.id)
     assert Callback.get_by_id(callback.id).ingested_at is not None
     assert kinds() == ["message.received"] * 2
@@ -103,7 +100,7 @@ def test_workers_that_ingest_one_callback_at_once_tell_once() -> None:
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"entry":[]}', b'{"entry":[{"changes":[]}]}'])
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_a_callback_that_says_nothing_is_done_with(body: bytes) -> None:
     callback = Callback.store(body)
     ingest.ingest_callback.call_local(callback.id)

@@ -1,10 +1,10 @@
 """Slow receivers have room of their own, and come back after a success (docs/decisions/0010)."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Outcome
 from models.claim import ClaimedDelivery, claim_due, record_outcomes
@@ -19,7 +19,7 @@ from webhooks.schedule import RetrySchedule
 
 LEASE_MS = 30_000
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 def _claim(*, slow: bool) -> list[ClaimedDelivery]:
@@ -79,9 +79,9 @@ def test_a_refusal_does_not_change_the_lane(account: Account) -> None:
 
 
 @pytest.fixture
-def engine(database_path: Path) -> Iterator[deliver.Engine]:
+def engine(state: Stored) -> Iterator[deliver.Engine]:
     """A running engine, on the database of the test."""
-    assert database_path.exists()
+    assert state.environment
     client = WebhookClient(timeout=0.3, allow_local=True, user_agent="Gateway/1")
     config = deliver.EngineConfig(client, RetrySchedule((60.0,)), 0.3, 10)
     running = deliver.Engine(config)

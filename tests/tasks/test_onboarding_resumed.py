@@ -1,10 +1,10 @@
 """A signup that stopped anywhere goes on there: finished steps are not done again (ADR 0019)."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
+from contract_tests.stored import Stored
 from models.account import Account
 from models.event import Event
 from models.number import Number, NumberStatus
@@ -151,9 +151,9 @@ def test_the_sweep_lets_go_of_it_too(
     platform: Platform,
     monkeypatch: pytest.MonkeyPatch,
     clock: Clock,
-    database_path: Path,
+    state: Stored,
 ) -> None:
-    assert database_path.exists()
+    assert state.environment
     stop_killing = _kill_at(monkeypatch, SignupStep.SUBSCRIBED, after=True)
     with pytest.raises(Killed):
         onboarding.connect_number(link, CLAIM)

@@ -1,12 +1,12 @@
 """Outcomes while the database cannot be written: a disk that is full for a while."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from peewee import OperationalError
 
+from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Attempt, Outcome
 from models.claim import record_outcomes
@@ -18,7 +18,7 @@ from tests.waiting import until
 from webhooks.client import WebhookClient
 from webhooks.schedule import RetrySchedule
 
-pytestmark = pytest.mark.usefixtures("database_path")
+pytestmark = pytest.mark.usefixtures("state")
 
 
 class FullDisk:
@@ -47,9 +47,9 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
 
 
 @pytest.fixture
-def engine(database_path: Path, disk: FullDisk) -> Iterator[deliver.Engine]:
+def engine(state: Stored, disk: FullDisk) -> Iterator[deliver.Engine]:
     """A running engine, on the database of the test."""
-    assert database_path.exists()
+    assert state.environment
     client = WebhookClient(timeout=10, allow_local=True, user_agent="Gateway/1")
     running = deliver.Engine(deliver.EngineConfig(client, RetrySchedule((0.02,)), 10, 10))
     running.start()

@@ -66,7 +66,7 @@ def test_a_round_is_bounded_and_the_next_one_goes_on(
     assert Delivery.select().where(Delivery.webhook == webhook.id).count() == 5
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_nothing_to_redeliver_wakes_nobody() -> None:
     redeliver.work_off()
     assert len(huey) == 0

@@ -74,7 +74,7 @@ def test_a_round_is_bounded_and_the_next_one_goes_on(
     assert _counts()[:3] == [0, 0, 0]
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_an_ingested_callback_is_kept_for_a_day_and_an_item_set_aside_as_long_as_the_rest(
     clock: Clock,
 ) -> None:

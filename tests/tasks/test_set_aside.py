@@ -17,7 +17,7 @@ from tests.tasks.told import (
     ingest_now,
     kinds,
     messages,
-    refuse_text,
+    refusing_text,
     status_of,
     store,
     text,
@@ -27,7 +27,7 @@ ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberS
 
 
 @pytest.mark.parametrize("body", [b"not json", b"[]", b"\xff"])
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_a_callback_that_is_unreadable_is_set_aside(body: bytes) -> None:
     callback = Callback.store(body)
     ingest.ingest_callback.call_local(callback.id)
@@ -162,17 +162,15 @@ def test_an_answer_that_comes_while_a_status_looks_for_its_message_in_vain_loses
 
 @pytest.mark.usefixtures("number")
 def test_an_item_that_fails_every_try_is_set_aside_and_the_callback_is_done_with() -> None:
-    refuse_text("bad")
     callback = store(messages(messages=[text("wamid.A"), text("wamid.B", text={"body": "bad"})]))
-    for _ in range(ingest.MAX_TRIES):
-        assert (Callback.get_by_id(callback.id).ingested_at, SetAside.waiting()) == (None, [])
-        ingest.ingest_callback.call_local(callback.id)
-    assert Callback.get_by_id(callback.id).ingested_at is not None
-    [aside] = SetAside.waiting(Reason.FAILED)
-    assert "refused" in str(aside.error)
-    assert not ingest.replay(aside)
-    with writing():
-        database.execute_sql("DROP TRIGGER refuse")
+    with refusing_text("bad"):
+        for _ in range(ingest.MAX_TRIES):
+            assert (Callback.get_by_id(callback.id).ingested_at, SetAside.waiting()) == (None, [])
+            ingest.ingest_callback.call_local(callback.id)
+        assert Callback.get_by_id(callback.id).ingested_at is not None
+        [aside] = SetAside.waiting(Reason.FAILED)
+        assert "refused" in str(aside.error)
+        assert not ingest.replay(aside)
     assert ingest.replay(aside)
     assert SetAside.waiting() == []
     assert kinds() == ["message.received"] * 2

@@ -1,13 +1,13 @@
 """The sweep: what a lost wake-up, a killed process or an old age left behind."""
 
 import json
-from pathlib import Path
 
 import pytest
 
+from contract_tests.stored import Stored
 from models.account import Account
 from models.callback import Callback
-from models.database import database, writing
+from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.idempotency import IdempotencyKey
@@ -18,6 +18,7 @@ from tasks import deliver, ingest, outcome, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.refusing import refusing
 
 INBOUND = json.dumps(
     {
@@ -112,15 +113,12 @@ def test_a_callback_whose_task_was_lost_is_ingested(clock: Clock) -> None:
 
 @pytest.mark.usefixtures("number")
 def test_what_fails_for_ever_is_set_aside_and_what_waits_for_nothing_is_not(clock: Clock) -> None:
-    with writing():
-        database.execute_sql(
-            "CREATE TRIGGER refuse BEFORE INSERT ON message BEGIN SELECT RAISE(ABORT, 'no'); END"
-        )
     callbacks = [Callback.store(INBOUND), Callback.store(b'{"entry":[]}')]
     clock.advance(minutes=1)
-    for _ in range(ingest.MAX_TRIES):
-        assert SetAside.waiting() == []
-        sweep.sweep()
+    with refusing("INSERT", "message"):
+        for _ in range(ingest.MAX_TRIES):
+            assert SetAside.waiting() == []
+            sweep.sweep()
     assert [Callback.find_waiting(callback.id) for callback in callbacks] == [None, None]
     assert SetAside.counts()["failed"] == 1
 
@@ -155,7 +153,7 @@ def test_idempotency_keys_are_forgotten_after_their_window(number: Number, clock
     assert [row.key for row in IdempotencyKey.select()] == ["young"]
 
 
-@pytest.mark.usefixtures("database_path")
+@pytest.mark.usefixtures("state")
 def test_every_sweep_wakes_the_delivery() -> None:
     sweep.sweep()
     assert huey.dequeue().name == "deliver_due"
@@ -176,11 +174,9 @@ def test_a_part_that_fails_leaves_the_others_running(
     assert _kinds() == ["message.received"]
 
 
-def test_a_database_that_is_gone_is_no_end_of_the_sweep(
-    database_path: Path, caplog: pytest.LogCaptureFixture
+def test_a_database_that_cannot_be_read_is_no_end_of_the_sweep(
+    state: Stored, caplog: pytest.LogCaptureFixture
 ) -> None:
-    database.close()
-    for file in database_path.parent.glob("gateway.db*"):
-        file.unlink()
-    sweep.sweep()
+    with state.without("message"):
+        sweep.sweep()
     assert "_find_dead_sends failed" in caplog.text

@@ -1,15 +1,17 @@
 """What the platform tells, and taking it in, for tests."""
 
 import json
+from contextlib import AbstractContextManager
 from typing import Any
 
 from models.callback import Callback
-from models.database import database, writing
+from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
 from tasks import ingest, outcome
 from tests import factories
+from tests.refusing import refusing
 
 
 def text(wamid: str = "wamid.IN", **changes: Any) -> dict[str, Any]:
@@ -59,10 +61,6 @@ def accepted_message(number: Number, wamid: str = "wamid.1") -> Message:
         return outcome.record_acceptance(message, wamid)
 
 
-def refuse_text(text: str) -> None:
-    """Make one inbound text such that the database does not take it."""
-    with writing():
-        database.execute_sql(
-            "CREATE TRIGGER refuse BEFORE INSERT ON message WHEN NEW.body_json LIKE "
-            f"'%{text}%' BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        )
+def refusing_text(text: str) -> AbstractContextManager[None]:
+    """Meanwhile the database does not take such an inbound text."""
+    return refusing("INSERT", "message", f"replace(NEW.body_json, '{text}', '') != NEW.body_json")

@@ -1,0 +1,47 @@
+"""The machine that the figures are of, so that a reader knows what to compare them with."""
+
+import os
+import platform
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+
+def describe() -> dict[str, str | int | float]:
+    """Processor, cores, memory (GiB), kernel, and the versions that the figures depend on.
+
+    Of PostgreSQL and Redis only what is installed is named.
+    """
+    return {
+        "cpu": _first_line_of("/proc/cpuinfo", "model name") or platform.processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memoryGiB": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        **_version("postgresql", _postgres()),
+        **_version("redis", shutil.which("redis-server")),
+    }
+
+
+def _first_line_of(path: str, name: str) -> str | None:
+    for line in Path(path).read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return None
+
+
+def _postgres() -> str | None:
+    """Debian keeps the server off the PATH, in a folder for each version."""
+    installed = Path("/usr/lib/postgresql").glob("*/bin/postgres")
+    newest = max(installed, key=lambda path: int(path.parts[-3]), default=None)
+    return shutil.which("postgres") if newest is None else str(newest)
+
+
+def _version(name: str, program: str | None) -> dict[str, str]:
+    if program is None:
+        return {}
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    return {name: said.stdout.strip()}

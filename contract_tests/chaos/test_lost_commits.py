@@ -1,0 +1,85 @@
+"""A commit whose answer is lost may have come to pass: nobody does the work behind it a second time."""
+
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from contract_tests.chaos.ledger import Ledger
+from contract_tests.chaos.receivers import MESSAGE_KINDS, Hooks
+from contract_tests.chaos.senders import Answer, Senders
+from contract_tests.chaos.thief import Thief
+from contract_tests.harness import running
+from contract_tests.servers import PostgresServer
+
+MESSAGES = 100
+EVERY = 7
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is there when all is sent and settled."""
+
+    stolen: int
+    senders: Senders
+    ledger: Ledger
+    hooks: Hooks
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
+    """Messages on a line from which one answer to a commit in seven is stolen."""
+    hooks = Hooks()
+    with PostgresServer() as server:
+        thief = Thief(server.port)
+        url = re.sub(r":\d+/", f":{thief.port}/", server.database("storm"))
+        settings = {"GATEWAY_DATABASE_URL": url, "GATEWAY_RETRY_SCHEDULE": "0.3,0.3"}
+        with running(tmp_path_factory.mktemp("robbed"), **settings) as gateway:
+            customer = gateway.customer()
+            hooks.add(customer, "steady", MESSAGE_KINDS)
+            senders, ledger = (
+                Senders(customer, secrets.randbits(32), MESSAGES),
+                Ledger(gateway, customer),
+            )
+            senders.progress.allow(MESSAGES)
+            with thief.stealing(EVERY), senders.running():
+                pass
+            ledger.settle(60)
+            yield Outcome(thief.stolen, senders, ledger, hooks)
+        hooks.close()
+        thief.cut()
+
+
+def test_answers_were_stolen(outcome: Outcome) -> None:
+    assert outcome.stolen > MESSAGES / EVERY
+
+
+def test_no_message_is_sent_twice(outcome: Outcome) -> None:
+    accepted = Counter(message["to"] for message in outcome.ledger.accepted())
+    assert set(accepted.values()) == {1}
+    answers = Counter(outcome.senders.answers.values())
+    assert answers[Answer.SENT] > MESSAGES / 2
+    assert answers.total() == MESSAGES
+
+
+def test_every_message_that_the_network_accepted_is_read(outcome: Outcome) -> None:
+    read = {m["toNumber"] for m in outcome.ledger.messages() if m["status"] == "read"}
+    assert read == {message["to"] for message in outcome.ledger.accepted()}
+
+
+def test_every_event_comes_and_is_one_event(outcome: Outcome) -> None:
+    [hook] = outcome.hooks.all
+    assert set(hook.bodies()) == outcome.ledger.due_events()
+    assert all(len(set(copies)) == 1 for copies in hook.bodies().values())
+    assert outcome.ledger.delivery_states() == {"delivered": len(hook.bodies())}
+
+
+def test_no_attempt_is_recorded_twice(outcome: Outcome) -> None:
+    [hook] = outcome.hooks.all
+    came = sum(map(len, hook.bodies().values()))
+    assert outcome.ledger.gateway.stored.count("attempt") <= came

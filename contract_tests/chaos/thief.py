@@ -1,0 +1,48 @@
+"""A line to PostgreSQL on which the answers to some commits get lost, and the connection with them."""
+
+import contextlib
+import itertools
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from contract_tests.relay import Relay
+
+COMMIT = b"COMMIT"
+
+
+class Thief(Relay):
+    """Passes everything on, unless it steals: then some who commit are cut off instead of answered.
+
+    The commit itself comes to pass. That is what they cannot know.
+    """
+
+    def __init__(self, target_port: int) -> None:
+        self._commits = itertools.count(1)
+        self._every: int | None = None
+        self._robbed: set[socket.socket] = set()
+        self.stolen = 0
+        super().__init__(target_port)
+
+    @contextmanager
+    def stealing(self, every: int) -> Iterator[None]:
+        """Steal one answer to a commit in so many, while the block runs."""
+        self._every = every
+        try:
+            yield
+        finally:
+            self._every = None
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                if source in self._robbed:
+                    self.stolen += 1
+                    break
+                if COMMIT in data and self._every and next(self._commits) % self._every == 0:
+                    self._robbed.add(sink)
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()

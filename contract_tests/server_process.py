@@ -1,0 +1,143 @@
+"""A server process with a free port and a temporary folder of its own, which leaves nothing behind.
+
+A guard watches a pipe from the process that started the server. When that process is gone, however it
+ended, the guard stops the server and removes the folder.
+"""
+
+import random
+import signal
+import socket
+import subprocess
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from contract_tests.waiting import START_SECONDS, wait_for
+
+HOST = "127.0.0.1"
+# The kernel gives higher ports to outgoing connections: one of those might be taken while the server is down.
+PORTS = range(15_000, 32_000)
+
+# Reads the identifiers of processes until its maker is gone, then stops the last one and removes the folder.
+# A process that nobody reaps seems to run for ever, hence the bound.
+GUARD = """
+while read -r line; do pid=$line; done
+if [ -n "$pid" ]; then
+    kill -INT "$pid"
+    for _ in $(seq 200); do kill -0 "$pid" || break; sleep 0.05; done
+fi 2>/dev/null
+rm -rf "$1"
+"""
+
+
+class Server(ABC):
+    """A server process, started by ``with`` or ``start()``; after a ``with`` no trace of it is left.
+
+    ``port`` and data stay the same over ``stop()`` or ``kill()`` and another ``start()``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.port = _free_port()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"gateway-{name}-"))
+        self.process: subprocess.Popen[bytes] | None = None
+        self._guard = subprocess.Popen(
+            ["sh", "-c", GUARD, "guard", str(self.folder)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,  # What ends a whole group of processes leaves it alone.
+        )
+
+    @abstractmethod
+    def _command(self) -> Sequence[str | Path]:
+        """The command that runs the server in the foreground."""
+
+    @abstractmethod
+    def _answers(self) -> bool:
+        """Whether the server takes requests."""
+
+    def _account(self) -> Mapping[str, Any]:
+        """Arguments for subprocess: whom the server runs as."""
+        return {}
+
+    def start(self) -> Self:
+        """Start the server on its data, and wait until it takes requests."""
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                list(self._command()),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **self._account(),
+            )
+        self._tell_guard(str(self.process.pid))
+        wait_for(self._is_up, "a server that answers", START_SECONDS)
+        return self
+
+    def stop(self) -> None:
+        """Stop the server cleanly, if it runs. Its clients lose their connections."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """SIGKILL every process of the server."""
+        self._end(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Stop the server, if it runs, and remove its data."""
+        self.stop()
+        assert self._guard.stdin is not None
+        self._guard.stdin.close()
+        self._guard.wait(START_SECONDS)
+
+    def log(self) -> str:
+        """What the server printed."""
+        return (self.folder / "server.log").read_text()
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(START_SECONDS)
+            self.process = None
+            self._tell_guard("")
+
+    def _is_up(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"the server ended: {self.log()}"
+        return self._answers()
+
+    def _tell_guard(self, line: str) -> None:
+        assert self._guard.stdin is not None
+        self._guard.stdin.write(f"{line}\n".encode())
+        self._guard.stdin.flush()
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Remove it."""
+        self.close()
+
+
+def _free_port() -> int:
+    while True:
+        port = random.choice(PORTS)  # noqa: S311 - no secret
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return port

@@ -1,0 +1,174 @@
+"""Real PostgreSQL and Redis servers on loopback: ``with PostgresServer() as server``."""
+
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+from psycopg import sql
+
+from contract_tests.server_process import HOST, Server
+from contract_tests.waiting import START_SECONDS
+
+# PostgreSQL refuses to run as root. This account comes with Debian's packages.
+POSTGRES_USER = "postgres"
+
+
+class PostgresServer(Server):
+    """PostgreSQL, its newest version on this machine.
+
+    What was committed survives ``kill()``. Only a ``durable`` one waits for the disk, as in production.
+    ``settings`` are those of postgresql.conf and win over what is set here.
+    """
+
+    def __init__(self, *, durable: bool = False, **settings: str) -> None:
+        super().__init__("postgres")
+        self._durable = durable
+        self._settings = {
+            "listen_addresses": HOST,
+            "port": str(self.port),
+            "unix_socket_directories": str(self.folder),
+            "max_connections": "500",
+            **({} if durable else {"fsync": "off", "full_page_writes": "off"}),
+            **settings,
+        }
+
+    @property
+    def data(self) -> Path:
+        """Where the databases are."""
+        return self.folder / "data"
+
+    def start(self) -> Self:
+        """As every server's; the first time it makes an empty cluster of databases."""
+        if not self.data.exists():
+            self._initialize()
+        return super().start()
+
+    def kill(self) -> None:
+        """SIGKILL every process of the server."""
+        assert self.process is not None
+        segment = self._status()[6].split()[1]
+        processes = _children(self.process.pid)
+        super().kill()  # First the one that would start the others again.
+        for pid in processes:
+            _kill_and_wait(pid)
+        # A clean end removes it.
+        subprocess.run(["ipcrm", "-m", segment], check=True)
+
+    def url(self, name: str) -> str:
+        """The address of a database."""
+        return f"postgresql://{POSTGRES_USER}@{HOST}:{self.port}/{name}"
+
+    def database(self, name: str, template: str = "template0") -> str:
+        """Create a database, a copy of ``template``, to which nobody may be connected. Its address."""
+        statement = "CREATE DATABASE {} TEMPLATE {}"
+        if template == "template0":
+            statement += " ENCODING 'UTF8' LOCALE 'C'"
+        names = map(sql.Identifier, (name, template))
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL(statement).format(*names))
+        return self.url(name)
+
+    def _initialize(self) -> None:
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, POSTGRES_USER, POSTGRES_USER)
+        options = ["--auth=trust", f"--username={POSTGRES_USER}", "--encoding=UTF8", "--locale=C"]
+        done = subprocess.run(
+            [_program("initdb"), "--no-sync", *options, self.data],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            **self._account(),
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def _command(self) -> Sequence[str | Path]:
+        settings = [f"--{name}={value}" for name, value in self._settings.items()]
+        return [_program("postgres"), "-D", self.data, *settings]
+
+    def _account(self) -> Mapping[str, Any]:
+        if os.geteuid() != 0:
+            return {}
+        return {"user": POSTGRES_USER, "group": POSTGRES_USER, "extra_groups": []}
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        status = self._status()
+        return status[:1] == [str(self.process.pid)] and status[7:] == ["ready"]
+
+    def _status(self) -> list[str]:
+        """The lines of the server's own file, stripped: process, ..., shared memory, state."""
+        try:
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        return [line.strip() for line in lines]
+
+
+class RedisServer(Server):
+    """Redis with numbered databases. A ``durable`` one has its data again after ``kill()``."""
+
+    databases = 1000
+
+    def __init__(self, *, durable: bool = False) -> None:
+        super().__init__("redis")
+        self._durable = durable
+
+    def url(self, number: int) -> str:
+        """The address of a database; there are ``databases`` of them."""
+        return f"redis://{HOST}:{self.port}/{number}"
+
+    def _command(self) -> Sequence[str | Path]:
+        options = {
+            "bind": HOST,
+            "port": str(self.port),
+            "databases": str(self.databases),
+            "save": "",
+            "appendonly": "yes" if self._durable else "no",
+        }
+        flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+        return [_program("redis-server"), *flags]
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection((HOST, self.port), START_SECONDS) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(7) == b"+PONG\r\n"
+        except OSError:
+            return False
+
+
+def _program(name: str) -> str:
+    """A program of the newest PostgreSQL from Debian's packages, else one on the PATH."""
+    found = list(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    if found:
+        return str(max(found, key=lambda path: int(path.parts[-3])))
+    if on_path := shutil.which(name):
+        return on_path
+    raise FileNotFoundError(f"{name} is missing: make servers")
+
+
+def _children(parent: int) -> list[int]:
+    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [int(pid) for pid in listed.split()]
+
+
+def _kill_and_wait(pid: int) -> None:
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:  # It saw that its parent was gone, and ended.
+        return
+    try:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(watched, signal.SIGKILL)
+        select.select([watched], [], [], START_SECONDS)
+    finally:
+        os.close(watched)

@@ -1,0 +1,181 @@
+"""What a service keeps, looked at and changed from the side, whatever backend it runs on."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from redis import Redis
+
+Row = tuple[Any, ...]
+Connection = sqlite3.Connection | psycopg.Connection[Row]
+
+BUSY_SECONDS = 30
+# A queue on PostgreSQL shares the database: these tables are none of the service's own.
+QUEUE_TABLES = ("huey_counter", "huey_kv", "huey_schedule", "huey_task")
+DATABASE_FILE = "gateway.db"
+QUEUE_FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The database and the queue of the service with this environment. Placeholders are ``?``."""
+
+    environment: Mapping[str, str]
+
+    @property
+    def folder(self) -> Path:
+        """DATA_DIR."""
+        return Path(self.environment["GATEWAY_DATA_DIR"])
+
+    @property
+    def database_path(self) -> Path:
+        """The database's file, where it is one."""
+        return self.folder / DATABASE_FILE
+
+    @property
+    def database_url(self) -> str:
+        """Empty for a file in DATA_DIR."""
+        return self.environment.get("GATEWAY_DATABASE_URL", "")
+
+    @property
+    def queue_url(self) -> str:
+        """Empty for a file in DATA_DIR."""
+        return self.environment.get("GATEWAY_QUEUE_URL", "") or self.database_url
+
+    def rows(self, query: str, *values: object) -> list[Row]:
+        """What a query finds."""
+        with self._connected() as connection:
+            return connection.execute(_spelled(connection, query), values).fetchall()
+
+    def named_rows(self, query: str) -> list[dict[str, Any]]:
+        """What a query without values finds, by the names of its columns."""
+        with self._connected() as connection:
+            found = connection.execute(_spelled(connection, query))
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def count(self, table: str, condition: str = "true") -> int:
+        """How many rows of a table are so."""
+        [(count,)] = self.rows(f"SELECT count(*) FROM {table} WHERE {condition}")  # noqa: S608 - our own words
+        return int(count)
+
+    def change(self, statement: str, *values: object) -> int:
+        """Change rows, or tables. How many rows."""
+        with self._connected() as connection:
+            return connection.execute(_spelled(connection, statement), values).rowcount
+
+    def change_for_each(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """Change something once for each of the rows, all in one transaction."""
+        with self._connected() as connection:
+            connection.cursor().executemany(_spelled(connection, statement), list(rows))
+
+    def tables(self) -> list[str]:
+        """The names of the service's own tables, in their order."""
+        with self._connected() as connection:
+            is_file = isinstance(connection, sqlite3.Connection)
+            query = (
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+                if is_file
+                else "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            )
+            found = {str(name) for (name,) in connection.execute(query).fetchall()}
+        return sorted(found.difference(QUEUE_TABLES))
+
+    def everything(self) -> bytes:
+        """All that all rows hold, to look for what must not be in there."""
+        tables = [self.rows(f'SELECT * FROM "{table}"') for table in self.tables()]  # noqa: S608 - its own names
+        files = [path.read_bytes() for path in self.folder.glob(f"{DATABASE_FILE}*")]
+        return b"".join([repr(tables).encode(), *files])
+
+    def queued(self) -> int:
+        """How many tasks wait, in whatever queue there."""
+        url = self.queue_url
+        if url.startswith("redis:"):
+            with closing(Redis.from_url(url)) as client:
+                return int(client.dbsize())
+        if url.startswith("postgresql:"):
+            return self.count("huey_task")
+        with closing(sqlite3.connect(self.folder / QUEUE_FILES[0])) as file:
+            return int(file.execute("SELECT count(*) FROM task").fetchone()[0])
+
+    def is_free(self) -> bool:
+        """Whether nobody stands in the middle of a transaction."""
+        if self.database_url.startswith("postgresql:"):
+            others = "datname = current_database() AND pid != pg_backend_pid()"
+            return self.count("pg_stat_activity", f"{others} AND xact_start IS NOT NULL") == 0
+        return all(
+            _is_unlocked(path) for path in (self.database_path, self.folder / QUEUE_FILES[0])
+        )
+
+    def clear(self) -> None:
+        """Remove all that is on servers: every row but those of the migrations, every key."""
+        if self.database_url.startswith("postgresql:"):
+            tables = [name for name in self.tables() if name != "schema_migration"]
+            deletions = [f'DELETE FROM "{table}"' for table in tables]  # noqa: S608 - its own names
+            # A replica's role lets rows go that others refer to: they all go.
+            self.change("; ".join(["SET session_replication_role = replica", *deletions]))
+        if self.queue_url.startswith("redis:"):
+            self.lose_queue()
+
+    @contextmanager
+    def without(self, table: str) -> Iterator[None]:
+        """With this table out of everybody's reach."""
+        self.change(f'ALTER TABLE "{table}" RENAME TO out_of_reach')
+        try:
+            yield
+        finally:
+            self.change(f'ALTER TABLE out_of_reach RENAME TO "{table}"')
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody can write to the database meanwhile."""
+        with self._connected() as connection:
+            if isinstance(connection, sqlite3.Connection):
+                connection.execute("BEGIN IMMEDIATE")
+            else:
+                names = ", ".join(f'"{name}"' for name in self.tables())
+                connection.execute(_spelled(connection, f"LOCK TABLE {names} IN EXCLUSIVE MODE"))
+            yield
+
+    def lose_queue(self) -> None:
+        """Take the queue from under the running processes, with all that is in it."""
+        url = self.queue_url
+        if url.startswith("redis:"):
+            with closing(Redis.from_url(url)) as client:
+                client.flushdb()
+        elif url.startswith("postgresql:"):
+            self.change(f"TRUNCATE {', '.join(QUEUE_TABLES)}")
+        else:
+            assert (self.folder / QUEUE_FILES[0]).exists()
+            for name in QUEUE_FILES:
+                (self.folder / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection, and one transaction on it."""
+        if self.database_url.startswith("postgresql:"):
+            with psycopg.connect(self.database_url) as server:
+                yield server
+        else:
+            assert self.database_path.exists()
+            with closing(sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)) as file, file:
+                yield file
+
+
+def _is_unlocked(path: Path) -> bool:
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as file:
+        try:
+            file.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        file.execute("ROLLBACK")
+        return True
+
+
+def _spelled(connection: Connection, statement: str) -> Any:
+    """As its driver writes placeholders."""
+    return statement if isinstance(connection, sqlite3.Connection) else statement.replace("?", "%s")

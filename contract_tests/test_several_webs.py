@@ -1,0 +1,187 @@
+"""Two web processes on one machine, on PostgreSQL and Redis, are as exact as one."""
+
+import json
+import os
+import queue
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from contract_tests.collector import Collector, collecting
+from contract_tests.harness import WAIT_SECONDS, Customer, wait_for
+from contract_tests.lanes import Lane, Lanes
+from contract_tests.parts import Parts, deployed
+from contract_tests.servers import PostgresServer, RedisServer
+
+PROCESSES = 2
+LIMIT, TOO_MANY = 100, 5
+CONNECTIONS = 5
+REPEATS = 20
+# Neither server asks for one. It is there to be looked for.
+PASSWORD = "quagga-password"
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[Collector]:
+    """Where the processes send their spans."""
+    with collecting() as collector:
+        yield collector
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[Parts]:
+    """A service with two web processes."""
+    with PostgresServer() as postgres, RedisServer() as redis:
+        in_redis = redis.url(0).replace("//", f"//:{PASSWORD}@")
+        settings = {
+            "DATABASE_URL": postgres.database("webs").replace("@", f":{PASSWORD}@"),
+            "QUEUE_URL": in_redis,
+            "RATE_LIMIT_URL": in_redis,
+            "WORKERS": str(PROCESSES),
+        }
+        named = {f"GATEWAY_{name}": value for name, value in settings.items()}
+        folder: Path = tmp_path_factory.mktemp("webs")
+        with deployed(folder, **named, **collector.settings()) as parts:
+            yield parts
+
+
+# The accounts are made before the connections, which do not wait for long.
+@pytest.fixture(scope="module")
+def starter(parts: Parts) -> Customer:
+    """An account on the plan Starter."""
+    return parts.customer("starter", with_number=False)
+
+
+@pytest.fixture(scope="module")
+def sender(parts: Parts) -> Customer:
+    """An account with a number."""
+    return parts.customer()
+
+
+@pytest.fixture
+def lanes(parts: Parts) -> Iterator[Lanes]:
+    """As many connections to the one process as to the other."""
+    with Lanes(parts.url, PROCESSES, CONNECTIONS) as lanes:
+        yield lanes
+
+
+def _at_once(
+    lanes: Lanes, times: int, ask: Callable[[Lane], requests.Response]
+) -> list[requests.Response]:
+    """Ask so many times, over all connections at the same time."""
+    free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
+    for lane in lanes.all():
+        free.put(lane)
+
+    def over_any(_: int) -> requests.Response:
+        lane = free.get()
+        try:
+            return ask(lane)
+        finally:
+            free.put(lane)
+
+    with ThreadPoolExecutor(len(lanes.all())) as pool:
+        return list(pool.map(over_any, range(times)))
+
+
+def _shares(parts: Parts) -> dict[int, Counter[str]]:
+    """What each process has answered, by their statuses."""
+    with Lanes(parts.url, PROCESSES) as lanes:
+        return {pid: Counter(lane.answered()) for pid, [lane] in lanes.of.items()}
+
+
+def test_exactly_the_limit_passes_over_both_processes(
+    parts: Parts, starter: Customer, lanes: Lanes
+) -> None:
+    headers = {"Authorization": f"Bearer {starter.key}"}
+    before = _shares(parts)
+
+    def get(lane: Lane) -> requests.Response:
+        return lane.get(f"{parts.api}/numbers", headers=headers, timeout=WAIT_SECONDS)
+
+    answers = _at_once(lanes, LIMIT + TOO_MANY, get)
+    statuses = Counter(answer.status_code for answer in answers)
+    assert statuses == {200: LIMIT, 429: TOO_MANY}
+    remaining = [int(a.headers["X-RateLimit-Remaining"]) for a in answers if a.ok]
+    assert sorted(remaining) == list(range(LIMIT))
+    shares = [after - before[pid] for pid, after in _shares(parts).items()]
+    assert all(share["200"] for share in shares), "each process let some of them pass"
+    assert sum(shares, Counter()) == {"200": LIMIT, "429": TOO_MANY}
+
+
+def test_one_key_sends_once_over_both_processes(
+    parts: Parts, sender: Customer, lanes: Lanes
+) -> None:
+    body = {
+        "number_id": sender.number["id"],
+        "to": "15556660001",
+        "type": "text",
+        "text": {"body": "Once"},
+    }
+    headers = {"Authorization": f"Bearer {sender.key}", "Idempotency-Key": "once"}
+
+    def send(lane: Lane) -> requests.Response:
+        url = f"{parts.api}/messages/send"
+        return lane.post(url, json=body, headers=headers, timeout=WAIT_SECONDS)
+
+    answers = _at_once(lanes, REPEATS, send)
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert len({answer.json()["id"] for answer in answers if answer.ok}) == 1
+    repeated = [send(lane) for lane in lanes.all()]
+    assert {a.headers.get("Idempotency-Replayed") for a in repeated} == {"true"}
+    assert [message["to"] for message in _accepted(parts)].count("15556660001") == 1
+
+
+def _accepted(parts: Parts) -> list[dict[str, Any]]:
+    answer = requests.get(f"{parts.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS)
+    found: list[dict[str, Any]] = answer.json()["data"]
+    return found
+
+
+def test_each_process_logs_and_traces_its_requests(
+    parts: Parts, lanes: Lanes, collector: Collector
+) -> None:
+    for pid, [lane, *_] in lanes.of.items():
+        named = {"X-Request-Id": f"errand-{pid}"}
+        assert lane.get(f"{parts.api}/openapi.yaml", headers=named, timeout=WAIT_SECONDS).ok
+    errands = {f"errand-{pid}" for pid in lanes.of}
+    wait_for(lambda: errands <= _logged(parts), "a line of each request")
+    for errand in errands:
+        collector.wait("GET /api/openapi.yaml", gateway__request_id=errand)
+
+
+def _logged(parts: Parts) -> set[str]:
+    lines = [json.loads(line) for line in parts.log().splitlines() if line.startswith("{")]
+    return {line["request_id"] for line in lines if line["message"] == "request"}
+
+
+def test_a_process_that_is_killed_is_started_again(parts: Parts) -> None:
+    with Lanes(parts.url, PROCESSES) as lanes:
+        killed, other = lanes.of
+    os.kill(killed, signal.SIGKILL)
+
+    def is_replaced() -> bool:
+        try:
+            with Lanes(parts.url, PROCESSES) as now:
+                return killed not in now.of and other in now.of
+        except requests.ConnectionError:  # It was at the process that was killed.
+            return False
+
+    wait_for(is_replaced, "another process", 60)
+
+
+def test_no_password_of_a_server_is_told_and_all_processes_stop_at_once(parts: Parts) -> None:
+    with Lanes(parts.url, PROCESSES) as lanes:
+        pids = set(lanes.of)
+    assert parts.process is not None
+    parts.process.terminate()
+    assert parts.process.wait(WAIT_SECONDS) == 0
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+    assert "Traceback" not in parts.log()
+    assert PASSWORD not in parts.log()

@@ -1,0 +1,131 @@
+"""A web process that counts requests in its memory is the only one on its database."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from contract_tests.backends import redis
+from contract_tests.harness import START_SECONDS, free_port, wait_for
+from contract_tests.parts import Parts, deployed
+from contract_tests.servers import PostgresServer
+
+Deploy = Callable[[], Parts]
+# Nobody asks for it. It is there to be looked for.
+PASSWORD = "quagga-password"
+TAKE = "SELECT pg_advisory_lock(20977, 3)"
+LOCK = """
+SELECT pid FROM pg_locks JOIN pg_database ON pg_locks.database = pg_database.oid
+WHERE datname = current_database() AND classid = 20977 AND objid = 3 AND granted = %s
+"""
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    """One that is killed by these tests."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def on_sqlite(tmp_path: Path) -> Iterator[Parts]:
+    """A service with one web process."""
+    blank = {"GATEWAY_DATABASE_URL": "", "GATEWAY_QUEUE_URL": "", "GATEWAY_RATE_LIMIT_URL": ""}
+    with deployed(tmp_path, **blank) as parts:
+        yield parts
+
+
+@pytest.fixture
+def url(tmp_path: Path, postgres: PostgresServer) -> str:
+    """An empty database."""
+    return postgres.database(tmp_path.name)
+
+
+@pytest.fixture
+def on_postgresql(tmp_path: Path, url: str) -> Iterator[Parts]:
+    """The same, with a password that nobody asks for."""
+    settings = {"DATABASE_URL": url.replace("@", f":{PASSWORD}@"), "QUEUE_URL": ""}
+    settings["RATE_LIMIT_URL"] = ""
+    named = {f"GATEWAY_{name}": value for name, value in settings.items()}
+    with deployed(tmp_path, **named) as parts:
+        yield parts
+
+
+@pytest.fixture(params=["on_sqlite", "on_postgresql"])
+def parts(request: pytest.FixtureRequest) -> Parts:
+    """The one, and the other."""
+    found: Parts = request.getfixturevalue(request.param)
+    return found
+
+
+def _assert_refused(parts: Parts) -> None:
+    """A second web process, at another port."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", "web", "--port", str(free_port())],
+        env=parts.environment,
+        cwd=parts.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=START_SECONDS,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("Error: GATEWAY_RATE_LIMIT_URL: memory counts in one web process only")
+    assert "redis://" in line
+    assert PASSWORD not in line
+
+
+def test_a_second_one_is_refused_in_one_line(parts: Parts) -> None:
+    _assert_refused(parts)
+    assert parts.is_ready()
+
+
+def test_a_second_one_that_counts_elsewhere_is_not_in_its_way(parts: Parts) -> None:
+    parts.environment["GATEWAY_RATE_LIMIT_URL"] = redis().url(0)
+    parts.port = free_port()
+    parts.start_web()
+    wait_for(parts.is_ready, "a second web process", START_SECONDS)
+
+
+def test_the_next_one_starts_after_a_kill(parts: Parts) -> None:
+    assert parts.process is not None
+    parts.process.kill()
+    parts.start_web()
+    wait_for(parts.is_ready, "the next web process", START_SECONDS)
+
+
+def _holder(url: str, *, granted: bool = True) -> Any:
+    """The server process that has the lock, or waits for it; None when there is none."""
+    with psycopg.connect(url) as connection:
+        return connection.execute(LOCK, [granted]).fetchone()
+
+
+def test_a_restart_of_postgresql_lets_no_second_one_in(
+    on_postgresql: Parts, url: str, postgres: PostgresServer
+) -> None:
+    postgres.kill()
+    postgres.start()
+    wait_for(lambda: _holder(url), "a web process that has its lock again")
+    _assert_refused(on_postgresql)
+
+
+def test_one_that_lost_its_lock_to_another_says_so_until_it_has_it_again(
+    on_postgresql: Parts, url: str
+) -> None:
+    [first] = _holder(url)
+    with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(other.execute, TAKE)
+        wait_for(lambda: _holder(url, granted=False), "another that waits for the lock")
+        with psycopg.connect(url) as ending:
+            ending.execute("SELECT pg_terminate_backend(%s)", [first])
+        waiting.result(START_SECONDS)
+        wait_for(lambda: "another web process counts" in on_postgresql.log(), "a warning")
+    wait_for(lambda: _holder(url), "a web process that has its lock again")
+    _assert_refused(on_postgresql)
+    assert PASSWORD not in on_postgresql.log()

@@ -1,0 +1,174 @@
+"""Connections that PostgreSQL cuts, at any moment: the process goes on as soon as it can."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+from peewee import OperationalError
+
+from contract_tests.servers import PostgresServer
+from models.postgresql import CONNECT_TIMEOUT_SECONDS, POOL_PATIENCE_SECONDS, PostgresEngine
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def url(server: PostgresServer) -> str:
+    address = server.database("lost")
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE kept (value int)")
+    return address
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[PostgresEngine]:
+    """It has a single connection: whatever does not give it back stops all that follows."""
+    one = PostgresEngine(url, connections=1)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def cut(url: str) -> Callable[[], None]:
+    """Ends all connections to the database from the other side."""
+
+    def end() -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    return end
+
+
+def _write(engine: PostgresEngine, value: int) -> None:
+    engine.database.execute_sql("INSERT INTO kept VALUES (%s)", (value,))
+
+
+def _kept(engine: PostgresEngine, value: int) -> int:
+    with engine.reading():
+        found = engine.database.execute_sql("SELECT count(*) FROM kept WHERE value = %s", (value,))
+        return int(found.fetchone()[0])
+
+
+def _works_at_once(engine: PostgresEngine, value: int) -> bool:
+    began = time.monotonic()
+    with engine.writing(None):
+        assert engine.database.in_transaction()
+        _write(engine, value)
+    assert not engine.database.in_transaction()
+    return _kept(engine, value) == 1 and time.monotonic() - began < POOL_PATIENCE_SECONDS / 3
+
+
+def test_one_that_is_cut_while_nobody_uses_it_is_never_noticed(
+    engine: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    assert _kept(engine, 10) == 0
+    cut()
+    assert _works_at_once(engine, 10)
+
+
+def test_one_that_is_cut_under_a_reader_gives_its_place_back(
+    engine: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    def interrupted() -> None:
+        with engine.reading():
+            cut()
+            engine.database.execute_sql("SELECT 1")
+
+    with pytest.raises(OperationalError):
+        interrupted()
+    assert _works_at_once(engine, 20)
+
+
+@pytest.mark.parametrize("keys", [None, ["a key"]])
+def test_one_that_is_cut_within_a_transaction_takes_all_of_it_along(
+    engine: PostgresEngine, cut: Callable[[], None], keys: list[str] | None
+) -> None:
+    def interrupted() -> None:
+        with engine.writing(keys):
+            _write(engine, 30)
+            with engine.writing(keys):
+                cut()
+                _write(engine, 30)
+
+    with pytest.raises(OperationalError):
+        interrupted()
+    assert _kept(engine, 30) == 0
+    assert _works_at_once(engine, 31 if keys else 32)
+
+
+def test_one_that_is_cut_before_the_commit_takes_all_of_it_along(
+    engine: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    def interrupted() -> None:
+        with engine.writing(None):
+            _write(engine, 40)
+            cut()
+
+    with pytest.raises(OperationalError):
+        interrupted()
+    assert _kept(engine, 40) == 0
+    assert _works_at_once(engine, 41)
+
+
+def test_a_server_that_is_away_is_told_at_once_and_back_at_once(
+    engine: PostgresEngine, server: PostgresServer
+) -> None:
+    assert _kept(engine, 50) == 0
+    server.kill()
+    began = time.monotonic()
+    for _ in range(3):
+        with pytest.raises(OperationalError), engine.reading():
+            pass
+    assert time.monotonic() - began < POOL_PATIENCE_SECONDS / 3
+    server.start()
+    assert _works_at_once(engine, 50)
+
+
+def test_a_server_that_falls_silent_is_given_up_within_half_a_minute(
+    engine: PostgresEngine,
+) -> None:
+    with engine.reading():
+        connection = engine.database.connection()
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            names = ("TCP_USER_TIMEOUT", "TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
+            found = [line.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names]
+    patience_ms, idle, interval, count = found
+    assert 0 < patience_ms <= 30_000
+    assert idle + interval * count <= 30
+
+
+def test_threads_that_ask_a_server_that_never_answers_wait_together_not_in_turn() -> None:
+    threads = 6
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        silent = PostgresEngine(f"postgresql://127.0.0.1:{mute.getsockname()[1]}/x", threads)
+        began = time.monotonic()
+        with ThreadPoolExecutor(threads) as pool:
+            asked = [pool.submit(_ask, silent) for _ in range(threads)]
+        errors = [ask.exception() for ask in asked]
+        assert all(isinstance(error, OperationalError) for error in errors)
+        # The log tells an outage by its cause.
+        assert all(any(isinstance(e, psycopg.Error) for e in _causes(error)) for error in errors)
+        assert time.monotonic() - began < 2 * CONNECT_TIMEOUT_SECONDS
+        silent.close()
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _ask(engine: PostgresEngine) -> None:
+    with engine.reading():
+        pass
