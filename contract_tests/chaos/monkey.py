@@ -17,8 +17,8 @@ PARTS = ("web", "worker", "sandbox")
 # "up" dies alone, and its parts end as if by SIGTERM; with "everything" they die at the same moment.
 VICTIMS = (*PARTS, "up", "everything")
 QUEUE_DELETIONS = 2
-# How far the clients may run ahead of the next kill: none comes when there is nothing left to do.
-LEAD = 3 * CLIENTS
+# So many messages are kept for each kill, and for each return: none comes when there is nothing left to do.
+AWAY, BACK = 2 * CLIENTS, CLIENTS
 OUTAGE_SECONDS = (0.2, 0.8)
 
 
@@ -52,16 +52,15 @@ class Monkey:
         deletions = {
             (i + 1) * self._planned // (QUEUE_DELETIONS + 1) for i in range(QUEUE_DELETIONS)
         }
-        total = self._progress.total - LEAD
+        calm = self._progress.total // self._planned - AWAY - BACK
         for number, victim in enumerate(plan):
-            first, end = (n * total // self._planned for n in (number, number + 1))
-            self._progress.allow(end + LEAD)
-            moment = self._random.randint(first, end - 1) + 1 if end > first else end
+            moment = self._progress.started + self._random.randint(1, calm)
+            self._progress.allow_more(calm)
             assert self._progress.reach(moment), "the clients came to a halt"
             if number in deletions:
                 self.delete_queue()
             self.kill(victim)
-        self._progress.allow(self._progress.total)
+        self._progress.allow_more(self._progress.total)
 
     def _plan(self) -> list[str]:
         """Every victim about equally often, in any order; a storm too small for all has every outage."""
@@ -98,10 +97,12 @@ class Monkey:
 
     def _note_recovery(self) -> None:
         began, answered = time.monotonic(), self._progress.answered
+        self._progress.allow_more(BACK)
         assert self._progress.reach_answers(answered + 1), "the service did not come back"
         self.recoveries.append(time.monotonic() - began)
 
     def _wait_for_work(self) -> None:
+        self._progress.allow_more(AWAY)
         self.work.append(wait_for(self._work_under_way, "work under way", START_SECONDS))
 
     def _work_under_way(self) -> tuple[int, int] | None:

@@ -42,10 +42,16 @@ class Progress:
         with self._changed:
             return self._started - self.answered
 
-    def allow(self, allowed: int) -> None:
-        """Let the clients go on to this message."""
+    @property
+    def started(self) -> int:
+        """How many messages were begun."""
         with self._changed:
-            self._allowed = allowed
+            return self._started
+
+    def allow_more(self, messages: int) -> None:
+        """Let the clients send so many messages more than they may, or have begun."""
+        with self._changed:
+            self._allowed += messages
             self._changed.notify_all()
 
     def reach(self, started: int) -> bool:
@@ -117,7 +123,7 @@ class Senders:
                 yield
             except BaseException:
                 self._stop.set()
-                self.progress.allow(self.progress.total)
+                self.progress.allow_more(self.progress.total)
                 raise
             for client in clients:
                 client.result()

@@ -46,7 +46,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
                 Senders(customer, secrets.randbits(32), MESSAGES),
                 Ledger(gateway, customer),
             )
-            senders.progress.allow(MESSAGES)
+            senders.progress.allow_more(MESSAGES)
             with thief.stealing(EVERY), senders.running():
                 pass
             ledger.settle(60)
