@@ -19,7 +19,7 @@ CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
 ARGS ?=
 PYTEST_ARGS ?=
 # In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=25
 # Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and on PostgreSQL and Redis
 # what is about processes that share the work. `make backends` runs all on both.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
