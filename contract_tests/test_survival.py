@@ -110,12 +110,12 @@ def test_a_disk_that_was_full_for_a_while_loses_nothing_and_doubles_no_send(
     ledger = Ledger(gateway, customer)
     receiver.status = 500
     with senders.running():
-        senders.progress.allow(MESSAGES // 2)
+        senders.progress.allow_more(MESSAGES // 2)
         wait_for(lambda: len(receiver.requests) > 5, "deliveries that wait for a retry")
         free = fill(gateway)
         # The clients go on asking, and the receiver recovers while nothing can be written down.
         receiver.status = 200
-        senders.progress.allow(MESSAGES)
+        senders.progress.allow_more(MESSAGES)
         refused = senders.progress.repeats
         wait_for(lambda: senders.progress.repeats > refused + 20, "requests that cannot be served")
         assert customer.request("GET", "/numbers").status_code == 200, "reading needs no room"
