@@ -6,18 +6,7 @@ import pytest
 
 from gateway.rate_limit import RateLimiter, Window
 from models.account import Account
-
-START = 1_795_167_000.25
-
-
-class Now:
-    """Unix time that a test moves."""
-
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> float:
-        return self.at
+from tests.gateway.moment import START, Now
 
 
 @pytest.fixture

@@ -7,18 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gateway.windows import Windows
-
-START = 1_795_167_000.0
-
-
-class Now:
-    """Unix time that a test moves."""
-
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> float:
-        return self.at
+from tests.gateway.moment import START, Now
 
 
 @pytest.fixture
