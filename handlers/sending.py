@@ -36,6 +36,14 @@ RETRY_AFTER_RUNNING = 2
 REPLAYED = "Idempotency-Replayed"
 
 
+class _KeyTakenError(Exception):
+    """Another request with the key was faster. Raised to undo what was written down for this one."""
+
+    def __init__(self, known: IdempotencyKey) -> None:
+        super().__init__(known.key)
+        self.known = known
+
+
 @dataclass(frozen=True)
 class StoredResponse:
     """A response as it is kept for its Idempotency-Key."""
@@ -71,18 +79,18 @@ def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
     quoted_id = quoted(body, number)
 
-    def begin() -> Message | IdempotencyKey:
-        # Another request with the key may have been faster since we looked.
-        if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
-            return known
+    def begin() -> Message:
         message = Message.write_outbound(number, body["to"], body["type"], as_stored(body))
         if key is not None:
-            IdempotencyKey.claim(account_id, key, fingerprint, message)
+            known = IdempotencyKey.claim(account_id, key, fingerprint, message)
+            if known is not None:
+                raise _KeyTakenError(known)
         return message
 
-    message = write(begin, *IdempotencyKey.keys(account_id, key))
-    if isinstance(message, IdempotencyKey):
-        return _replay(message, fingerprint)
+    try:
+        message = write(begin, *IdempotencyKey.keys(account_id, key))
+    except _KeyTakenError as taken:
+        return _replay(taken.known, fingerprint)
     note(message_id=message.id)
     outbound = OutboundMessage(
         body["to"], body["type"], body[body["type"]], reference=message.id, quoted=quoted_id

@@ -4,6 +4,8 @@ A row without an answer is a claim: its request is running, or its process died.
 over by another request, because the network may have been asked (decisions 14 and 15 of the design).
 """
 
+from typing import Any
+
 from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, IntegerField, TextField
 
 from models import clock
@@ -45,16 +47,14 @@ class IdempotencyKey(BaseModel):
         return row if row is not None and clock.now() - row.created_at < WINDOW_MS else None
 
     @classmethod
-    def claim(cls, account_id: str, key: str, fingerprint: str, message: Message) -> None:
-        """Claim a key that find() did not return, inside the caller's transaction."""
-        _EXPIRE.run(account_id, key)
-        cls.create(
-            account=account_id,
-            key=key,
-            fingerprint=fingerprint,
-            message=message.id,
-            created_at=clock.now(),
-        )
+    def claim(
+        cls, account_id: str, key: str, fingerprint: str, message: Message
+    ) -> "IdempotencyKey | None":
+        """Claim a key inside the caller's transaction. Returns the row that has it already, if one does."""
+        now = clock.now()
+        if _CLAIM.run(account_id, key, fingerprint, message.id, now, now - WINDOW_MS):
+            return None
+        return _BY_KEY.first(account_id, key)
 
     @classmethod
     def answer(
@@ -88,11 +88,22 @@ _BY_KEY = PreparedSelect(
         IdempotencyKey.account == account_id, IdempotencyKey.key == key
     ),
 )
-_EXPIRE = Prepared(
-    lambda account_id, key: IdempotencyKey.delete().where(
-        IdempotencyKey.account == account_id, IdempotencyKey.key == key
+
+
+def _build_claim(*slots: Any) -> Any:
+    """A row of its own, or the place of one whose 24 hours are over."""
+    *values, expired = slots
+    names = ("account", "key", "fingerprint", "message", "created_at")
+    answer = dict.fromkeys((IdempotencyKey.response_status, IdempotencyKey.response_body))
+    return IdempotencyKey.insert(dict(zip(names, values, strict=True))).on_conflict(
+        conflict_target=[IdempotencyKey.account, IdempotencyKey.key],
+        preserve=[IdempotencyKey.fingerprint, IdempotencyKey.message, IdempotencyKey.created_at],
+        update=answer | {IdempotencyKey.retry_after: None},
+        where=IdempotencyKey.created_at <= expired,
     )
-)
+
+
+_CLAIM = Prepared(_build_claim, 6)
 _ANSWER = Prepared(
     lambda status, body, retry_after, message_id: IdempotencyKey.update(
         response_status=status, response_body=body, retry_after=retry_after

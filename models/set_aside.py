@@ -95,12 +95,12 @@ class SetAside(BaseModel):
             return dict.fromkeys(map(str, Reason), 0) | dict(rows)
 
     @classmethod
-    def parked(cls, wa_message_id: str, phone_number_id: str) -> list["SetAside"]:
-        """The statuses of a message that came before it was known, oldest first.
+    def parked(cls, wa_message_id: str, number_id: str) -> list["SetAside"]:
+        """The statuses of a number's message that came before it was known, oldest first.
 
         Read inside the transaction that makes the message known: see tasks/outcome.py.
         """
-        return _PARKED.all(wa_message_id, phone_number_id)
+        return _PARKED.all(wa_message_id, number_id)
 
     @classmethod
     def matchable(cls) -> list[Self]:
@@ -145,13 +145,15 @@ SetAside.add_index(
 
 _PARKED = PreparedSelect(
     SetAside,
-    lambda wa_message_id, phone_number_id: (
+    lambda wa_message_id, number_id: (
         SetAside.select()
         .where(
             SetAside.wa_message_id == wa_message_id,
             SetAside.settled_at.is_null(),
             SetAside.reason == Reason.UNKNOWN_MESSAGE,
-            SetAside.phone_number_id == phone_number_id,
+            SetAside.phone_number_id.in_(
+                Number.select(Number.phone_number_id).where(Number.id == number_id)
+            ),
         )
         .order_by(SetAside.id)
     ),

@@ -1,10 +1,10 @@
-"""The Graph API on the wire: one kept session, its errors turned into ours.
+"""The Graph API on the wire: kept connections, its errors turned into ours.
 
-No retries: the network knows no idempotency key, so a request that may have arrived is never repeated.
+No retries: the network knows no idempotency key, so a request that may have arrived is never repeated. Nor
+cookies, redirects or proxies: all that a session of requests adds would have to be switched off.
 """
 
 import contextlib
-import http.cookiejar
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ HTTP_OK_LIMIT = 300
 HTTP_NOT_FOUND = 404
 # The Graph API's own, and those that media come from.
 HOSTS = 4
+HEADERS = requests.utils.default_headers()
 # What urllib3 raises before any byte of the request went out.
 _BEFORE_SENDING = (
     urllib3.exceptions.NewConnectionError,
@@ -40,12 +41,7 @@ class GraphClient:
     def __init__(self, root: str, timeout: float, pool_size: int) -> None:
         self._root = root
         self._timeout = timeout
-        self._session = requests.Session()
-        self._session.trust_env = False
-        self._session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
-        adapter = HTTPAdapter(pool_connections=HOSTS, pool_maxsize=pool_size, max_retries=0)
-        for scheme in ("http://", "https://"):
-            self._session.mount(scheme, adapter)
+        self._adapter = HTTPAdapter(pool_connections=HOSTS, pool_maxsize=pool_size, max_retries=0)
 
     def call(self, method: str, path: str, *, token: str | None = None, **request: Any) -> Any:
         """The parsed answer of a call. Raises a class of networks.errors."""
@@ -87,20 +83,20 @@ class GraphClient:
         token: str | None,
         *,
         headers: dict[str, str] | None = None,
+        stream: bool = False,
         **request: Any,
     ) -> requests.Response:
         authorization = {"Authorization": f"Bearer {token}"} if token else {}
+        given = {**HEADERS, **authorization, **(headers or {})}
         try:
-            return self._session.request(
-                method,
-                url,
-                headers=authorization | (headers or {}),
-                timeout=self._timeout,
-                allow_redirects=False,
-                **request,
-            )
+            prepared = requests.Request(method, url, headers=given, **request).prepare()
+            response = self._adapter.send(prepared, timeout=self._timeout, stream=stream)
+            if not stream:
+                # Read now, so that the connection can be used again.
+                _ = response.content
         except requests.RequestException as error:
             raise _from_transport(error) from None
+        return response
 
 
 def required(answer: Any, name: str) -> Any:

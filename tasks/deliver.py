@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -23,6 +23,7 @@ from models.claim import ClaimedDelivery, claim_due, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks import meters
 from tasks.attempt_log import log_attempt, traced_attempt
+from tasks.gathering import Gatherer
 from tasks.queue import huey
 from tasks.sender import signed_headers
 from webhooks.client import Answer, WebhookClient
@@ -52,11 +53,19 @@ def wake() -> None:
     if _engine is not None:
         _engine.wake()
         return
+    wake_ups.add(None)
+
+
+def _queue_wake_up(_wanted: Sequence[None]) -> None:
+    """One for all that are wanted: the engine claims whatever is due."""
     try:
         deliver_due()
     except Exception:
         # The rows are committed; the sweep finds them without the queue.
         logger.exception("wake-up not queued")
+
+
+wake_ups = Gatherer(_queue_wake_up)
 
 
 def lease_ms(delivery_timeout: float) -> int:

@@ -5,6 +5,7 @@ What cannot be taken in is set aside, one by one, where an operator sees it and 
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models import clock
@@ -23,6 +24,7 @@ from networks.callbacks import (
 from networks.envelope import CallbackUnreadableError, Part, parse
 from tasks import deliver, lifecycle, notices, outcome, spans
 from tasks.emit import emit_message
+from tasks.gathering import Gatherer
 from tasks.queue import huey
 from webhooks.kinds import EventKind
 
@@ -30,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 # After so many the items that still fail are set aside.
 MAX_TRIES = 10
+# So many callbacks go to a worker in one task.
+MAX_TOGETHER = 10
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,12 @@ class Told:
 
 
 @huey.task()
-def ingest_callback(callback_id: str) -> None:
-    """Ingest one stored callback. Doing it again changes nothing."""
-    about = {"gateway.callback_id": callback_id}
-    with spans.span("ingest callback", spans.Kind.CONSUMER, about) as span:
-        _take_in(callback_id, span)
+def ingest_callback(*callback_ids: str) -> None:
+    """Ingest stored callbacks. Doing it again changes nothing."""
+    for callback_id in callback_ids:
+        about = {"gateway.callback_id": callback_id}
+        with spans.span("ingest callback", spans.Kind.CONSUMER, about) as span:
+            _take_in(callback_id, span)
 
 
 def _take_in(callback_id: str, span: spans.Span) -> None:
@@ -81,10 +86,19 @@ def _close(callback: Callback, failures: list[tuple[Part, str]]) -> None:
 
 def enqueue(callback_id: str) -> None:
     """Have a worker ingest a stored callback soon; the sweep finds it if the queue fails."""
+    arrivals.add(callback_id)
+
+
+def _queue(callback_ids: Sequence[str]) -> None:
+    """In few tasks, but in several, so that several workers share what came at once."""
     try:
-        ingest_callback(callback_id)
+        for first in range(0, len(callback_ids), MAX_TOGETHER):
+            ingest_callback(*callback_ids[first : first + MAX_TOGETHER])
     except Exception:
-        logger.exception("callback %s not queued", callback_id)
+        logger.exception("callbacks not queued: %s", ", ".join(callback_ids))
+
+
+arrivals = Gatherer(_queue)
 
 
 def match_parked() -> None:

@@ -83,8 +83,7 @@ def _accept(message: Message, wa_message_id: str, at: int) -> None:
 
 
 def _match_parked(message: Message, wa_message_id: str) -> None:
-    phone_number_id = Number.get_by_id(message.number_id).phone_number_id
-    for parked in SetAside.parked(wa_message_id, phone_number_id):
+    for parked in SetAside.parked(wa_message_id, message.number_id):
         try:
             with database.atomic():
                 for part in parse(bytes(parked.body)):

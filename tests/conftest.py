@@ -15,7 +15,7 @@ from models import database, secret
 from models.account import Account
 from models.number import Number
 from networks.current import get_network
-from tasks import queue
+from tasks import deliver, ingest, queue
 from tests import factories
 from tests.receiver import Receiver
 
@@ -93,6 +93,9 @@ def state(
     database.migrate()
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
+    for gatherer in (deliver.wake_ups, ingest.arrivals):
+        # Whatever a test does comes to the queue while it does it.
+        monkeypatch.setattr(gatherer, "pause", 0.0)
     # For the queries of the test itself.
     connected.connect(reuse_if_open=True)
     yield stored

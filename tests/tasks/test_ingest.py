@@ -201,7 +201,7 @@ def test_a_callback_that_cannot_be_queued_is_left_to_the_sweep(
     callback = store(messages(messages=[text()]))
     monkeypatch.setattr(huey, "storage", None)
     ingest.enqueue(callback.id)
-    assert f"callback {callback.id} not queued" in caplog.text
+    assert f"callbacks not queued: {callback.id}" in caplog.text
     assert Callback.find_waiting(callback.id) is not None
 
 

@@ -1,0 +1,60 @@
+"""Gathering: what comes in quick succession goes on in one piece, without a thread that stays.
+
+The first of a burst goes on at once, so that nothing waits when little happens. Those that follow go on
+together. A process that ends in good order hands on what it gathered; one that dies loses it, which is as
+harmless as any loss of the queue's (design, section 1).
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+PAUSE_SECONDS = 0.01
+# A thread that follows a burst ends after so many pauses that brought nothing. To start one costs far more
+# than to let it look again.
+MAX_IDLE_PAUSES = 10
+
+
+class Gatherer(Generic[Item]):
+    """Hands items to ``hand_on``, in their order, and within a burst once in ``pause`` seconds.
+
+    ``hand_on`` raises nothing. It runs in the thread of add(), or in one that follows the burst.
+    """
+
+    def __init__(
+        self, hand_on: Callable[[Sequence[Item]], None], pause: float = PAUSE_SECONDS
+    ) -> None:
+        self._hand_on = hand_on
+        self.pause = pause
+        self._lock = threading.Lock()
+        self._gathered: list[Item] = []
+        self._quiet_from = 0.0
+        self._is_followed = False
+
+    def add(self, item: Item) -> None:
+        """Hand on an item now or soon. Any thread may call it."""
+        with self._lock:
+            is_burst = self._is_followed or time.monotonic() < self._quiet_from
+            if is_burst:
+                self._gathered.append(item)
+                if not self._is_followed:
+                    self._is_followed = True
+                    # Not a daemon: the end of the process waits for it.
+                    threading.Thread(target=self._follow, name="gather").start()
+                return
+            self._quiet_from = time.monotonic() + self.pause
+        self._hand_on([item])
+
+    def _follow(self) -> None:
+        idle = 0
+        while idle < MAX_IDLE_PAUSES:
+            time.sleep(self.pause)
+            with self._lock:
+                items, self._gathered = self._gathered, []
+                idle = 0 if items else idle + 1
+                self._is_followed = idle < MAX_IDLE_PAUSES
+            if items:
+                self._hand_on(items)
