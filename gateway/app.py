@@ -1,5 +1,6 @@
 """The web application: Connexion on Flask, built from the contract, behind the edge."""
 
+import gc
 from typing import NoReturn
 
 from connexion.exceptions import ProblemException
@@ -129,4 +130,7 @@ def create_app() -> ASGIApp:
     connect_state(settings)
     if settings.rate_limit_url == MEMORY:
         be_sole_web(settings)
-    return build_app(settings)
+    app = build_app(settings)
+    # What is there now stays. The collector need not look at it again.
+    gc.freeze()
+    return app

@@ -5,8 +5,9 @@ which message it is about. Whatever the order, the same steps, events and status
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
-import json
 import logging
+
+import orjson
 
 from models import clock
 from models.database import database, writing
@@ -120,7 +121,7 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
 def sent_response(message: Message) -> str:
     """The response of POST /messages/send, as JSON text."""
     sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": message.status}
-    return json.dumps(sent, separators=(",", ":"))
+    return orjson.dumps(sent).decode()
 
 
 def give_up(message: Message) -> None:

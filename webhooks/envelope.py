@@ -10,6 +10,9 @@ from typing import Any
 
 from webhooks.kinds import EventKind
 
+# Not orjson: a text that a network brings may have half a character in it.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def timestamp(milliseconds: int) -> str:
     """ISO 8601 with milliseconds and ``Z``."""
@@ -84,4 +87,4 @@ class NumberResource:
 def envelope(kind: EventKind, at: int, data: MessageResource | NumberResource) -> str:
     """The event as the JSON text whose UTF-8 bytes are sent."""
     event = {"event": kind, "timestamp": timestamp(at), "data": data.as_json()}
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    return _encode(event)
