@@ -7,7 +7,7 @@ from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextFiel
 from models import clock
 from models.database import BaseModel, reading, write, writing
 from models.identifier import new_id
-from models.prepared import Prepared, PreparedSelect
+from models.prepared_list import PreparedList, PreparedListSelect
 
 
 class Callback(BaseModel):
@@ -29,10 +29,10 @@ class Callback(BaseModel):
         return write(lambda: cls.create(id=new_id("cb"), body=body, received_at=clock.now()))
 
     @classmethod
-    def find_waiting(cls, callback_id: str) -> "Callback | None":
-        """The callback if it was not ingested yet, or None."""
+    def find_waiting(cls, *callback_ids: str) -> list["Callback"]:
+        """Those of these callbacks that are not ingested yet, oldest first."""
         with reading():
-            return _WAITING.first(callback_id)
+            return _WAITING.all(callback_ids)
 
     @classmethod
     def waiting_before(cls, before: int, limit: int = 100) -> list[str]:
@@ -53,9 +53,10 @@ class Callback(BaseModel):
             received_at: int | None = query.scalar()
             return received_at
 
-    def finish(self) -> None:
-        """All its items are ingested or set aside. In the caller's transaction."""
-        _FINISH.run(clock.now(), self.id)
+    @staticmethod
+    def finish(*callback_ids: str) -> None:
+        """All their items are ingested or set aside. Inside the caller's transaction."""
+        _FINISH.run(callback_ids, clock.now())
 
     def note_failure(self, reason: str) -> None:
         """Some item could not be ingested; the sweep comes back to it."""
@@ -65,14 +66,17 @@ class Callback(BaseModel):
             ).execute()
 
 
-_WAITING = PreparedSelect(
+_WAITING = PreparedListSelect(
     Callback,
-    lambda callback_id: Callback.select().where(
-        Callback.id == callback_id, Callback.ingested_at.is_null()
+    lambda callback_ids: (
+        Callback.select()
+        .where(Callback.id.in_(callback_ids), Callback.ingested_at.is_null())
+        .order_by(Callback.id)
     ),
 )
-_FINISH = Prepared(
-    lambda now, callback_id: Callback.update(ingested_at=now, error=None).where(
-        Callback.id == callback_id
-    )
+_FINISH = PreparedList(
+    lambda callback_ids, now: Callback.update(ingested_at=now, error=None).where(
+        Callback.id.in_(callback_ids)
+    ),
+    1,
 )

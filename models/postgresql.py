@@ -66,14 +66,14 @@ class _Database(PooledPostgresqlDatabase):
             if now - began > SILENCE_PAUSE_SECONDS:
                 self._silent_until = now + SILENCE_PAUSE_SECONDS
             raise OperationalError(" ".join(str(error).split())) from error
-        connection.adapters.register_dumper(str, _TextDumper)
         return connection
 
     def _is_closed(self, conn: Any) -> bool:
-        """A connection of a server that was restarted is found out before anything is asked of it."""
-        if super()._is_closed(conn):
-            return True
-        if _has_hung_up(conn):
+        """A connection of a server that was restarted is found out before anything is asked of it.
+
+        Without peewee's own way to find out, which asks the server each time, and all threads wait for it.
+        """
+        if conn.closed or _has_hung_up(conn):
             conn.close()
             return True
         return False
@@ -100,6 +100,8 @@ class PostgresEngine:
     """
 
     def __init__(self, url: str, connections: int) -> None:
+        # Of this process, and so of each connection.
+        psycopg.adapters.register_dumper(str, _TextDumper)
         self.database = _Database(
             url,
             max_connections=connections,

@@ -36,7 +36,7 @@ class _Slot(Node):
 class Prepared:
     """A query that changes rows. ``build`` takes a slot for each of its parameters, or ``slots`` of them.
 
-    Slots belong into comparisons, assignments and limits; lists of values need a query of their own.
+    Slots belong into comparisons, assignments and limits; for lists of values there is models.prepared_list.
     """
 
     def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
@@ -70,8 +70,10 @@ class Prepared:
 class PreparedSelect(Prepared, Generic[Row]):
     """A query that selects whole rows of one model, without joins."""
 
-    def __init__(self, model: type[Row], build: Callable[..., "ModelSelect[Row]"]) -> None:
-        super().__init__(build)
+    def __init__(
+        self, model: type[Row], build: Callable[..., "ModelSelect[Row]"], slots: int | None = None
+    ) -> None:
+        super().__init__(build, slots)
         self._model = model
         fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
         self._names = [field.name for field in fields]

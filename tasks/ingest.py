@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from models import clock
 from models.callback import Callback
-from models.database import write, writing
+from models.database import reading, write, writing
 from models.message import Message
 from models.number import Number
 from models.set_aside import Reason, SetAside
@@ -46,42 +46,40 @@ class Told:
 
 @huey.task()
 def ingest_callback(*callback_ids: str) -> None:
-    """Ingest stored callbacks. Doing it again changes nothing."""
-    for callback_id in callback_ids:
-        about = {"gateway.callback_id": callback_id}
-        with spans.span("ingest callback", spans.Kind.CONSUMER, about) as span:
-            _take_in(callback_id, span)
+    """Ingest stored callbacks, of which there is at least one. Doing it again changes nothing."""
+    # All on one connection.
+    with reading():
+        done = [each.id for each in Callback.find_waiting(*callback_ids) if _take_in(each)]
+        if done:
+            write(lambda: Callback.finish(*done))
 
 
-def _take_in(callback_id: str, span: spans.Span) -> None:
-    callback = Callback.find_waiting(callback_id)
-    if callback is None:
-        return
-    try:
-        parts = parse(bytes(callback.body))
-    except CallbackUnreadableError as error:
-        logger.warning("callback %s is unreadable: %s", callback_id, error)
-        with writing():
-            SetAside.keep(Reason.UNREADABLE, bytes(callback.body), error=str(error))
-            callback.finish()
-        return
-    tried = [(part, _try_part(callback_id, part)) for part in parts]
-    failures = [(part, told.error) for part, told in tried if told.error]
-    span.note({"gateway.items": len(parts)}, failed=bool(failures))
-    _close(callback, failures)
+def _take_in(callback: Callback) -> bool:
+    """Take in a callback's items. False when some could not be, and will be tried again."""
+    about = {"gateway.callback_id": callback.id}
+    with spans.span("ingest callback", spans.Kind.CONSUMER, about) as span:
+        try:
+            parts = parse(bytes(callback.body))
+        except CallbackUnreadableError as error:
+            logger.warning("callback %s is unreadable: %s", callback.id, error)
+            with writing():
+                SetAside.keep(Reason.UNREADABLE, bytes(callback.body), error=str(error))
+            return True
+        tried = [(part, _try_part(callback.id, part)) for part in parts]
+        failures = [(part, told.error) for part, told in tried if told.error]
+        span.note({"gateway.items": len(parts)}, failed=bool(failures))
+    return not failures or _give_up(callback, failures)
 
 
-def _close(callback: Callback, failures: list[tuple[Part, str]]) -> None:
-    if failures and callback.tries + 1 < MAX_TRIES:
+def _give_up(callback: Callback, failures: list[tuple[Part, str]]) -> bool:
+    """Set the items aside that fail for ever. False when they are to be tried again."""
+    if callback.tries + 1 < MAX_TRIES:
         callback.note_failure(failures[0][1])
-        return
-
-    def finish() -> None:
+        return False
+    with writing():
         for part, error in failures:
             SetAside.keep(Reason.FAILED, part.body(), error=error)
-        callback.finish()
-
-    write(finish)
+    return True
 
 
 def enqueue(callback_id: str) -> None:

@@ -10,15 +10,14 @@ pytestmark = pytest.mark.usefixtures("state")
 
 def test_a_callback_is_kept_byte_by_byte() -> None:
     raw = b'{"a":"\\u00e1\\/"}\x00\xff'
-    stored = Callback.find_waiting(Callback.store(raw).id)
-    assert stored is not None
+    [stored] = Callback.find_waiting(Callback.store(raw).id)
     assert bytes(stored.body) == raw
 
 
 def test_a_finished_callback_waits_no_longer(clock: Clock) -> None:
     callback = Callback.store(b"{}")
-    callback.finish()
-    assert Callback.find_waiting(callback.id) is None
+    Callback.finish(callback.id)
+    assert not Callback.find_waiting(callback.id)
     assert Callback.waiting_before(clock.at + 1) == []
 
 
@@ -37,6 +36,5 @@ def test_a_failure_is_counted_with_its_reason(clock: Clock) -> None:
     for _ in range(3):
         callback.note_failure("OverflowError: too large")
     assert Callback.waiting_before(clock.at + 1) == [callback.id]
-    kept = Callback.find_waiting(callback.id)
-    assert kept is not None
+    [kept] = Callback.find_waiting(callback.id)
     assert (kept.tries, kept.error) == (3, "OverflowError: too large")

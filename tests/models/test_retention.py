@@ -146,9 +146,9 @@ def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
 ) -> None:
     assert account.id
     late, early = Callback.store(b"{}"), Callback.store(b"{}")
-    early.finish()
+    Callback.finish(early.id)
     clock.advance(days=2)
-    late.finish()
+    Callback.finish(late.id)
     assert INGESTED_CALLBACKS.remove(clock.at, 10) == 1
     assert [c.id for c in Callback.select()] == [late.id]
 

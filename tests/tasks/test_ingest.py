@@ -28,6 +28,7 @@ from tests.tasks.told import (
     store,
     text,
 )
+from tests.waiting import until
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
 
@@ -90,6 +91,29 @@ def test_a_bad_item_is_taken_in_once_its_trouble_is_over(number: Number) -> None
     assert Callback.get_by_id(callback.id).ingested_at is not None
     assert kinds() == ["message.received"] * 2
     assert number.id == Message.get().number_id
+
+
+@pytest.mark.usefixtures("number")
+def test_of_callbacks_in_one_task_those_that_fail_are_tried_again_alone() -> None:
+    bodies = [text("wamid.A"), text("wamid.B", text={"body": "bad"}), text("wamid.C")]
+    good, bad, late = (store(messages(messages=[body])) for body in bodies)
+    ingest.ingest_callback.call_local(good.id)
+    with refusing_text("bad"):
+        ingest.ingest_callback.call_local(good.id, bad.id, late.id)
+    assert [each.id for each in Callback.find_waiting(good.id, bad.id, late.id)] == [bad.id]
+    assert kinds() == ["message.received"] * 2
+
+
+@pytest.mark.usefixtures("state")
+def test_what_comes_in_a_burst_is_queued_in_few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest.arrivals, "pause", 0.2)
+    sent = [f"cb_{number:02d}" for number in range(25)]
+    for callback_id in sent:
+        ingest.enqueue(callback_id)
+    until(lambda: len(huey) >= 4, "all tasks")
+    tasks = [huey.dequeue().args for _ in range(len(huey))]
+    assert [len(args) for args in tasks] == [1, 10, 10, 4]
+    assert [callback_id for args in tasks for callback_id in args] == sent
 
 
 @pytest.mark.usefixtures("number")
@@ -202,7 +226,7 @@ def test_a_callback_that_cannot_be_queued_is_left_to_the_sweep(
     monkeypatch.setattr(huey, "storage", None)
     ingest.enqueue(callback.id)
     assert f"callbacks not queued: {callback.id}" in caplog.text
-    assert Callback.find_waiting(callback.id) is not None
+    assert Callback.find_waiting(callback.id)
 
 
 @pytest.mark.usefixtures("number")

@@ -78,7 +78,7 @@ def test_a_round_is_bounded_and_the_next_one_goes_on(
 def test_an_ingested_callback_is_kept_for_a_day_and_an_item_set_aside_as_long_as_the_rest(
     clock: Clock,
 ) -> None:
-    Callback.store(b"{}").finish()
+    Callback.finish(Callback.store(b"{}").id)
     waiting = Callback.store(b"{}")
     with writing():
         SetAside.keep(Reason.FAILED, b"{}")

@@ -82,7 +82,7 @@ def _tell(number: Number, statuses: list[dict[str, Any]]) -> None:
         entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
         callback = Callback.store(json.dumps({"entry": [entry]}).encode())
         ingest.ingest_callback.call_local(callback.id)
-        assert Callback.find_waiting(callback.id) is None
+        assert not Callback.find_waiting(callback.id)
 
 
 def _carry_out(number: Number, chosen: list[Plan], steps: list[Step], batch: int) -> list[Seen]:

@@ -1,0 +1,80 @@
+"""Queries about lists of values, whose SQL is made once as well (models.prepared).
+
+For each power of two: a list is filled up to the next one with its last value, so that few queries serve
+all lengths. A query must not mind that a value comes twice.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from peewee import Model, ModelSelect
+
+from models.prepared import Prepared, PreparedSelect
+
+Row = TypeVar("Row", bound=Model)
+
+
+class PreparedList:
+    """A query about a list that is not empty.
+
+    ``build`` takes the slots of the list as a tuple, and behind it ``others`` slots of their own.
+    """
+
+    def __init__(self, build: Callable[..., Any], others: int = 0) -> None:
+        def prepare(size: int) -> Prepared:
+            return Prepared(lambda *slots: build(slots[:size], *slots[size:]), size + others)
+
+        self._of_size = cache(prepare)
+
+    def run(self, values: Sequence[Any], *others: Any) -> int:
+        """Run it about these values. Returns how many rows it changed."""
+        filled = _filled(values)
+        return self._of_size(len(filled)).run(*filled, *others)
+
+    def tuples(self, values: Sequence[Any], *others: Any) -> list[tuple[Any, ...]]:
+        """The rows that it selects, as the database gives them."""
+        filled = _filled(values)
+        return self._of_size(len(filled)).tuples(*filled, *others)
+
+
+class PreparedListSelect(Generic[Row]):
+    """A query about a list that is not empty, which selects whole rows of one model, without joins."""
+
+    def __init__(self, model: type[Row], build: Callable[..., "ModelSelect[Row]"]) -> None:
+        def prepare(size: int) -> PreparedSelect[Row]:
+            return PreparedSelect(model, lambda *slots: build(slots), size)
+
+        self._of_size = cache(prepare)
+
+    def all(self, values: Sequence[Any]) -> list[Row]:
+        """All rows."""
+        filled = _filled(values)
+        return self._of_size(len(filled)).all(*filled)
+
+
+class PreparedRows:
+    """Writes many rows of a model, each with values for the same fields, at once."""
+
+    def __init__(self, model: type[Model], names: Sequence[str]) -> None:
+        width = len(names)
+
+        def build(*slots: Any) -> Any:
+            rows = (slots[start : start + width] for start in range(0, len(slots), width))
+            return model.insert_many([dict(zip(names, row, strict=True)) for row in rows])
+
+        self._of_size = cache(lambda size: Prepared(build, size * width))
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Write rows, in lots whose sizes are powers of two. Each value is as the database takes it."""
+        done = 0
+        while left := len(rows) - done:
+            size = 1 << (left.bit_length() - 1)
+            lot = rows[done : done + size]
+            self._of_size(size).run(*(value for row in lot for value in row))
+            done += size
+
+
+def _filled(values: Sequence[Any]) -> list[Any]:
+    size = 1 << (len(values) - 1).bit_length()
+    return [*values, *[values[-1]] * (size - len(values))]
