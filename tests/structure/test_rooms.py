@@ -95,5 +95,5 @@ def test_no_task_carries_more_than_identifiers() -> None:
         for value in vars(module).values():
             if isinstance(value, TaskWrapper):
                 given = value.func.__annotations__
-                assert {name for name in given if name != "return"} <= {"callback_id"}
+                assert {name for name in given if name != "return"} <= {"callback_ids"}
                 assert set(given.values()) <= {str, None}
