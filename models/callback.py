@@ -5,7 +5,7 @@ from typing import Self
 from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
 
 from models import clock
-from models.database import BaseModel, reading, write, writing
+from models.database import BaseModel, appending, reading, writing
 from models.identifier import new_id
 from models.prepared_list import PreparedList, PreparedListSelect
 
@@ -26,7 +26,8 @@ class Callback(BaseModel):
     @classmethod
     def store(cls, body: bytes) -> Self:
         """Keep the raw body."""
-        return write(lambda: cls.create(id=new_id("cb"), body=body, received_at=clock.now()))
+        with appending():
+            return cls.create(id=new_id("cb"), body=body, received_at=clock.now())
 
     @classmethod
     def find_waiting(cls, *callback_ids: str) -> list["Callback"]:

@@ -20,6 +20,7 @@ from models.sqlite import SqliteEngine
 
 __all__ = [
     "BaseModel",
+    "appending",
     "connect",
     "database",
     "is_postgresql",
@@ -154,6 +155,13 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
             raise
     with engine.writing(None):
         return work()
+
+
+@contextmanager
+def appending() -> Iterator[None]:
+    """A write of one row that no other transaction has asked for. It waits for none of them on PostgreSQL."""
+    with _current().appending():
+        yield
 
 
 def migrate() -> list[str]:

@@ -10,7 +10,7 @@ import select
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from typing import Any
 
@@ -145,6 +145,10 @@ class PostgresEngine:
                 self._lock(keys)
                 self._state.keys = keys
                 yield
+
+    def appending(self) -> AbstractContextManager[None]:
+        """A statement is a transaction of its own: one round trip in place of four."""
+        return self.reading()
 
     def _covers(self, keys: Sequence[str] | None) -> bool:
         """Whether the transaction under way is alone, or has all of these keys."""

@@ -8,7 +8,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -73,6 +73,10 @@ class SqliteEngine:
                 return
             with self._process_lock(), self.database.atomic("IMMEDIATE"):
                 yield
+
+    def appending(self) -> AbstractContextManager[None]:
+        """As any write transaction."""
+        return self.writing(())
 
     @contextmanager
     def _process_lock(self) -> Iterator[None]:
