@@ -16,19 +16,17 @@ from pathlib import Path
 import requests
 
 from benchmarks.celery_peer import CeleryPeer
-from benchmarks.harness import emit, gateway_state, make_webhooks, worker
+from benchmarks.harness import emit_backlog, gateway_state, make_webhooks, worker
 from benchmarks.isolation import receivers
 from benchmarks.report import Figure, Goal, Table
 from benchmarks.services import PEERS_PYTHON
 from contract_tests.servers import RedisServer
-from models.database import writing
 
 MANY, ONE = 20, 1
 # Even, for two that share it.
 COUNT = int(os.environ.get("BENCH_DELIVERIES", "6000"))
 # django-webhook is several times slower than the others: as many would only take longer.
 SLOW_COUNT = COUNT // 3
-ROWS_PER_TRANSACTION = 1000
 PATIENCE_SECONDS = 120
 TITLE = "Deliveries a second"
 METHOD = (
@@ -90,10 +88,7 @@ class Contender:
 def _drain_by_us(backlog: Backlog, workers: int) -> None:
     with gateway_state(), ExitStack() as stack:
         webhooks = make_webhooks(backlog.urls)
-        for start in range(0, backlog.count, ROWS_PER_TRANSACTION):
-            with writing():
-                for number in range(start, min(start + ROWS_PER_TRANSACTION, backlog.count)):
-                    emit(webhooks[number % len(webhooks)], f"msg_{number}", wake=False)
+        emit_backlog(webhooks, backlog.count)
         for _ in range(workers):
             stack.enter_context(worker())
         backlog.wait()

@@ -22,6 +22,7 @@ from tasks import deliver
 
 KIND = "message.received"
 LAST_LINES = 20
+ROWS_PER_TRANSACTION = 1000
 
 
 @contextmanager
@@ -40,11 +41,15 @@ def gateway_state(**settings: str) -> Iterator[Path]:
 
 
 @contextmanager
-def worker() -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process. Its log goes to a file in the state's folder, as it would in production."""
+def worker(**settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process, with settings of its own beside those of the state.
+
+    Its log goes to a file in the state's folder, as it would in production.
+    """
     path = get_settings().data_dir / "worker.log"
     with path.open("ab") as log:
-        process = subprocess.Popen([sys.executable, "-m", "gateway", "worker"], stderr=log)
+        command = [sys.executable, "-m", "gateway", "worker"]
+        process = subprocess.Popen(command, env=os.environ | settings, stderr=log)
     try:
         yield process
     except Exception as error:
@@ -76,6 +81,14 @@ def emit(webhook: Webhook, name: str, *, wake: bool = True) -> None:
             Delivery.schedule(event, [webhook])
     if wake:
         deliver.wake()
+
+
+def emit_backlog(webhooks: list[Webhook], count: int) -> None:
+    """Events that go to the webhooks in turns, committed, of which nobody is told."""
+    for start in range(0, count, ROWS_PER_TRANSACTION):
+        with writing():
+            for number in range(start, min(start + ROWS_PER_TRANSACTION, count)):
+                emit(webhooks[number % len(webhooks)], f"msg_{number}", wake=False)
 
 
 def percentile(values: list[float], share: float) -> float:

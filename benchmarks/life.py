@@ -18,11 +18,12 @@ from statistics import mean
 
 import requests
 
+from benchmarks.backends import backend_settings
 from benchmarks.harness import percentile
 from benchmarks.load import FRESH, Answers, Load, drive
+from benchmarks.machine import Idleness
 from benchmarks.report import Figure, Goal, Table
 from benchmarks.services import ROOT, Parts, parts
-from contract_tests.servers import PostgresServer, RedisServer
 from contract_tests.waiting import WAIT_SECONDS, free_port, wait_for
 from models import database
 from models.backlog import Backlog
@@ -65,13 +66,17 @@ class Sample:
 
 @dataclass(frozen=True)
 class Course:
-    """What a run showed. ``lives`` are pairs of creation and end in Unix seconds; CPU in seconds."""
+    """What a run showed. ``lives`` are pairs of creation and end in Unix seconds; CPU in seconds.
+
+    ``idle`` is the share of all cores that had nothing to do during the load, from 0 to 1.
+    """
 
     begin: float
     answers: Answers
     samples: list[Sample]
     lives: list[tuple[float, float]]
     cpu: dict[str, float]
+    idle: float
 
     def backlogs(self, tenth: int) -> list[int]:
         """The backlogs seen in a tenth of the time, from 0 to 9."""
@@ -95,22 +100,8 @@ class Course:
 
 
 @contextmanager
-def _backend(name: str) -> Iterator[dict[str, str]]:
-    """The settings of a backend, whose servers run inside."""
-    if name == "SQLite":
-        yield {}
-        return
-    with PostgresServer() as postgresql, RedisServer() as redis:
-        url = redis.url(0)
-        yield {
-            "GATEWAY_DATABASE_URL": postgresql.database("gateway"),
-            "GATEWAY_QUEUE_URL": url,
-            "GATEWAY_RATE_LIMIT_URL": url,
-        }
-
-
-@contextmanager
-def _receiver() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+def receiver_process() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """Where a receiver of events listens, and its process."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "benchmarks.life_receiver", str(port)]
@@ -134,7 +125,8 @@ def _lives(receiver: str, count: int) -> list[tuple[float, float]] | None:
     return [(float(name.split()[1]), float(end)) for name, end in found.items()]
 
 
-def _load(gateway: Parts, receiver: str) -> Load:
+def make_load(gateway: Parts, receiver: str) -> Load:
+    """Sends of a new customer whose webhook wants the three events of each."""
     gateway.behave(latency_ms=0)
     customer = gateway.customer()
     webhook = {"url": f"{receiver}/ok/0", "events": EVENTS}
@@ -182,11 +174,11 @@ def _cpu(process: "subprocess.Popen[bytes]") -> float:
 
 def _run(backend: str) -> Course:
     with ExitStack() as stack:
-        settings = stack.enter_context(_backend(backend))
+        settings = stack.enter_context(backend_settings(backend))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        receiver, process = stack.enter_context(_receiver())
+        receiver, process = stack.enter_context(receiver_process())
         gateway = stack.enter_context(parts(folder, *PARTS, **settings))
-        load = _load(gateway, receiver)
+        load = make_load(gateway, receiver)
         database.connect(settings.get("GATEWAY_DATABASE_URL") or _sqlite_of(gateway))
         return _observe(load, receiver, gateway.processes | {"receiver": process})
 
@@ -200,11 +192,13 @@ def _observe(load: Load, receiver: str, processes: dict[str, "subprocess.Popen[b
     sampler.start()
     used = {name: _cpu(process) for name, process in processes.items()}
     begin = time.time() + WARM_UP
+    idleness = Idleness()
     answers = drive(load)
+    idle = idleness.share
     cpu = {name: _cpu(process) - used[name] for name, process in processes.items()}
     samples = sampler.stop()
     lives = _lives(receiver, round(RATE * (WARM_UP + SECONDS))) or []
-    return Course(begin, answers, samples, lives, cpu)
+    return Course(begin, answers, samples, lives, cpu, idle)
 
 
 def run(_rounds: int) -> list[Table]:
@@ -240,3 +234,4 @@ def _figures(
     yield "largest backlog", "", (max(each.backlog for each in course.samples),)
     for name, seconds in course.cpu.items():
         yield f"CPU of {name}, for each life", "ms", (1000 * seconds / max(1, len(course.lives)),)
+    yield "idle share of the machine", "", (course.idle,)

@@ -25,6 +25,28 @@ def describe() -> dict[str, str | int | float]:
     }
 
 
+class Idleness:
+    """What share of all cores has had nothing to do since this was made, from 0 to 1."""
+
+    def __init__(self) -> None:
+        self._begin = _processor_times()
+
+    @property
+    def share(self) -> float:
+        """Until now."""
+        idle, total = (
+            now - then for now, then in zip(_processor_times(), self._begin, strict=True)
+        )
+        return idle / max(1, total)
+
+
+def _processor_times() -> tuple[int, int]:
+    """Ticks of all cores so far: those without work, and all."""
+    ticks = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    # The fourth is idle, the fifth waits for a disk.
+    return ticks[3] + ticks[4], sum(ticks)
+
+
 def _first_line_of(path: str, name: str) -> str | None:
     for line in Path(path).read_text().splitlines():
         key, _, value = line.partition(":")

@@ -75,8 +75,8 @@ def _slow_table(slow: Rounds) -> Table:
 def _drive_slowly(rounds: int, folder: Path) -> Rounds:
     with parts(folder, "sandbox", "web", GATEWAY_THREADS=str(SLOW_THREADS)) as gateway:
         gateway.behave(latency_ms=LATENCY_MS, no_status=1)
-        customer = _customer(gateway)
-        load = _load(gateway.web, str(customer.number["id"]), customer.key)
+        customer = make_customer(gateway)
+        load = make_load(gateway.web, str(customer.number["id"]), customer.key)
         # Each thread first opens its connections to the database and to the network.
         slow = replace(load, connections=SLOW_CONNECTIONS, warm_up=SLOW_WARM_UP)
         return drive_in_turns(rounds, {SLOW: slow})
@@ -88,7 +88,7 @@ def _contenders(folder: Path) -> Iterator[dict[str, Load]]:
     with ExitStack() as stack:
         gateway = stack.enter_context(parts(folder / "ours", "sandbox", "web"))
         gateway.behave(latency_ms=0, no_status=1)
-        customer = _customer(gateway)
+        customer = make_customer(gateway)
         number_id, key = str(customer.number["id"]), customer.key
         bare = stack.enter_context(peer(folder / "bare", "bare_connexion"))
         broker = stack.enter_context(RedisServer())
@@ -102,10 +102,10 @@ def _contenders(folder: Path) -> Iterator[dict[str, Load]]:
             )
         )
         servers = {OURS: gateway.web, BARE: bare, FASTAPI: fastapi}
-        yield {name: _load(server, number_id, key) for name, server in servers.items()}
+        yield {name: make_load(server, number_id, key) for name, server in servers.items()}
 
 
-def _customer(gateway: Parts) -> Customer:
+def make_customer(gateway: Parts) -> Customer:
     """An account with a number, and a webhook that wants each message that was sent."""
     customer = gateway.customer()
     webhook = {"url": RECEIVER, "events": ["message.sent"]}
@@ -124,7 +124,7 @@ def _environment_of_peer(gateway: Parts, number_id: str, key: str) -> dict[str, 
     }
 
 
-def _load(server: Server, number_id: str, key: str) -> Load:
+def make_load(server: Server, number_id: str, key: str) -> Load:
     body = {
         "number_id": number_id,
         "to": FRESH,

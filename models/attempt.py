@@ -16,6 +16,7 @@ from peewee import (
 from models.database import BaseModel, reading
 from models.delivery import Delivery
 from models.identifier import new_id
+from models.prepared_list import PreparedRows
 
 
 @dataclass(frozen=True)
@@ -51,24 +52,26 @@ class Attempt(BaseModel):
     def append_all(cls, attempts: Iterable[tuple[Outcome, int]]) -> None:
         """Keep attempts, each with its number, inside the caller's transaction."""
         rows = [
-            {
-                "id": new_id("att"),
-                "delivery": outcome.delivery_id,
-                "number": number,
-                "started_at": outcome.started_at,
-                "duration_ms": outcome.duration_ms,
-                "success": outcome.success,
-                "status_code": outcome.status_code,
-                "error": outcome.error,
-                "response_body": outcome.response_body,
-            }
+            (
+                new_id("att"),
+                outcome.delivery_id,
+                number,
+                outcome.started_at,
+                outcome.duration_ms,
+                outcome.success,
+                outcome.status_code,
+                outcome.error,
+                outcome.response_body,
+            )
             for outcome, number in attempts
         ]
-        if rows:
-            cls.insert_many(rows).execute()
+        _ROWS.write(rows)
 
     @classmethod
     def of(cls, delivery: Delivery) -> list[Self]:
         """The attempts of a delivery, first one first."""
         with reading():
             return list(cls.select().where(cls.delivery == delivery.id).order_by(cls.id))
+
+
+_ROWS = PreparedRows(Attempt, [field.name for field in Attempt._meta.sorted_fields])  # noqa: SLF001 - peewee's documented attribute

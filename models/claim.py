@@ -1,9 +1,9 @@
 """Claiming due deliveries, and recording what came of the attempts (design, section 2.3)."""
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from peewee import Select, fn
 
@@ -13,6 +13,7 @@ from models.database import reading, write, writing
 from models.delivery import IS_PENDING, Delivery, DeliveryState
 from models.event import Event
 from models.prepared import Prepared
+from models.prepared_list import PreparedList
 from models.webhook import Deactivation, Webhook
 
 RetryDelay = Callable[[int], float | None]
@@ -29,12 +30,24 @@ class ClaimedDelivery:
     lease_token: str
     attempt_number: int
     webhook: Webhook
+    # Whether the claim took as many as the webhook had room for, so that more may be due.
+    fills_webhook: bool
     event_kind: str
     payload: str
     event_id: str
     # The message or number that the event is about.
     subject_id: str
     created_at: int
+
+
+class _Leased(NamedTuple):
+    """What recording an outcome needs of its delivery."""
+
+    id: str
+    webhook_id: str
+    attempt_count: int
+    tries: int
+    token: str | None
 
 
 def _pending(alias: Any) -> Any:
@@ -98,13 +111,8 @@ def _lease(webhook_id: Any, token: Any, now: Any, until: Any, room: Any) -> Any:
     return update.where(Delivery.id.in_(oldest), *due).returning(Delivery.id)
 
 
-_DUE_WEBHOOKS = Prepared(_due_webhooks)
-_IN_FLIGHT = Prepared(_in_flight)
-_LEASE = Prepared(_lease)
-
-
-def _load(delivery_ids: list[str], token: str) -> list[ClaimedDelivery]:
-    rows: Any = (
+def _details(delivery_ids: Any) -> Any:
+    return (
         Delivery.select(
             Delivery.id,
             Delivery.attempt_count,
@@ -118,14 +126,41 @@ def _load(delivery_ids: list[str], token: str) -> list[ClaimedDelivery]:
         .join(Event)
         .where(Delivery.id.in_(delivery_ids))
         .order_by(Delivery.id)
-        .tuples()
     )
-    claimed = list(rows)
+
+
+def _leases(delivery_ids: Any) -> Any:
+    wanted = (Delivery.id, Delivery.webhook, Delivery.attempt_count, Delivery.tries)
+    return Delivery.select(*wanted, Delivery.lease_token).where(Delivery.id.in_(delivery_ids))
+
+
+def _deliver(delivery_ids: Any, at: Any) -> Any:
+    return Delivery.update(
+        state=DeliveryState.DELIVERED,
+        attempt_count=Delivery.attempt_count + 1,
+        tries=Delivery.tries + 1,
+        next_attempt_at=None,
+        lease_token=None,
+        completed_at=at,
+    ).where(Delivery.id.in_(delivery_ids))
+
+
+_DUE_WEBHOOKS = Prepared(_due_webhooks)
+_IN_FLIGHT = Prepared(_in_flight)
+_LEASE = Prepared(_lease)
+_DETAILS = PreparedList(_details)
+_LEASES = PreparedList(_leases)
+_DELIVER = PreparedList(_deliver, 1)
+
+
+def _load(delivery_ids: list[str], token: str, full: Collection[str]) -> list[ClaimedDelivery]:
+    if not delivery_ids:
+        return []
+    claimed = _DETAILS.tuples(delivery_ids)
     # Many deliveries, few webhooks: each is read once.
-    wanted = Webhook.select().where(Webhook.id.in_({row[2] for row in claimed}))
-    webhooks = {webhook.id: webhook for webhook in wanted}
+    webhooks = {webhook.id: webhook for webhook in Webhook.of_ids({row[2] for row in claimed})}
     return [
-        ClaimedDelivery(id_, token, attempts + 1, webhooks[webhook_id], *rest)
+        ClaimedDelivery(id_, token, attempts + 1, webhooks[webhook_id], webhook_id in full, *rest)
         for id_, attempts, webhook_id, *rest in claimed
     ]
 
@@ -139,22 +174,24 @@ def claim_due(
     """
     now = clock.now()
     token = uuid.uuid4().hex
+    # One connection for both: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
         webhook_ids = [row[0] for row in _DUE_WEBHOOKS.tuples(now, slow, per_webhook, room)]
-    if not webhook_ids:
-        return []
 
-    def claim() -> list[ClaimedDelivery]:
-        claimed: list[str] = []
-        for webhook_id in webhook_ids:
-            in_flight = _IN_FLIGHT.tuples(webhook_id, now)[0][0]
-            wanted = min(per_webhook - in_flight, room - len(claimed))
-            if wanted > 0:
-                leased = _LEASE.tuples(webhook_id, token, now, now + lease_ms, wanted)
-                claimed += [row[0] for row in leased]
-        return _load(claimed, token)
+        def claim() -> list[ClaimedDelivery]:
+            claimed: list[str] = []
+            full: set[str] = set()
+            for webhook_id in webhook_ids:
+                in_flight = _IN_FLIGHT.tuples(webhook_id, now)[0][0]
+                wanted = min(per_webhook - in_flight, room - len(claimed))
+                if wanted > 0:
+                    leased = _LEASE.tuples(webhook_id, token, now, now + lease_ms, wanted)
+                    claimed += [row[0] for row in leased]
+                    if len(leased) == wanted:
+                        full.add(webhook_id)
+            return _load(claimed, token, full)
 
-    return write(claim, CLAIMS)
+        return write(claim, CLAIMS) if webhook_ids else []
 
 
 def record_outcomes(
@@ -166,6 +203,8 @@ def record_outcomes(
     none. An outcome whose lease was taken over is dropped: its delivery is another worker's.
     """
     finished = list(outcomes)
+    if not finished:
+        return []
 
     def record() -> list[int | None]:
         ours = _still_ours(finished)
@@ -184,28 +223,21 @@ def record_outcomes(
     return [at for at in write(record, CLAIMS) if at is not None]
 
 
-def _still_ours(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, Delivery]]:
-    """The outcomes whose lease still holds, with their deliveries."""
+def _still_ours(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, _Leased]]:
+    """The outcomes whose lease still holds, in their order, with their deliveries."""
     wanted = {outcome.delivery_id: outcome for outcome in outcomes}
-    found = {row.id: row for row in Delivery.select().where(Delivery.id.in_(list(wanted)))}
+    found = {row[0]: _Leased(*row) for row in _LEASES.tuples(list(wanted))}
     pairs = [(outcome, found.get(id_)) for id_, outcome in wanted.items()]
-    return [(o, row) for o, row in pairs if row is not None and row.lease_token == o.lease_token]
+    return [(o, row) for o, row in pairs if row is not None and row.token == o.lease_token]
 
 
-def _record_successes(deliveries: Sequence[Delivery]) -> None:
-    Delivery.update(
-        state=DeliveryState.DELIVERED,
-        attempt_count=Delivery.attempt_count + 1,
-        tries=Delivery.tries + 1,
-        next_attempt_at=None,
-        lease_token=None,
-        completed_at=clock.now(),
-    ).where(Delivery.id.in_([delivery.id for delivery in deliveries])).execute()
+def _record_successes(deliveries: Sequence[_Leased]) -> None:
+    _DELIVER.run([delivery.id for delivery in deliveries], clock.now())
     Webhook.note_success({delivery.webhook_id for delivery in deliveries})
 
 
 def _record(
-    outcome: Outcome, delivery: Delivery, retry_delay: RetryDelay, deactivate_after: int
+    outcome: Outcome, delivery: _Leased, retry_delay: RetryDelay, deactivate_after: int
 ) -> int | None:
     now = clock.now()
     tries = delivery.tries + 1
@@ -228,7 +260,7 @@ def _record(
     return next_attempt_at
 
 
-def _next_state(delivery: Delivery, outcome: Outcome, next_attempt_at: int | None) -> DeliveryState:
+def _next_state(delivery: _Leased, outcome: Outcome, next_attempt_at: int | None) -> DeliveryState:
     if outcome.success:
         return DeliveryState.DELIVERED
     if next_attempt_at is None:

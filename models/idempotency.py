@@ -78,8 +78,10 @@ class IdempotencyKey(BaseModel):
     @classmethod
     def forget_expired(cls, limit: int = 1000) -> int:
         """Delete rows whose window is over. Returns how many."""
-        old = cls.select(cls.id).where(cls.created_at < clock.now() - WINDOW_MS).limit(limit)
-        return int(cls.delete().where(cls.id.in_(old)).execute())
+        is_old = cls.created_at < clock.now() - WINDOW_MS
+        old = cls.select(cls.id).where(is_old).limit(limit)
+        # Asked of each row once more: another transaction may claim one anew in this moment.
+        return int(cls.delete().where(cls.id.in_(old), is_old).execute())
 
 
 _BY_KEY = PreparedSelect(

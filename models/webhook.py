@@ -21,6 +21,7 @@ from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.page import Page, fetch_page
 from models.prepared import PreparedSelect
+from models.prepared_list import PreparedList, PreparedListSelect
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
@@ -118,6 +119,12 @@ class Webhook(BaseModel):
             return _OF_ACCOUNT.all(account_id)
 
     @classmethod
+    def of_ids(cls, webhook_ids: Collection[str]) -> list["Webhook"]:
+        """The webhooks with these identifiers, of which there is at least one."""
+        with reading():
+            return _OF_IDS.all(list(webhook_ids))
+
+    @classmethod
     def all(cls) -> list[Self]:
         """Every webhook, oldest first."""
         with reading():
@@ -170,9 +177,7 @@ class Webhook(BaseModel):
     @classmethod
     def note_success(cls, webhook_ids: Collection[str]) -> None:
         """Their receivers answered 2xx: the count of failures starts anew, and they are not slow."""
-        cls.update(failure_count=0, slow=False).where(
-            cls.id.in_(list(webhook_ids)), (cls.failure_count > 0) | cls.slow
-        ).execute()
+        _NOTE_SUCCESS.run(list(webhook_ids))
 
     @classmethod
     def note_timeout(cls, webhook_id: str) -> None:
@@ -189,4 +194,10 @@ class Webhook(BaseModel):
 
 _OF_ACCOUNT = PreparedSelect(
     Webhook, lambda account_id: Webhook.select().where(Webhook.account == account_id)
+)
+_OF_IDS = PreparedListSelect(Webhook, lambda ids: Webhook.select().where(Webhook.id.in_(ids)))
+_NOTE_SUCCESS = PreparedList(
+    lambda ids: Webhook.update(failure_count=0, slow=False).where(
+        Webhook.id.in_(ids), (Webhook.failure_count > 0) | Webhook.slow
+    )
 )

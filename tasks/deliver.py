@@ -13,7 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from peewee import OperationalError
 
@@ -24,6 +24,7 @@ from models.secret import SecretUnreadableError
 from tasks import meters
 from tasks.attempt_log import log_attempt, traced_attempt
 from tasks.gathering import Gatherer
+from tasks.lanes import Lane, make_lanes
 from tasks.queue import huey
 from tasks.sender import signed_headers
 from webhooks.client import Answer, WebhookClient
@@ -31,11 +32,9 @@ from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
-MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
-# A receiver that times out is probed by few attempts; one success brings it back.
-MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
-SLOW_PAUSE_SECONDS = 0.2
 LEASE_MARGIN_SECONDS = 20
+# Outcomes that come in quick succession are recorded together, unless anything waits for their room.
+RECORD_TOGETHER_SECONDS = 0.01
 RECORD_PAUSE_SECONDS = 0.5
 
 _engine: "Engine | None" = None
@@ -73,33 +72,6 @@ def lease_ms(delivery_timeout: float) -> int:
     return round((delivery_timeout + LEASE_MARGIN_SECONDS) * 1000)
 
 
-@dataclass
-class Lane:
-    """Room for attempts of its own, so that slow receivers never take up that of the others.
-
-    ``pause`` is the least time between two claims, in seconds.
-    """
-
-    max_in_flight: int
-    max_per_webhook: int
-    pause: float
-    slow: bool = False
-    due: asyncio.Event = field(default_factory=asyncio.Event)
-    in_flight: set[asyncio.Task[None]] = field(default_factory=set)
-
-    @property
-    def room(self) -> int:
-        """How many attempts more may be under way."""
-        return self.max_in_flight - len(self.in_flight)
-
-
-def _lanes() -> list[Lane]:
-    return [
-        Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, 0),
-        Lane(MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
-    ]
-
-
 @dataclass(frozen=True)
 class EngineConfig:
     """How the engine delivers."""
@@ -117,9 +89,12 @@ class Engine:
         self._config = config
         self._loop = asyncio.new_event_loop()
         self._lease_ms = lease_ms(config.delivery_timeout)
-        self._lanes = _lanes()
+        self._lanes = make_lanes()
         self._stopping = False
-        self._outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
+        self._wake_asked = False
+        self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()
+        # Webhooks of which more may be due than their caps let in, when they were last claimed or failed.
+        self._crowded: set[str] = set()
         # One thread does the engine's work on the database, so that the loop never waits for it.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
         self._thread = threading.Thread(target=self._main, name="deliver", daemon=True)
@@ -132,10 +107,13 @@ class Engine:
 
     def wake(self) -> None:
         """Have the engine look for due deliveries. Any thread may call it."""
-        if not self._loop.is_closed():
+        if not (self._wake_asked or self._loop.is_closed()):
+            self._wake_asked = True
             self._loop.call_soon_threadsafe(self._wake_lanes)
 
     def _wake_lanes(self) -> None:
+        # First: whoever sees that it was asked for has committed before it is looked for what is due.
+        self._wake_asked = False
         for lane in self._lanes:
             lane.due.set()
 
@@ -174,7 +152,7 @@ class Engine:
             await lane.due.wait()
             lane.due.clear()
             await self._fill(lane)
-            await asyncio.sleep(lane.pause)
+            await asyncio.sleep(lane.rest)
         if lane.in_flight:
             await asyncio.wait(lane.in_flight)
 
@@ -182,7 +160,10 @@ class Engine:
         """Claim for the lane until nothing more is due or it has no room."""
         while not self._stopping and (room := lane.room) > 0:
             batch = await self._claim(lane, room)
+            lane.is_full = len(batch) == room
+            lane.is_behind = lane.is_full or any(each.fills_webhook for each in batch)
             for claimed in batch:
+                self._note_crowd(claimed)
                 task = asyncio.create_task(self._attempt(claimed))
                 lane.in_flight.add(task)
                 task.add_done_callback(lane.in_flight.discard)
@@ -207,19 +188,18 @@ class Engine:
             note(answer)
         log_attempt(claimed, answer, started_at)
         meters.count_attempt(claimed, answer, started_at)
-        self._outcomes.put_nowait(
-            Outcome(
-                delivery_id=claimed.delivery_id,
-                lease_token=claimed.lease_token,
-                started_at=started_at,
-                duration_ms=answer.duration_ms,
-                success=answer.success,
-                status_code=answer.status_code,
-                error=answer.error,
-                response_body=answer.body,
-                timed_out=answer.timed_out,
-            )
+        outcome = Outcome(
+            delivery_id=claimed.delivery_id,
+            lease_token=claimed.lease_token,
+            started_at=started_at,
+            duration_ms=answer.duration_ms,
+            success=answer.success,
+            status_code=answer.status_code,
+            error=answer.error,
+            response_body=answer.body,
+            timed_out=answer.timed_out,
         )
+        self._outcomes.put_nowait((claimed.webhook.id, outcome))
 
     async def _post(self, claimed: ClaimedDelivery, at: int) -> Answer:
         body = claimed.payload.encode()
@@ -242,11 +222,26 @@ class Engine:
             batch = [await self._outcomes.get()]
             while not self._outcomes.empty():
                 batch.append(self._outcomes.get_nowait())
-            await self._record(batch)
+            await self._record([outcome for _, outcome in batch])
             for _ in batch:
                 self._outcomes.task_done()
-            # Room was made, overall or for these webhooks.
-            self._wake_lanes()
+            if self._wants_room(batch):
+                self._wake_lanes()
+            else:
+                await asyncio.sleep(RECORD_TOGETHER_SECONDS)
+
+    def _note_crowd(self, claimed: ClaimedDelivery) -> None:
+        if claimed.fills_webhook:
+            self._crowded.add(claimed.webhook.id)
+        else:
+            self._crowded.discard(claimed.webhook.id)
+
+    def _wants_room(self, batch: Sequence[tuple[str, Outcome]]) -> bool:
+        """Whether anything may have waited for the room that these outcomes made."""
+        # A webhook that becomes slow has a lower cap, which attempts from before may still fill.
+        self._crowded |= {webhook_id for webhook_id, outcome in batch if not outcome.success}
+        is_crowded = any(webhook_id in self._crowded for webhook_id, _ in batch)
+        return is_crowded or any(lane.is_full for lane in self._lanes)
 
     async def _record(self, batch: list[Outcome]) -> None:
         config = self._config

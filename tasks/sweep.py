@@ -8,7 +8,7 @@ import logging
 from gateway.settings import get_settings
 from models import clock, tally
 from models.callback import Callback
-from models.database import writing
+from models.database import write, writing
 from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 CALLBACK_GRACE_MS = 2_000
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
+# What the sweeps of several workers forget one after the other (models.database.write).
+EXPIRED_KEYS = "expired idempotency keys"
 
 
 def sweep() -> None:
@@ -72,5 +74,5 @@ def _give_up_unknown() -> None:
 
 
 def _forget_keys() -> None:
-    with writing():
-        IdempotencyKey.forget_expired()
+    # Beside all others: one of them that claims an expired key anew keeps it.
+    write(IdempotencyKey.forget_expired, EXPIRED_KEYS)

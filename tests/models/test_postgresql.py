@@ -8,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from peewee import InterfaceError
 
 from contract_tests import backends
 from contract_tests.waiting import wait_for
-from models import database
+from models import database, secret
 from models.account import Account
 from models.database import reading, write, writing
+from models.idempotency import IdempotencyKey
+from tests import factories
 from tests.conftest import Configure
 
 CONNECTIONS = 4
@@ -138,6 +141,27 @@ def test_a_key_that_is_not_among_the_outer_ones_begins_it_anew_as_well() -> None
 
     write(work, "mine")
     assert len(runs) == 2
+
+
+def test_an_expired_key_that_is_claimed_anew_is_not_forgotten() -> None:
+    secret.use_key(Fernet.generate_key().decode())
+    number = factories.active_number(Account.open("Acme", "pro"))
+    message = factories.outbound(number)
+    with writing():
+        IdempotencyKey.claim(number.account_id, "order", "first", message)
+        IdempotencyKey.update(created_at=0).execute()
+
+    def claim(stay: Callable[[], Any]) -> None:
+        def work() -> None:
+            IdempotencyKey.claim(number.account_id, "order", "second", message)
+            stay()
+
+        write(work, "a")
+
+    assert is_kept_waiting(claim, lambda: write(IdempotencyKey.forget_expired, "b"))
+    found = IdempotencyKey.find(number.account_id, "order")
+    assert found is not None
+    assert found.fingerprint == "second"
 
 
 def test_an_error_leaves_nothing_behind_and_gives_the_connection_back() -> None:

@@ -14,7 +14,7 @@ from models.attempt import Attempt
 from models.claim import ClaimedDelivery, claim_due
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
-from tasks import deliver
+from tasks import deliver, lanes
 from tasks.queue import huey
 from tests import factories
 from tests.receiver import Exchange, Received, Receiver, answer, hang
@@ -116,12 +116,12 @@ def test_a_hanging_receiver_delays_no_other_and_is_capped(
     receiver.behave(hang, "/hanging")
     hanging = [factories.webhook(account, receiver.url("/hanging")) for _ in range(2)]
     healthy = factories.webhook(account, receiver.url("/healthy"))
-    factories.deliveries(account, *hanging, count=deliver.MAX_PER_WEBHOOK + 5)
+    factories.deliveries(account, *hanging, count=lanes.MAX_PER_WEBHOOK + 5)
     with _running():
-        receiver.wait(2 * deliver.MAX_PER_WEBHOOK, "/hanging")
+        receiver.wait(2 * lanes.MAX_PER_WEBHOOK, "/hanging")
         factories.deliveries(account, healthy, count=20)
         receiver.wait(20, "/healthy")
-        assert len(receiver.at("/hanging")) == 2 * deliver.MAX_PER_WEBHOOK
+        assert len(receiver.at("/hanging")) == 2 * lanes.MAX_PER_WEBHOOK
         receiver.released.set()
     assert _states(healthy) == [DeliveryState.DELIVERED] * 20
 
@@ -147,10 +147,10 @@ def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
 
     receiver.behave(answer_when_released)
     webhook = factories.webhook(account, receiver.url())
-    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK + 3)
+    factories.deliveries(account, webhook, count=lanes.MAX_PER_WEBHOOK + 3)
     engine = _engine()
     engine.start()
-    receiver.wait(deliver.MAX_PER_WEBHOOK)
+    receiver.wait(lanes.MAX_PER_WEBHOOK)
     stopped = threading.Thread(target=engine.stop)
     stopped.start()
     stopped.join(0.1)
@@ -158,7 +158,7 @@ def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
     receiver.released.set()
     stopped.join()
     states = _states(webhook)
-    assert states.count(DeliveryState.DELIVERED) == deliver.MAX_PER_WEBHOOK
+    assert states.count(DeliveryState.DELIVERED) == lanes.MAX_PER_WEBHOOK
     assert states.count(DeliveryState.PENDING) == 3
     assert {delivery.lease_token for delivery in Delivery.select()} == {None}
 

@@ -1,0 +1,58 @@
+"""``make flamegraphs``: where the time of web and worker goes under whole lives of messages, on SQLite.
+
+py-spy looks at both for BENCH_SECONDS=30, so many times a second, while they are under load, and draws
+docs/flamegraphs/web.svg and worker.svg. What waits is left out: a look counts who holds Python's lock.
+"""
+
+import os
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks import life
+from benchmarks.load import drive
+from benchmarks.services import PEERS_PYTHON, ROOT, Parts, parts
+
+SECONDS = int(os.environ.get("BENCH_SECONDS", "30"))
+RATE = float(os.environ.get("BENCH_LIFE_RATE", "50"))
+LOOKS_A_SECOND = 100
+FOLDER = ROOT / "docs/flamegraphs"
+DRAWN = ("web", "worker")
+
+
+def main() -> None:
+    """Draw both."""
+    FOLDER.mkdir(exist_ok=True)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        receiver, _ = stack.enter_context(life.receiver_process())
+        gateway = stack.enter_context(parts(folder, *life.PARTS))
+        load = replace(life.make_load(gateway, receiver), rate=RATE, seconds=SECONDS)
+        # Until the worker is up and has begun.
+        drive(replace(load, seconds=life.WARM_UP))
+        recorders = [_record(gateway, part) for part in DRAWN]
+        drive(load)
+        for recorder in recorders:
+            if recorder.wait() != 0:
+                raise SystemExit("py-spy failed; it may look at other processes as root only.")
+
+
+def _record(gateway: Parts, part: str) -> "subprocess.Popen[bytes]":
+    options = {
+        "--pid": str(gateway.processes[part].pid),
+        "--rate": str(LOOKS_A_SECOND),
+        "--duration": str(round(life.WARM_UP) + SECONDS),
+        "--output": str((FOLDER / f"{part}.svg").relative_to(ROOT)),
+    }
+    flags = ["--gil", "--function", "--format", "flamegraph"]
+    # It writes its command into the picture: no path of this machine.
+    command = [str(PEERS_PYTHON.with_name("py-spy").relative_to(ROOT)), "record", *flags]
+    return subprocess.Popen(
+        [*command, *(word for pair in options.items() for word in pair)], cwd=ROOT
+    )
+
+
+if __name__ == "__main__":
+    main()
