@@ -18,8 +18,9 @@ CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
 
 ARGS ?=
 PYTEST_ARGS ?=
+# More processes than cores, for many tests wait: for a window of a minute, for a timeout, for a server to start.
 # In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=25
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=25
 # Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and on PostgreSQL and Redis
 # what is about processes that share the work. `make backends` runs all on both.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
@@ -29,11 +30,13 @@ on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # npm and the linters start `node` by name; the virtual environment holds the locked one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Tests start the service some sixty times. Compiled modules that are not kept are compiled each time.
+unexport PYTHONDONTWRITEBYTECODE
 # The contract linters stay off the network.
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: bench bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: bench flamegraphs bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +66,9 @@ chaos: $(VENV)/.dev | servers ## Kill everything at random 40 times while 2,000 
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Measure us beside our baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+flamegraphs: $(VENV)/.dev $(PEERS)/.installed ## Draw where the time of web and worker goes: docs/flamegraphs
+	@$(BIN)/python -m benchmarks.flamegraphs
 
 bench-isolation: $(VENV)/.dev ## Measure what bad receivers do to the others (BENCH_RATES=50,200)
 	@$(BIN)/python -m benchmarks.isolation

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import secrets
+import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,9 +26,25 @@ class Database:
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
+        # SQLite tells on a kept connection whether another one has committed anything since.
+        self._file = None if stored.database_url else sqlite3.connect(stored.database_path)
+        self._commits, self._digest = -1, ""
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._file is not None:
+            self._file.close()
 
     def digest(self) -> str:
-        """A digest of all that all tables hold."""
+        """A digest of all that all tables hold. Nothing is read again that cannot have changed."""
+        if self._file is None:
+            return self._read()
+        [commits] = self._file.execute("PRAGMA data_version").fetchone()
+        if commits != self._commits:
+            self._commits, self._digest = commits, self._read()
+        return self._digest
+
+    def _read(self) -> str:
         digest = hashlib.sha256()
         for table in self._stored.tables():
             rows = sorted(map(repr, self._watched(table)))

@@ -1,31 +1,129 @@
-"""Several commands of ``gateway`` in one process: ``python -m contract_tests.commands '[["keys", "list"]]'``.
+"""Commands of ``gateway`` for the sake of what they do, without the half second that a start of one takes.
 
-Each prints one line of JSON. That a command works in a process of its own is for tests of the command line.
+A server, ``python -m contract_tests.commands``, has imported them once. Each request runs in a copy of it,
+with the environment and the folder of that request. That a command works as a program is for tests of the
+command line.
 """
 
+import atexit
 import contextlib
+import gc
+import importlib
 import io
 import json
+import os
+import signal
+import socket
+import subprocess
 import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from gateway.cli import cli
+from gateway.cli import MODULES, cli
 
+ROOT = Path(__file__).parent.parent
 # Stands for the identifier of what the first command made.
 FIRST_ID = "FIRST_ID"
+# More than any request has.
+MAX_REQUEST = 1024 * 1024
+
+Command = Sequence[str]
 
 
-def main(commands: list[list[str]]) -> None:
-    """Run them one after another; the first that fails ends all, as it would alone."""
-    first = FIRST_ID
+class CommandServer:
+    """The server of this process. Threads may share it; their commands run side by side."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "contract_tests.commands"],
+                cwd=ROOT,
+                stdin=theirs.fileno(),
+                start_new_session=True,  # Ctrl-C is for the tests; this ends when they are gone.
+            )
+
+    def run(
+        self, commands: Sequence[Command], environment: Mapping[str, str], folder: Path
+    ) -> list[Any]:
+        """Run commands with ``--json`` one after another. What each printed; one that fails ends all."""
+        request = [list(map(list, commands)), dict(environment), str(folder)]
+        reader, writer = os.pipe()
+        with open(reader) as pipe:  # noqa: PTH123 - it has no path
+            try:
+                socket.send_fds(self._socket, [json.dumps(request).encode()], [writer])
+            finally:
+                os.close(writer)
+            told = pipe.read()
+        assert told, "the command ended without a word"
+        answer = json.loads(told)
+        assert "error" not in answer, answer["error"]
+        printed: list[Any] = answer["printed"]
+        return printed
+
+    def close(self) -> None:
+        """End the server."""
+        self._socket.close()
+        self._process.wait()
+
+
+@cache
+def command_server() -> CommandServer:
+    """One for all services of this process; it ends with it."""
+    server = CommandServer()
+    atexit.register(server.close)
+    return server
+
+
+def serve(requests: socket.socket) -> None:
+    """Answer each request in a copy of this process, until nobody can ask any more."""
+    for module in set(MODULES.values()):
+        importlib.import_module(f"gateway.commands.{module}")
+    # Otherwise each copy would look through all of what it shares with this process, and so copy it.
+    gc.freeze()
+    # Copies that ended are not kept for anybody to ask about.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, 1)
+        if not request:
+            return
+        [answers] = descriptors
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            with open(answers, "w") as told:  # noqa: PTH123 - it has no path
+                told.write(json.dumps(_answer(*json.loads(request))))
+            os._exit(0)
+        os.close(answers)
+
+
+def _answer(
+    commands: Sequence[Command], environment: Mapping[str, str], folder: str
+) -> dict[str, Any]:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return {"printed": _run_all(commands)}
+    except BaseException:  # noqa: BLE001 - whatever it is, it is told to who asked
+        return {"error": f"{commands}: {said.getvalue()}{traceback.format_exc()}"}
+
+
+def _run_all(commands: Sequence[Command]) -> list[Any]:
+    found: list[Any] = []
     for command in commands:
-        arguments = [first if word == FIRST_ID else word for word in command]
+        arguments = [found[0]["id"] if word == FIRST_ID else word for word in command]
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             cli.main([*arguments, "--json"], standalone_mode=False)
-        sys.stdout.write(printed.getvalue())
-        if first == FIRST_ID:
-            first = json.loads(printed.getvalue())["id"]
+        found.append(json.loads(printed.getvalue()))
+    return found
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    with socket.socket(fileno=os.dup(sys.stdin.fileno())) as asked:
+        serve(asked)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from contract_tests.backends import keep_those_of_the_backend
 from contract_tests.chromium import launched
@@ -14,14 +16,41 @@ from contract_tests.harness import Customer, Gateway, Receiver, running
 # others have nothing left to do.
 LONGEST = (
     "test_fuzz.py",
+    "test_connect_refusals.py",
     "test_dashboard_axe.py",
-    "test_traces.py",
     "test_rate_limit.py",
-    "test_doctor.py",
     "test_chaos.py",
+    "test_conformance_limits.py",
     "test_survival.py",
+    "test_doctor.py",
     "test_redelivery.py",
+    "test_traces.py",
+    "test_bad_input.py",
+    "test_outage.py",
+    "test_lost_commits.py",
+    "test_phone_page.py",
 )
+# The modules of these have a service in common, which each process that runs one of them starts for itself.
+SHARING = (
+    "contract_tests/conformance/",
+    "contract_tests/connect/",
+    "contract_tests/dashboard/",
+    "contract_tests/phone/",
+)
+
+
+class OneServiceEach(LoadFileScheduling):
+    """Hands out whole modules, and whole folders where the modules share a service."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        module: str = super()._split_scope(nodeid)
+        return next((folder for folder in SHARING if module.startswith(folder)), module)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneServiceEach:
+    """How the tests come to the processes that run them, where there are several (``-n``)."""
+    return OneServiceEach(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

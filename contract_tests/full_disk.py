@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from contract_tests.harness import Gateway
+from contract_tests.harness import Gateway, wait_for
 
 PARTS = ("web", "worker", "sandbox")
 SIZE = 64 * 1024 * 1024
@@ -38,6 +38,8 @@ def forbid_writing(gateway: Gateway) -> Callable[[], None]:
 
 def fill_up(gateway: Gateway) -> Callable[[], None]:
     """Take all the room of the file system."""
+    # Otherwise the database would go on for a while in the room that its log has taken before.
+    wait_for(lambda: _log_is_empty(gateway), "an empty log of the database")
     ballast = Path(gateway.environment["GATEWAY_DATA_DIR"]) / "ballast"
     with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(BLOCK)):
@@ -45,6 +47,11 @@ def fill_up(gateway: Gateway) -> Callable[[], None]:
     room = os.statvfs(ballast.parent)
     assert room.f_bavail * room.f_frsize < BLOCK
     return ballast.unlink
+
+
+def _log_is_empty(gateway: Gateway) -> bool:
+    [(is_busy, *_)] = gateway.stored.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    return not is_busy
 
 
 @contextmanager

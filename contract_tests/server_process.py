@@ -4,9 +4,7 @@ A guard watches a pipe from the process that started the server. When that proce
 ended, the guard stops the server and removes the folder.
 """
 
-import random
 import signal
-import socket
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
@@ -15,11 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from contract_tests.waiting import START_SECONDS, wait_for
+from contract_tests.waiting import HOST, START_SECONDS, free_port, wait_for
 
-HOST = "127.0.0.1"
-# The kernel gives higher ports to outgoing connections: one of those might be taken while the server is down.
-PORTS = range(15_000, 32_000)
+__all__ = ["HOST", "Server"]
 
 # Reads the identifiers of processes until its maker is gone, then stops the last one and removes the folder.
 # A process that nobody reaps seems to run for ever, hence the bound.
@@ -40,7 +36,7 @@ class Server(ABC):
     """
 
     def __init__(self, name: str) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix=f"gateway-{name}-"))
         self.process: subprocess.Popen[bytes] | None = None
         self._guard = subprocess.Popen(
@@ -129,15 +125,3 @@ class Server(ABC):
     ) -> None:
         """Remove it."""
         self.close()
-
-
-def _free_port() -> int:
-    while True:
-        port = random.choice(PORTS)  # noqa: S311 - no secret
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-            return port

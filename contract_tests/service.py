@@ -1,6 +1,5 @@
 """The service as a user runs it: real processes, real ports."""
 
-import json
 import os
 import signal
 import subprocess
@@ -14,11 +13,11 @@ from typing import Any, Self
 import requests
 
 from contract_tests.backends import state_of
-from contract_tests.commands import FIRST_ID
+from contract_tests.commands import FIRST_ID, ROOT, command_server
 from contract_tests.stored import Stored
 from contract_tests.waiting import START_SECONDS, WAIT_SECONDS, free_port, wait_for
 
-ROOT = Path(__file__).parent.parent
+__all__ = ["ROOT", "Customer", "Gateway", "running"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Gateway:
             "GATEWAY_SANDBOX_PORT": str(self.sandbox_port),
             "GATEWAY_PUBLIC_URL": f"http://127.0.0.1:{self.port}",
             "GATEWAY_PLAN_LIMITS": "starter=100,pro=1000000,anonymous=1000000",
-            "GATEWAY_SWEEP_INTERVAL": "0.2",
+            "GATEWAY_SWEEP_INTERVAL": "0.5",
             "SANDBOX_RETRY_CAP": "1",
             **state_of(folder),
             **settings,
@@ -126,16 +125,8 @@ class Gateway:
 
     def cli(self, *arguments: str) -> Any:
         """Run a command with ``--json`` and return what it printed."""
-        done = subprocess.run(
-            [sys.executable, "-m", "gateway", *arguments, "--json"],
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        [printed] = self._run_all([arguments])
+        return printed
 
     def sandbox_call(self, path: str, **body: Any) -> Any:
         """POST to a control path of the sandbox: play the platform or the recipient."""
@@ -152,17 +143,7 @@ class Gateway:
         return Customer(account["id"], key["key"], self.api, numbers[0] if numbers else {})
 
     def _run_all(self, commands: list[tuple[str, ...]]) -> list[Any]:
-        """Run commands one after another in one process: most of the time of one is its start."""
-        done = subprocess.run(
-            [sys.executable, "-m", "contract_tests.commands", json.dumps(commands)],
-            env=self.environment | {"PYTHONPATH": str(ROOT)},
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return command_server().run(commands, self.environment, self.folder)
 
     def number_id_of(self, customer: Customer) -> str:
         """The network's identifier of a customer's number."""

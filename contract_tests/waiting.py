@@ -1,5 +1,6 @@
 """What every test of a running service waits with."""
 
+import random
 import socket
 import time
 from collections.abc import Callable
@@ -11,19 +12,31 @@ START_SECONDS = 60
 WAIT_SECONDS = 20
 
 
+HOST = "127.0.0.1"
+# The kernel gives higher ports to outgoing connections: one of those might be taken while its server is down,
+# or has not begun to listen.
+PORTS = range(15_000, 32_000)
+
 _given: set[int] = set()
 
 
 def free_port() -> int:
     """A port that nobody listens at, and that nobody in this process was given before."""
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        # The system may well give out again at once what was just let go.
-        if port not in _given:
+        port = random.choice(PORTS)  # noqa: S311 - no secret
+        if port not in _given and _is_free(port):
             _given.add(port)
             return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
 
 
 def wait_for(probe: Callable[[], T | None], what: str, seconds: float = WAIT_SECONDS) -> T:

@@ -41,7 +41,11 @@ def listed(owner: Customer) -> list[dict[str, Any]]:
     return numbers
 
 
-@pytest.fixture(scope="module")
+# Slugs are unique in a service, and modules share one.
+_counter = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
 def proxy() -> Iterator[GraphProxy]:
     """Between the gateway and its sandbox."""
     proxy = GraphProxy()
@@ -49,7 +53,8 @@ def proxy() -> Iterator[GraphProxy]:
     proxy.close()
 
 
-@pytest.fixture(scope="module")
+# One for all modules, because a start takes seconds.
+@pytest.fixture(scope="session")
 def gateway(tmp_path_factory: pytest.TempPathFactory, proxy: GraphProxy) -> Iterator[Gateway]:
     """A running service whose network can be made to fail."""
     folder: Path = tmp_path_factory.mktemp("gateway")
@@ -76,11 +81,10 @@ def visit(browser: Browser, gateway: Gateway, proxy: GraphProxy) -> Iterator[Vis
 @pytest.fixture(scope="module")
 def new_link(gateway: Gateway) -> NewLink:
     """A fresh link each time it is called, of the module's own account unless another is given."""
-    slugs = (f"link-{count}" for count in itertools.count(1))
     own = gateway.customer(with_number=False)
 
     def make(owner: Customer = own) -> Link:
-        slug = next(slugs)
+        slug = f"link-{next(_counter)}"
         made = gateway.cli("signup-links", "create", owner.account_id, "--slug", slug)
         assert made["url"] == f"{gateway.url}/connect/{slug}"
         return Link(slug, made["id"], owner, frozenset(each["id"] for each in listed(owner)))

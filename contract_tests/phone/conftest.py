@@ -6,8 +6,15 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from contract_tests.chromium import Witness
-from contract_tests.harness import Customer, Gateway, Receiver
+from contract_tests.harness import Customer, Gateway, Receiver, running
 from contract_tests.phone.handset import Inbox, Phone, new_person, turn_knobs
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A running service for all modules, because a start takes seconds."""
+    with running(tmp_path_factory.mktemp("phone")) as service:
+        yield service
 
 
 @pytest.fixture(scope="module", autouse=True)
