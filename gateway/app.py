@@ -23,6 +23,7 @@ from gateway.edge import Edge
 from gateway.logs import configure_logging, current_request
 from gateway.methods import MethodGuard
 from gateway.observation import Observed, words_of
+from gateway.one_core import keep_to_one_core
 from gateway.rate_limit import MEMORY, RateLimiter
 from gateway.resolver import TagResolver
 from gateway.routes import Routes
@@ -133,4 +134,6 @@ def create_app() -> ASGIApp:
     app = build_app(settings)
     # What is there now stays. The collector need not look at it again.
     gc.freeze()
+    if settings.one_core:
+        keep_to_one_core()
     return app

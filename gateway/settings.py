@@ -94,6 +94,7 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1)
     threads: int = Field(default=40, ge=1)
     transfers: int = Field(default=8, ge=1)
+    one_core: bool = True
 
     log_format: Literal["auto", "json", "text"] = "auto"
     worker_metrics_at: str = Field(default="", pattern=r"^([^:\s]+:\d{1,5})?$")

@@ -7,6 +7,7 @@ import threading
 from huey.consumer import Consumer
 from prometheus_client import start_http_server
 
+from gateway.one_core import keep_to_one_core
 from gateway.settings import PREFIX, Settings, SettingsError
 from tasks import (
     checks,
@@ -101,6 +102,8 @@ def run_worker(settings: Settings) -> None:
     )
     # What start-up made stays: looking through it again and again cost a sixth of a busy worker's time.
     gc.freeze()
+    if settings.one_core:
+        keep_to_one_core()
     engine.start()
     sweeper.start()
     try:

@@ -14,10 +14,12 @@ from urllib.parse import unquote, urlsplit
 
 from peewee import SqliteDatabase
 
+from models.checkpointer import Checkpointer
+
 BUSY_TIMEOUT_SECONDS = 30
-# Of 4 KiB each. After so many a commit copies them from the log into the database: what was written many
-# times is copied once. SQLite's own 1,000 is some fifty sends, and cost each of them a fifth of its time.
-LOG_PAGES = 4_000
+# Of 4 KiB each. A commit that finds so many in the log copies them into the database itself, while all others
+# wait: only when the Checkpointer did not keep up.
+LOG_PAGES = 16_000
 FULL = "synchronous=full"
 
 
@@ -36,6 +38,7 @@ class SqliteEngine:
         self._lock_file = os.open(
             path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600
         )
+        self._checkpointer = Checkpointer(path)
         self.database = SqliteDatabase(
             str(path),
             pragmas={
@@ -50,6 +53,7 @@ class SqliteEngine:
 
     def close(self) -> None:
         """Let go of the lock file. The connections of other threads end with them."""
+        self._checkpointer.stop()
         os.close(self._lock_file)
 
     @contextmanager
@@ -73,6 +77,7 @@ class SqliteEngine:
                 return
             with self._process_lock(), self.database.atomic("IMMEDIATE"):
                 yield
+            self._checkpointer.note_commit()
 
     def appending(self) -> AbstractContextManager[None]:
         """As any write transaction."""

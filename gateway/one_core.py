@@ -1,0 +1,110 @@
+"""One core for a process whose threads take turns, because Python runs one of them at a time.
+
+The kernel deals threads out over the cores, and a thread whose turn comes on another core finds its caches
+cold. So a process that has much to do keeps all its threads on one core, looks every moment whether another
+one has more room, and gives itself back to the kernel when it has little to do
+(docs/decisions/0033-one-core-for-a-process.md). Linux only; elsewhere nothing happens.
+"""
+
+import contextlib
+import os
+import random
+import threading
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+INTERVAL_SECONDS = 0.5
+# Shares of a core: from the first on a process keeps to one, below the second it lets it go.
+BUSY, IDLE = 0.3, 0.1
+# So much more room has another core to have.
+BETTER = 0.25
+# Two processes that see the same are not to move together for ever.
+SHARE_THAT_MOVES = 0.5
+
+
+@dataclass(frozen=True)
+class Look:
+    """Seconds of processor time since the start: of this process, and of everybody by core."""
+
+    at: float
+    own: float
+    cores: Mapping[int, float]
+
+    @classmethod
+    def take(cls) -> "Look":
+        """What the kernel says now."""
+        return cls(time.monotonic(), time.process_time(), _busy_seconds())
+
+
+def choose(current: int | None, own: float, busy: Mapping[int, float]) -> int | None:
+    """The core to keep to from now on, None for any.
+
+    ``own`` is the share of a core that this process used, ``busy`` what all together used of each.
+    """
+    if own < (BUSY if current is None else IDLE):
+        return None
+    others = {core: share - (own if core == current else 0) for core, share in busy.items()}
+    best = min(others, key=others.__getitem__)
+    if current is None:
+        return best
+    is_better = others[current] - others[best] > BETTER
+    return best if is_better and random.random() < SHARE_THAT_MOVES else current  # noqa: S311 - no secret
+
+
+class OneCore(threading.Thread):
+    """Keeps this process to one of the cores that it may use, from start() to stop()."""
+
+    def __init__(self, interval: float = INTERVAL_SECONDS) -> None:
+        super().__init__(name="one-core", daemon=True)
+        self._interval = interval
+        self._stop_asked = threading.Event()
+        self._allowed = os.sched_getaffinity(0)
+        self._core: int | None = None
+
+    def run(self) -> None:
+        """Look, and move."""
+        before = Look.take()
+        while not self._stop_asked.wait(self._interval):
+            now = Look.take()
+            self._move(before, now)
+            before = now
+
+    def stop(self) -> None:
+        """Leave the process where it is."""
+        self._stop_asked.set()
+        self.join()
+
+    def _move(self, before: Look, now: Look) -> None:
+        passed = now.at - before.at
+        busy = {core: (now.cores[core] - before.cores[core]) / passed for core in self._allowed}
+        core = choose(self._core, (now.own - before.own) / passed, busy)
+        if core is not None or self._core is not None:
+            # Threads that began meanwhile are brought along.
+            _keep_to(self._allowed if core is None else {core})
+        self._core = core
+
+
+def keep_to_one_core() -> None:
+    """Begin, where there is a choice of cores and a way to choose."""
+    if hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) > 1:
+        OneCore().start()
+
+
+def _keep_to(cores: Collection[int]) -> None:
+    for thread in Path("/proc/self/task").iterdir():
+        # It may have ended.
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread.name), cores)
+
+
+def _busy_seconds() -> dict[int, float]:
+    """By core, from /proc/stat: all but what it was idle or waited for a disk."""
+    found: dict[int, float] = {}
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, *ticks = line.split()
+        if name.startswith("cpu") and name != "cpu":
+            user, nice, system, _idle, _waiting, *rest = map(int, ticks[:8])
+            found[int(name[3:])] = (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+    return found
