@@ -1,4 +1,4 @@
-"""SQLite as the database: one file, one connection per thread, one writer at a time.
+"""SQLite as the database: one file, one writer at a time with a connection of its own, one for each thread.
 
 It runs in WAL mode. What was committed survives the end of any process; whether it survives a power cut
 too is the operator's choice (docs/decisions/0004-sqlite-durability.md).
@@ -6,10 +6,12 @@ too is the operator's choice (docs/decisions/0004-sqlite-durability.md).
 
 import fcntl
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from peewee import SqliteDatabase
@@ -19,7 +21,7 @@ from models.checkpointer import Checkpointer
 BUSY_TIMEOUT_SECONDS = 30
 # Of 4 KiB each. A commit that finds so many in the log copies them into the database itself, while all others
 # wait: only when the Checkpointer did not keep up.
-LOG_PAGES = 16_000
+LOG_PAGES = 8_000
 FULL = "synchronous=full"
 
 
@@ -49,11 +51,16 @@ class SqliteEngine:
                 "wal_autocheckpoint": LOG_PAGES,
             },
             timeout=BUSY_TIMEOUT_SECONDS,
+            # The writer's connection goes from thread to thread, one at a time.
+            check_same_thread=False,
         )
+        self._writer: sqlite3.Connection | None = None
 
     def close(self) -> None:
         """Let go of the lock file. The connections of other threads end with them."""
         self._checkpointer.stop()
+        if self._writer is not None:
+            self._writer.close()
         os.close(self._lock_file)
 
     @contextmanager
@@ -71,13 +78,29 @@ class SqliteEngine:
         lock, so writers queue up before it: the threads of a process at one lock, processes at another.
         """
         with self._thread_lock:
-            self.database.connect(reuse_if_open=True)
             if self.database.in_transaction():
                 yield
                 return
-            with self._process_lock(), self.database.atomic("IMMEDIATE"):
+            with self._as_writer(), self._process_lock(), self.database.atomic("IMMEDIATE"):
                 yield
             self._checkpointer.note_commit()
+
+    @contextmanager
+    def _as_writer(self) -> Iterator[None]:
+        """The writer's connection in place of the thread's own.
+
+        It knows the pages that it wrote before, where one of each thread would have to read them again.
+        """
+        database = cast("Any", self.database)
+        if self._writer is None:
+            self._writer = database._connect()  # noqa: SLF001 - as connect() does, for no thread
+        state = database._state  # noqa: SLF001 - what connection peewee takes for this thread
+        own = vars(state).copy()
+        state.set_connection(self._writer)
+        try:
+            yield
+        finally:
+            vars(state).update(own)
 
     def appending(self) -> AbstractContextManager[None]:
         """As any write transaction."""

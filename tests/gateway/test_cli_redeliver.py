@@ -110,7 +110,12 @@ def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
         return Reply(200)
 
     receiver.reply = hang
-    process = _start(service, *_redeliver(webhook, "--state", "delivered"))
+    # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = _start(service, *_redeliver(webhook, "--state", "delivered"))
+    finally:
+        signal.signal(signal.SIGINT, before)
     receiver.wait(count=2 * EVENTS)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_SECONDS)

@@ -175,15 +175,21 @@ def test_a_claim_whose_worker_died_is_due_again_when_its_lease_runs_out(
     assert claimed.attempt_number == 1
 
 
+def _trace(take: Callable[[str], object] | None) -> None:
+    """Have the writer's connection tell its statements."""
+    with writing():
+        database.connection().set_trace_callback(take)
+
+
 @pytest.fixture
 def plans(account: Account) -> Callable[[], str]:
     """Records every statement; the result says how SQLite runs them."""
     factories.deliveries(account, factories.webhook(account), factories.webhook(account), count=3)
     statements: list[str] = []
-    database.connection().set_trace_callback(statements.append)
+    _trace(statements.append)
 
     def explain() -> str:
-        database.connection().set_trace_callback(None)
+        _trace(None)
         queries = [s for s in statements if s.lstrip().startswith(("SELECT", "UPDATE", "WITH"))]
         rows = [database.execute_sql(f"EXPLAIN QUERY PLAN {query}").fetchall() for query in queries]
         return "\n".join(str(step[3]) for plan in rows for step in plan)

@@ -20,6 +20,8 @@ def test_every_setting_is_documented_once_and_no_other() -> None:
 
 def _as_text(value: object) -> str:
     match value:
+        case bool():
+            return str(value).lower()
         case dict():
             return ",".join(f"{name}={limit}" for name, limit in value.items())
         case tuple():
