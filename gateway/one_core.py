@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+STATISTICS = Path("/proc/stat")
 INTERVAL_SECONDS = 0.5
 # Shares of a core: from the first on a process keeps to one, below the second it lets it go.
 BUSY, IDLE = 0.3, 0.1
@@ -54,27 +55,22 @@ def choose(current: int | None, own: float, busy: Mapping[int, float]) -> int | 
 
 
 class OneCore(threading.Thread):
-    """Keeps this process to one of the cores that it may use, from start() to stop()."""
+    """Keeps this process to one of the cores that it may use, for as long as it runs."""
 
     def __init__(self, interval: float = INTERVAL_SECONDS) -> None:
         super().__init__(name="one-core", daemon=True)
         self._interval = interval
-        self._stop_asked = threading.Event()
         self._allowed = os.sched_getaffinity(0)
         self._core: int | None = None
 
     def run(self) -> None:
         """Look, and move."""
         before = Look.take()
-        while not self._stop_asked.wait(self._interval):
+        while True:
+            time.sleep(self._interval)
             now = Look.take()
             self._move(before, now)
             before = now
-
-    def stop(self) -> None:
-        """Leave the process where it is."""
-        self._stop_asked.set()
-        self.join()
 
     def _move(self, before: Look, now: Look) -> None:
         passed = now.at - before.at
@@ -88,8 +84,11 @@ class OneCore(threading.Thread):
 
 def keep_to_one_core() -> None:
     """Begin, where there is a choice of cores and a way to choose."""
-    if hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) > 1:
-        OneCore().start()
+    if hasattr(os, "sched_setaffinity") and STATISTICS.exists():
+        allowed = os.sched_getaffinity(0)
+        # Some containers number the cores of their statistics anew.
+        if len(allowed) > 1 and allowed <= _busy_seconds().keys():
+            OneCore().start()
 
 
 def _keep_to(cores: Collection[int]) -> None:
@@ -102,7 +101,7 @@ def _keep_to(cores: Collection[int]) -> None:
 def _busy_seconds() -> dict[int, float]:
     """By core, from /proc/stat: all but what it was idle or waited for a disk."""
     found: dict[int, float] = {}
-    for line in Path("/proc/stat").read_text().splitlines():
+    for line in STATISTICS.read_text().splitlines():
         name, *ticks = line.split()
         if name.startswith("cpu") and name != "cpu":
             user, nice, system, _idle, _waiting, *rest = map(int, ticks[:8])

@@ -4,6 +4,7 @@ A commit that does it itself takes some 15 ms for it, and all other writers wait
 written many times is copied once, so it is done now and then.
 """
 
+import contextlib
 import logging
 import sqlite3
 import threading
@@ -30,10 +31,16 @@ class Checkpointer:
         self._commits += 1
         if self._commits % COMMITS == 0:
             if self._thread is None:
-                # A process may end in the middle of it.
-                self._thread = threading.Thread(target=self._run, name="checkpoint", daemon=True)
-                self._thread.start()
+                self._start()
             self._due.set()
+
+    def _start(self) -> None:
+        # A process may end in the middle of it.
+        thread = threading.Thread(target=self._run, name="checkpoint", daemon=True)
+        # What is committed is committed, though there be no thread: the process ends, or has too many.
+        with contextlib.suppress(RuntimeError):
+            thread.start()
+            self._thread = thread
 
     def stop(self) -> None:
         """Finish what is under way, and no more."""
@@ -43,17 +50,19 @@ class Checkpointer:
             self._thread.join()
 
     def _run(self) -> None:
-        connection = sqlite3.connect(self._path, isolation_level=None)
         while True:
             self._due.wait()
             self._due.clear()
             if self._is_stopping:
-                break
+                return
             try:
-                # Passive: it waits for nobody, and nobody for it.
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                self._copy()
             except sqlite3.Error as error:
                 logger.warning(
                     "SQLite's log was not copied; it will be with a later one: %s", error
                 )
-        connection.close()
+
+    def _copy(self) -> None:
+        with contextlib.closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
+            # Passive: it waits for nobody, and nobody for it.
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

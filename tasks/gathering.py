@@ -5,6 +5,7 @@ together. A process that ends in good order hands on what it gathered; one that 
 harmless as any loss of the queue's (design, section 1).
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -38,15 +39,21 @@ class Gatherer(Generic[Item]):
         """Hand on an item now or soon. Any thread may call it."""
         with self._lock:
             is_burst = self._is_followed or time.monotonic() < self._quiet_from
-            if is_burst:
+            if is_burst and self._have_followed():
                 self._gathered.append(item)
-                if not self._is_followed:
-                    self._is_followed = True
-                    # Not a daemon: the end of the process waits for it.
-                    threading.Thread(target=self._follow, name="gather").start()
                 return
             self._quiet_from = time.monotonic() + self.pause
         self._hand_on([item])
+
+    def _have_followed(self) -> bool:
+        """Have a thread follow the burst. False when there can be none: the process ends, or has too many."""
+        if not self._is_followed:
+            # Not a daemon: the end of the process waits for it.
+            follower = threading.Thread(target=self._follow, name="gather")
+            with contextlib.suppress(RuntimeError):
+                follower.start()
+                self._is_followed = True
+        return self._is_followed
 
     def _follow(self) -> None:
         idle = 0

@@ -28,7 +28,6 @@ sys.stdin.readline()
 burning.clear()
 sys.stdin.readline()
 """
-IS_LINUX_WITH_CORES = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +64,6 @@ def test_of_two_that_share_a_core_one_may_stay(monkeypatch: pytest.MonkeyPatch) 
     assert choose(0, 0.5, {0: 1.0, 1: 0.0}) == 0
 
 
-@pytest.mark.skipif(not IS_LINUX_WITH_CORES, reason="needs Linux and two cores")
 def test_all_threads_keep_to_one_core_while_they_burn_and_are_free_afterwards() -> None:
     with _burning() as process:
         wait_for(lambda: len(_cores(process.pid)) == 1, "one core for all threads")

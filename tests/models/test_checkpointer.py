@@ -1,5 +1,6 @@
 """SQLite's log is copied beside the commits, and does not grow with them."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,17 @@ def test_a_few_commits_start_no_thread(path: Path) -> None:
     size = path.stat().st_size
     _commit(COMMITS // 2)
     assert path.stat().st_size == size
+
+
+def test_a_commit_stands_where_no_thread_can_begin(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    assert path.exists()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    _commit(COMMITS + 1)
+    with database.reading():
+        [count] = database.database.execute_sql("SELECT COUNT(*) FROM account").fetchone()
+    assert count == COMMITS + 1

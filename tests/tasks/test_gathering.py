@@ -5,6 +5,8 @@ import sys
 import threading
 from collections.abc import Sequence
 
+import pytest
+
 from contract_tests.waiting import wait_for
 from tasks.gathering import Gatherer
 from tests import factories
@@ -65,6 +67,20 @@ def test_what_many_threads_bring_is_handed_on_once() -> None:
     factories.at_once(*[lambda first=first: bring(first) for first in range(0, 4000, 500)])
     wait_for(lambda: len(sink.items) >= 4000, "all of them")
     assert sorted(sink.items) == list(range(4000))
+
+
+def test_where_no_thread_can_begin_each_item_goes_on_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    sink = Sink()
+    gatherer = Gatherer(sink, 60)
+    for item in range(3):
+        gatherer.add(item)
+    assert sink.pieces == [[0], [1], [2]]
 
 
 def test_a_process_that_ends_hands_on_what_it_gathered() -> None:

@@ -80,13 +80,16 @@ def test_a_refusal_does_not_change_the_lane(account: Account) -> None:
     assert len(_claim(slow=True)) == 1
 
 
+def _engine(timeout: float) -> deliver.Engine:
+    client = WebhookClient(timeout=timeout, allow_local=True, user_agent="Gateway/1")
+    return deliver.Engine(deliver.EngineConfig(client, RetrySchedule((60.0,)), timeout, 10))
+
+
 @pytest.fixture
 def engine(state: Stored) -> Iterator[deliver.Engine]:
     """A running engine, on the database of the test."""
     assert state.environment
-    client = WebhookClient(timeout=0.3, allow_local=True, user_agent="Gateway/1")
-    config = deliver.EngineConfig(client, RetrySchedule((60.0,)), 0.3, 10)
-    running = deliver.Engine(config)
+    running = _engine(timeout=0.3)
     running.start()
     yield running
     running.stop()
@@ -136,9 +139,8 @@ def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hang
     for path in ("/hook", "/hanging", "/hook", "/hook"):
         factories.deliveries(account, factories.webhook(account, receiver.url(path)))
         clock.advance(milliseconds=1)
-    client = WebhookClient(timeout=60, allow_local=True, user_agent="Gateway/1")
-    # Its start is its only wake-up.
-    running = deliver.Engine(deliver.EngineConfig(client, RetrySchedule((60.0,)), 60, 10))
+    running = _engine(timeout=60)
+    # Its only wake-up.
     running.start()
     until(lambda: _delivered() == 3, "the deliveries to others")
     receiver.released.set()
