@@ -4,6 +4,8 @@ import hashlib
 import hmac
 import http.server
 import json
+import re
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +15,8 @@ from typing import Any
 from contract_tests.waiting import WAIT_SECONDS
 
 BODILESS = {http.HTTPStatus.NO_CONTENT, http.HTTPStatus.NOT_MODIFIED}
+# The mark that the paths of every receiver begin with, each its own.
+_MARK = re.compile(r"/to-[0-9a-f]{16}(?=[/?]|$)")
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,16 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 class Receiver:
-    """A customer's HTTP server on loopback. ``status`` and ``reply`` may be changed while it runs."""
+    """A customer's HTTP server on loopback. ``status`` and ``reply`` may be changed while it runs.
+
+    A port that one receiver left may be the next one's, and services live longer than receivers: what is
+    meant for an earlier one is not found here, and kept out of ``requests``.
+    """
 
     def __init__(self) -> None:
         self.requests: list[Received] = []
         self.status = 200
+        self._mark = f"/to-{secrets.token_hex(8)}"
         # May block: a slow receiver is one whose reply takes its time.
         self.reply: Callable[[Received], Reply] = lambda _: Reply(self.status)
         self._lock = threading.Condition()
@@ -69,8 +78,13 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 headers = {k.lower(): v for k, v in self.headers.items()}
+                mark = _MARK.match(self.path)
+                if mark is not None and mark[0] != receiver._mark:
+                    self._answer(Reply(http.HTTPStatus.NOT_FOUND))
+                    return
+                path = self.path.removeprefix(receiver._mark)
                 peer: int = self.client_address[1]
-                received = Received(self.path, headers, body, time.time(), self.command, peer)
+                received = Received(path, headers, body, time.time(), self.command, peer)
                 with receiver._lock:
                     receiver.requests.append(received)
                     receiver._lock.notify_all()
@@ -103,7 +117,12 @@ class Receiver:
 
     def url(self, path: str = "/hook") -> str:
         """The address to register; different paths tell webhooks apart."""
-        return f"http://127.0.0.1:{self._server.server_port}{path}"
+        return f"http://{self.host}{self._mark}{path}"
+
+    @property
+    def host(self) -> str:
+        """The address and the port, as they stand in the header Host."""
+        return f"127.0.0.1:{self._server.server_port}"
 
     def at(self, path: str = "/hook") -> list[Received]:
         """What came to a path so far."""

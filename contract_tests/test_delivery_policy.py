@@ -165,7 +165,7 @@ def test_each_attempt_says_what_it_is_and_nothing_else(
         assert before <= int(headers.pop("x-service-timestamp")) <= time.time()
         assert re.fullmatch(r"MessagingGateway/\d+\.\d+\.\d+\S*", headers.pop("user-agent"))
         assert headers == {
-            "host": receiver.url("").removeprefix("http://"),
+            "host": receiver.host,
             "accept": "*/*",
             "accept-encoding": "identity",
             "content-type": "application/json",
