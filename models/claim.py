@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from peewee import Select, fn
+from peewee import PostgresqlDatabase, Select, fn
 
 from models import clock
 from models.attempt import Attempt, Outcome
@@ -14,6 +14,7 @@ from models.delivery import IS_PENDING, Delivery, DeliveryState
 from models.event import Event
 from models.prepared import Prepared
 from models.prepared_list import PreparedList
+from models.proxy import database
 from models.webhook import Deactivation, Webhook
 
 RetryDelay = Callable[[int], float | None]
@@ -107,8 +108,11 @@ def _lease(webhook_id: Any, token: Any, now: Any, until: Any, room: Any) -> Any:
         .order_by(Delivery.next_attempt_at)
         .limit(room)
     )
+    # PostgreSQL may run a subquery behind IN once for each due row, but one that makes an array once.
+    on_postgresql = isinstance(database.obj, PostgresqlDatabase)
+    chosen = Delivery.id == fn.ANY(fn.ARRAY(oldest)) if on_postgresql else Delivery.id.in_(oldest)
     update = Delivery.update(lease_token=token, next_attempt_at=until)
-    return update.where(Delivery.id.in_(oldest), *due).returning(Delivery.id)
+    return update.where(chosen, *due).returning(Delivery.id)
 
 
 def _details(delivery_ids: Any) -> Any:

@@ -81,7 +81,7 @@ class Message(BaseModel):
         indexes = (
             (("account", "id"), False),
             (("number", "id"), False),
-            (("number", "wa_message_id"), True),
+            (("wa_message_id", "number"), True),
         )
 
     @staticmethod
@@ -125,7 +125,7 @@ class Message(BaseModel):
         at: int,
     ) -> Self | None:
         """Write an inbound message down inside the caller's transaction. None when it is known."""
-        if _BY_NETWORK_ID.tuples(number.id, wa_message_id):
+        if (number.id,) in _NUMBERS_OF_NETWORK_ID.tuples(wa_message_id):
             return None
         return cls._write(
             number,
@@ -276,8 +276,9 @@ class StatusChange(BaseModel):
 
 
 def _of_sender(phone_number_id: Any) -> Any:
-    numbers = Number.select(Number.id).where(Number.phone_number_id == phone_number_id)
-    return Message.number.in_(numbers) & (Message.direction == Direction.OUTBOUND)
+    """Asked of each message that was found. No database may begin with the messages of the number."""
+    number = Number.select(Number.phone_number_id).where(Number.id == Message.number)
+    return (number == phone_number_id) & (Message.direction == Direction.OUTBOUND)
 
 
 _SENT_BY_NETWORK_ID = PreparedSelect(
@@ -292,9 +293,9 @@ _SENT_BY_ID = PreparedSelect(
         Message.id == message_id, _of_sender(phone_number_id)
     ),
 )
-_BY_NETWORK_ID = Prepared(
-    lambda number_id, wa_message_id: Message.select(Message.id).where(
-        Message.number == number_id, Message.wa_message_id == wa_message_id
+_NUMBERS_OF_NETWORK_ID = Prepared(
+    lambda wa_message_id: Message.select(Message.number).where(
+        Message.wa_message_id == wa_message_id
     )
 )
 _STEP = Prepared(

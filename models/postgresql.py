@@ -17,6 +17,7 @@ from typing import Any
 import psycopg
 from peewee import OperationalError
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import StrDumper
 
 # Advisory locks of two numbers and of one do not meet: the pair is for all writers, the one for a key.
@@ -35,6 +36,10 @@ SILENCE = {
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,
 }
+# A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
+# every row was the cheapest. Each statement here has an index that serves it
+# (docs/decisions/0034-plans-without-statistics.md).
+PLANNING = "-c enable_seqscan=off -c jit=off"
 
 
 class NotAloneError(BaseException):
@@ -110,6 +115,7 @@ class PostgresEngine:
             # A query outside of reading() and writing() would keep its connection from the pool.
             autoconnect=False,
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            options=f"{PLANNING} {conninfo_to_dict(url).get('options', '')}",
             **SILENCE,
         )
         self._state = threading.local()
@@ -167,9 +173,12 @@ class PostgresEngine:
         """One process at a time; the others wait."""
         with self.reading():
             self.database.execute_sql(f"SELECT pg_advisory_lock{_MIGRATIONS}")
+            # They may look at whole tables.
+            self.database.execute_sql("SET enable_seqscan = on")
             try:
                 yield
             finally:
+                self.database.execute_sql("RESET enable_seqscan")
                 self.database.execute_sql(f"SELECT pg_advisory_unlock{_MIGRATIONS}")
 
 
