@@ -16,7 +16,6 @@ from starlette.types import Scope
 from dashboard.cookies import session_token
 from models.account import Account
 from models.api_key import ApiKey
-from models.database import answers_at_once
 from models.user import User
 from models.user_session import UserSession
 
@@ -34,38 +33,48 @@ def _bearer_token(scope: Scope) -> str | None:
     return token.strip() if scheme.lower() == SCHEME else None
 
 
-async def identify(scope: Scope) -> Account | None:
+def carries_credentials(scope: Scope) -> bool:
+    """Whether somebody has to be looked up for a request."""
+    return _bearer_token(scope) is not None or _session_token(scope) is not None
+
+
+def identify(scope: Scope) -> Account | None:
     """The account whose valid key the request carries, kept in the scope for BearerSecurity."""
     token = _bearer_token(scope)
-    account = await _authenticate(token) if token else None
-    scope[STATE_KEY] = account
+    account = scope[STATE_KEY] = ApiKey.authenticate(token) if token else None
     return account
 
 
-async def _authenticate(token: str) -> Account | None:
-    """As ApiKey.authenticate(), with every other request going on."""
-    if not answers_at_once():
-        return await run_in_threadpool(ApiKey.authenticate, token)
-    # To ask a thread for two rows of a local file costs several times what it takes to read them here.
-    key = ApiKey.valid(token)
-    if key is None:
-        return None
-    if key.is_use_due():
-        # Writers wait for each other.
-        await run_in_threadpool(key.note_use)
-    return Account.by_id(key.account_id)
-
-
-async def identify_user(scope: Scope) -> User | None:
+def identify_user(scope: Scope) -> User | None:
     """Who looks at the dashboard, signed in, kept in the scope. No other path looks at cookies."""
-    if not scope["path"].startswith(DASHBOARD):
-        return None
-    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
-    token = session_token(cookies.decode("latin-1"))
-    session = await run_in_threadpool(UserSession.resume, token) if token else None
+    token = _session_token(scope)
+    session = UserSession.resume(token) if token else None
     user: User | None = session.user if session else None
     scope[USER_KEY] = user
     return user
+
+
+async def identify_at_once(scope: Scope) -> tuple[Account | None, User | None]:
+    """As the two above, where the database answers at once: on the event loop, but for what is written.
+
+    To ask a thread for two rows of a local file costs several times what it takes to read them here.
+    """
+    token = _bearer_token(scope)
+    key = ApiKey.valid(token) if token else None
+    if key is not None and key.is_use_due():
+        # Writers wait for each other.
+        await run_in_threadpool(key.note_use)
+    account = scope[STATE_KEY] = Account.by_id(key.account_id) if key else None
+    if _session_token(scope) is None:
+        return account, None
+    return account, await run_in_threadpool(identify_user, scope)
+
+
+def _session_token(scope: Scope) -> str | None:
+    if not scope["path"].startswith(DASHBOARD):
+        return None
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
+    return session_token(cookies.decode("latin-1"))
 
 
 class BearerSecurity(AbstractSecurityHandler):

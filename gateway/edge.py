@@ -4,13 +4,19 @@ Knows the caller, counts the request, bounds its body, puts the rate limit heade
 and turns a crash of anything inside into the one error shape.
 """
 
+import asyncio
+import functools
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.auth import identify, identify_user, why
+from gateway.auth import carries_credentials, identify, identify_at_once, identify_user, why
 from gateway.bodies import (
     MEBIBYTE,
     Body,
@@ -30,9 +36,14 @@ from gateway.transfers import (
     is_transfer,
     is_upload,
 )
+from models.account import Account
+from models.database import answers_at_once
 
 logger = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
+
+ADMITTING_THREADS = 20
 NETWORK_CALLBACK = "/network/callback"
 # Probes of an operator and callbacks of the network are not a customer's requests.
 UNMETERED = {"/healthz", "/readyz", "/metrics", NETWORK_CALLBACK}
@@ -55,6 +66,10 @@ class Edge:
     app: ASGIApp
     limiter: RateLimiter
     slots: TransferSlots
+    # They ask the database and Redis who a caller is and where they stand.
+    _threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(ADMITTING_THREADS, "admit"), init=False
+    )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -69,15 +84,13 @@ class Edge:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, address = scope["path"], _client_address(scope)
         try:
-            account, user = await identify(scope), await identify_user(scope)
+            account, window = await self._admit(scope, address)
         except Exception:
             logger.exception("authentication crashed")
-            window = await self.limiter.count_soon(None, address, metered=False)
+            window = await self._in_thread(self.limiter.count, None, address, metered=False)
             response = _Response(send, window, path)
             await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
             return
-        metered = path not in UNMETERED
-        window = await self.limiter.count_soon(account, address, metered=metered, user=user)
         response = _Response(send, window, path)
         refusal = _rate_limited(window) if window.exceeded else None
         if not is_transfer(scope["method"], path) or refusal is not None:
@@ -93,6 +106,27 @@ class Edge:
                 await self._answer(scope, receive, response, limit, None)
             finally:
                 self.slots.give_back(account)
+
+    async def _admit(self, scope: Scope, address: str) -> tuple[Account | None, Window]:
+        """Who asks, and where they stand. Nothing else waits, and at most one thread is asked."""
+        metered = scope["path"] not in UNMETERED
+        if answers_at_once() and self.limiter.answers_at_once:
+            account, user = await identify_at_once(scope)
+            return account, self.limiter.count(account, address, metered=metered, user=user)
+        if not (metered or carries_credentials(scope)):
+            window = self.limiter.glance(address)
+            if window is not None:
+                return None, window
+
+        def admit() -> tuple[Account | None, Window]:
+            account, user = identify(scope), identify_user(scope)
+            return account, self.limiter.count(account, address, metered=metered, user=user)
+
+        return await self._in_thread(admit)
+
+    async def _in_thread(self, work: Callable[..., Result], *given: Any, **named: Any) -> Result:
+        call = functools.partial(copy_context().run, work, *given, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def _answer(
         self,

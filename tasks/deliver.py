@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 LEASE_MARGIN_SECONDS = 20
 # Outcomes that come in quick succession are recorded together, unless anything waits for their room.
-RECORD_TOGETHER_SECONDS = 0.01
+RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
 
 _engine: "Engine | None" = None

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 
-PAUSE_SECONDS = 0.01
+PAUSE_SECONDS = 0.02
 # A thread that follows a burst ends after so many pauses that brought nothing. To start one costs far more
 # than to let it look again.
 MAX_IDLE_PAUSES = 10

@@ -29,8 +29,9 @@ GROWING = {
 OF_OPEN_WORK = {"message_unsettled", "delivery_pending", "delivery_leased"}
 _EXPLAINED = re.compile(r"\s*(SELECT|WITH|UPDATE|DELETE|INSERT)\b")
 _NAMED = re.compile(r'"(\w+)" AS "(\w+)"')
-# What PostgreSQL does only where no index helps, once it is told to avoid it.
-_AVOIDED = ("enable_seqscan", "enable_sort", "enable_bitmapscan", "enable_incremental_sort")
+# What PostgreSQL does only where no index helps, once it is told to avoid it. To look at whole tables each
+# connection of the service avoids by itself.
+_AVOIDED = ("enable_sort", "enable_bitmapscan", "enable_incremental_sort")
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,14 @@ class Query:
     def complaints(self) -> list[str]:
         """The steps of its plan that take the longer the more there is."""
         if isinstance(database.obj, PostgresqlDatabase):
-            return [step for step in self._on_postgresql() if _is_slow_on_postgresql(step)]
+            return [step for step in self.steps() if _is_slow_on_postgresql(step)]
         names = dict(map(reversed, _NAMED.findall(self.sql)))
-        return [step for step in self._on_sqlite() if _is_slow_on_sqlite(step, names)]
+        return [step for step in self.steps() if _is_slow_on_sqlite(step, names)]
+
+    def steps(self) -> list[str]:
+        """The steps of its plan, in the database's words."""
+        is_postgresql = isinstance(database.obj, PostgresqlDatabase)
+        return self._on_postgresql() if is_postgresql else self._on_sqlite()
 
     def _on_sqlite(self) -> list[str]:
         rows = database.execute_sql(f"EXPLAIN QUERY PLAN {self.sql}", self.values)

@@ -2,10 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gateway.auth import STATE_KEY, identify
+import pytest
+from starlette.types import Scope
+
+from gateway.auth import STATE_KEY, identify, identify_at_once
 from models.account import Account
 from models.api_key import ApiKey
 from models.database import writing
@@ -15,11 +18,30 @@ from tests.conftest import Clock
 WAIT_SECONDS = 10
 
 
-def _identify(key: str) -> Account | None:
-    scope = http_scope(headers={"Authorization": f"Bearer {key}"})
-    account = asyncio.run(identify(scope))
-    assert scope[STATE_KEY] == account
+def _in_a_thread(scope: Scope) -> Account | None:
+    return identify(scope)
+
+
+def _on_the_loop(scope: Scope) -> Account | None:
+    account, user = asyncio.run(identify_at_once(scope))
+    assert user is None
     return account
+
+
+Identify = Callable[[str], Account | None]
+
+
+@pytest.fixture(params=[_in_a_thread, _on_the_loop])
+def identified(request: pytest.FixtureRequest) -> Identify:
+    """Whose key it is, by either way, and the edge's other layers know it."""
+
+    def ask(key: str) -> Account | None:
+        scope = http_scope(headers={"Authorization": f"Bearer {key}"})
+        account: Account | None = request.param(scope)
+        assert scope[STATE_KEY] == account
+        return account
+
+    return ask
 
 
 @contextmanager
@@ -42,32 +64,36 @@ def _writer_under_way() -> Iterator[None]:
         thread.join()
 
 
-def test_a_key_opens_its_account_until_the_moment_it_is_revoked(account: Account) -> None:
+def test_a_key_opens_its_account_until_the_moment_it_is_revoked(
+    account: Account, identified: Identify
+) -> None:
     row, key = ApiKey.issue(account, "ci")
-    assert [_identify(key), _identify("mk_live_wrong")] == [account, None]
+    assert [identified(key), identified("mk_live_wrong")] == [account, None]
     ApiKey.revoke(row.id)
-    assert _identify(key) is None
+    assert identified(key) is None
 
 
 def test_the_first_use_of_a_key_and_one_after_an_hour_are_noted(
-    account: Account, clock: Clock
+    account: Account, clock: Clock, identified: Identify
 ) -> None:
     row, key = ApiKey.issue(account, "ci")
     first = clock.at
-    _identify(key)
+    identified(key)
     clock.advance(minutes=59)
-    _identify(key)
+    identified(key)
     assert ApiKey.get_by_id(row.id).last_used_at == first
     clock.advance(minutes=1)
-    _identify(key)
+    identified(key)
     assert ApiKey.get_by_id(row.id).last_used_at == clock.at
 
 
-def test_a_writer_holds_no_request_up_whose_use_is_not_noted(account: Account) -> None:
+def test_a_writer_holds_no_request_up_whose_use_is_not_noted(
+    account: Account, identified: Identify
+) -> None:
     _, key = ApiKey.issue(account, "ci")
-    _identify(key)
+    identified(key)
     with _writer_under_way():
-        assert _identify(key) == account
+        assert identified(key) == account
 
 
 def test_a_use_that_waits_for_a_writer_leaves_the_event_loop_to_others(account: Account) -> None:
@@ -76,11 +102,11 @@ def test_a_use_that_waits_for_a_writer_leaves_the_event_loop_to_others(account: 
 
     async def run() -> Account | None:
         with _writer_under_way():
-            identified = asyncio.ensure_future(identify(scope))
+            identified = asyncio.ensure_future(identify_at_once(scope))
             # Another task has its turns while the use is not noted.
             for _ in range(100):
                 await asyncio.sleep(0)
             assert not identified.done()
-        return await identified
+        return (await identified)[0]
 
     assert asyncio.run(run()) == account

@@ -163,9 +163,13 @@ def test_a_refusal_inside_keeps_its_status_and_allow() -> None:
 def test_a_database_that_is_gone_is_500_in_the_one_error_shape(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def fail(_scope: Scope) -> None:
+    async def fail_at_once(_scope: Scope) -> None:
         raise OSError("disk gone")
 
+    def fail(_scope: Scope) -> None:
+        raise OSError("server gone")
+
+    monkeypatch.setattr(edge_module, "identify_at_once", fail_at_once)
     monkeypatch.setattr(edge_module, "identify", fail)
     answered = _ask(_edge())
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")

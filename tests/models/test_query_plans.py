@@ -270,6 +270,29 @@ def test_no_list_looks_at_every_row_sorts_or_counts(
     assert found == []
 
 
+def test_a_status_finds_its_message_before_the_number_and_not_among_all_of_the_numbers(
+    world: World,
+) -> None:
+    """Of tables without statistics PostgreSQL may take either way for the shorter one."""
+    queries = queries_of(lambda: _ingest_status(world, "delivered"))
+    steps = [
+        step
+        for query in queries
+        if query.sql.startswith("SELECT") and '"wa_message_id" = ' in query.sql
+        for step in query.steps()
+    ]
+    assert any("message_wa_message_id_number_id" in step for step in steps)
+    assert [step for step in steps if "message_number_id" in step] == []
+
+
+def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
+    """A join may choose them anew for each delivery that is due."""
+    factories.deliveries(world.account, world.webhook)
+    queries = queries_of(lambda: claim_due(10, 20, LEASE_MS))
+    [lease] = [query for query in queries if query.sql.startswith("UPDATE")]
+    assert [step for step in lease.steps() if "Join" in step or "CORRELATED" in step] == []
+
+
 def test_the_activity_of_the_last_day_is_bounded_by_the_day(world: World) -> None:
     """It is grouped by the hour, so it is sorted; the rows are those of a day."""
     for query in queries_of(lambda: activity.hourly(world.account.id, clock.now(), 24)):
