@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
 # A receiver that times out is probed by few attempts; one success brings it back.
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
-# What comes in quick succession is claimed together; the first of it waits for nothing (docs/decisions/0032).$
+# What comes in quick succession is claimed together; the first of it waits for nothing (ADR 32).
 PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.015, 0.2
 
 
