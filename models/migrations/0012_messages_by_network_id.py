@@ -3,6 +3,8 @@
 The other way round PostgreSQL may take the number for what tells most, and look at all of its messages.
 """
 
+from typing import Any
+
 from peewee import CharField, Database, Model, TextField
 
 
@@ -19,4 +21,5 @@ def up(_migrator: object, db: Database) -> None:
 
     # Of a table that is there already only the index is made.
     db.create_tables([Message])
-    db.execute_sql("DROP INDEX message_number_id_wa_message_id")
+    execute: Any = db.execute_sql
+    execute("DROP INDEX message_number_id_wa_message_id")
