@@ -1,23 +1,34 @@
 """What a gateway keeps its state in, by the name that a table gives it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
+from contract_tests.server_process import Server
 from contract_tests.servers import PostgresServer, RedisServer
 
 SQLITE, POSTGRESQL_AND_REDIS = "SQLite", "PostgreSQL+Redis"
 
 
+@dataclass(frozen=True)
+class Backend:
+    """The settings that lead to it, and the servers that it is made of, by name."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    servers: Mapping[str, Server] = field(default_factory=dict)
+
+
 @contextmanager
-def backend_settings(name: str) -> Iterator[dict[str, str]]:
-    """The settings of a backend, whose servers run inside."""
+def running_backend(name: str) -> Iterator[Backend]:
+    """A backend, whose servers run inside."""
     if name == SQLITE:
-        yield {}
+        yield Backend()
         return
     with PostgresServer() as postgresql, RedisServer() as redis:
         url = redis.url(0)
-        yield {
+        settings = {
             "GATEWAY_DATABASE_URL": postgresql.database("gateway"),
             "GATEWAY_QUEUE_URL": url,
             "GATEWAY_RATE_LIMIT_URL": url,
         }
+        yield Backend(settings, {"PostgreSQL": postgresql, "Redis": redis})

@@ -18,10 +18,10 @@ from statistics import mean
 
 import requests
 
-from benchmarks.backends import backend_settings
+from benchmarks.backends import running_backend
 from benchmarks.harness import percentile
 from benchmarks.load import FRESH, Answers, Load, drive
-from benchmarks.machine import Idleness
+from benchmarks.machine import Idleness, cpu_seconds
 from benchmarks.report import Figure, Goal, Table
 from benchmarks.services import ROOT, Parts, parts
 from contract_tests.waiting import WAIT_SECONDS, free_port, wait_for
@@ -166,36 +166,35 @@ class Sampler(threading.Thread):
         return self.samples
 
 
-def _cpu(process: "subprocess.Popen[bytes]") -> float:
-    """Seconds of a core that a process has used."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def _run(backend: str) -> Course:
     with ExitStack() as stack:
-        settings = stack.enter_context(backend_settings(backend))
+        kept_in = stack.enter_context(running_backend(backend))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         receiver, process = stack.enter_context(receiver_process())
-        gateway = stack.enter_context(parts(folder, *PARTS, **settings))
+        gateway = stack.enter_context(parts(folder, *PARTS, **kept_in.settings))
         load = make_load(gateway, receiver)
-        database.connect(settings.get("GATEWAY_DATABASE_URL") or _sqlite_of(gateway))
-        return _observe(load, receiver, gateway.processes | {"receiver": process})
+        database.connect(kept_in.settings.get("GATEWAY_DATABASE_URL") or _sqlite_of(gateway))
+        processes = {**gateway.processes, "receiver": process}
+        servers = {name: server.process for name, server in kept_in.servers.items()}
+        return _observe(load, receiver, {**processes, **servers})
 
 
 def _sqlite_of(gateway: Parts) -> str:
     return f"sqlite://{gateway.environment['GATEWAY_DATA_DIR']}/gateway.db"
 
 
-def _observe(load: Load, receiver: str, processes: dict[str, "subprocess.Popen[bytes]"]) -> Course:
+def _observe(
+    load: Load, receiver: str, processes: "dict[str, subprocess.Popen[bytes] | None]"
+) -> Course:
+    pids = {name: process.pid for name, process in processes.items() if process is not None}
     sampler = Sampler()
     sampler.start()
-    used = {name: _cpu(process) for name, process in processes.items()}
+    used = {name: cpu_seconds(pid) for name, pid in pids.items()}
     begin = time.time() + WARM_UP
     idleness = Idleness()
     answers = drive(load)
     idle = idleness.share
-    cpu = {name: _cpu(process) - used[name] for name, process in processes.items()}
+    cpu = {name: cpu_seconds(pid) - used[name] for name, pid in pids.items()}
     samples = sampler.stop()
     lives = _lives(receiver, round(RATE * (WARM_UP + SECONDS))) or []
     return Course(begin, answers, samples, lives, cpu, idle)

@@ -1,10 +1,12 @@
 """The machine that the figures are of, so that a reader knows what to compare them with."""
 
+import contextlib
 import os
 import platform
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 
@@ -38,6 +40,22 @@ class Idleness:
             now - then for now, then in zip(_processor_times(), self._begin, strict=True)
         )
         return idle / max(1, total)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Seconds of a core that a process has used, with its children and those that have ended."""
+    ticks = sum(sum(used) for process, parent, used in _all_processes() if pid in {process, parent})
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _all_processes() -> Iterator[tuple[int, int, Sequence[int]]]:
+    """Each process, its parent, and its ticks: its own and those of children that have ended."""
+    for entry in Path("/proc").iterdir():
+        # A process may end while it is looked at.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if entry.name.isdecimal():
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                yield int(entry.name), int(fields[1]), [int(each) for each in fields[11:15]]
 
 
 def _processor_times() -> tuple[int, int]:

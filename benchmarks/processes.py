@@ -17,7 +17,7 @@ from pathlib import Path
 import requests
 
 from benchmarks import quota
-from benchmarks.backends import POSTGRESQL_AND_REDIS, backend_settings
+from benchmarks.backends import POSTGRESQL_AND_REDIS, running_backend
 from benchmarks.delivering import Backlog
 from benchmarks.harness import emit_backlog, gateway_state, make_webhooks, worker
 from benchmarks.isolation import receivers
@@ -95,7 +95,7 @@ def _table(title: str, method: str, found: Mapping[str, Sequence[Measured]]) -> 
 def _webs() -> Iterator[list[Load]]:
     """Two web processes of one gateway, each with its load, up for all rounds: one not asked is idle."""
     with ExitStack() as stack:
-        settings = stack.enter_context(backend_settings(POSTGRESQL_AND_REDIS))
+        settings = dict(stack.enter_context(running_backend(POSTGRESQL_AND_REDIS)).settings)
         shares = [stack.enter_context(quota.share(SHARE)) for _ in range(2)]
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         first = stack.enter_context(parts(folder, "sandbox", "web", **settings))
@@ -121,7 +121,7 @@ def _drive(loads: Sequence[Load]) -> Measured:
 
 def _drain(workers: int) -> Measured:
     with ExitStack() as stack:
-        settings = stack.enter_context(backend_settings(POSTGRESQL_AND_REDIS))
+        settings = dict(stack.enter_context(running_backend(POSTGRESQL_AND_REDIS)).settings)
         settings["GATEWAY_SWEEP_INTERVAL"] = SWEEP_SECONDS
         stack.enter_context(gateway_state(**settings))
         backlog = Backlog(stack.enter_context(receivers()), ADDRESSES, COUNT)
