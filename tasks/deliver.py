@@ -24,7 +24,7 @@ from models.secret import SecretUnreadableError
 from tasks import meters
 from tasks.attempt_log import log_attempt, traced_attempt
 from tasks.gathering import Gatherer
-from tasks.lanes import Lane, make_lanes
+from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
 from tasks.queue import huey
 from tasks.sender import signed_headers
 from webhooks.client import Answer, WebhookClient
@@ -33,7 +33,7 @@ from webhooks.schedule import RetrySchedule
 logger = logging.getLogger(__name__)
 
 LEASE_MARGIN_SECONDS = 20
-# Outcomes that come in quick succession are recorded together, unless anything waits for their room.
+# Outcomes that come in quick succession are recorded together, fewer of them if anything waits for their room.
 RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
 
@@ -227,6 +227,7 @@ class Engine:
                 self._outcomes.task_done()
             if self._wants_room(batch):
                 self._wake_lanes()
+                await asyncio.sleep(BEHIND_PAUSE_SECONDS)
             else:
                 await asyncio.sleep(RECORD_TOGETHER_SECONDS)
 

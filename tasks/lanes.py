@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
 # A receiver that times out is probed by few attempts; one success brings it back.
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
-# What comes in quick succession is claimed together; the first of it waits for nothing (ADR 32).
-PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.015, 0.2
+# What comes in quick succession is claimed together; the first of it waits for nothing (ADR 32). Who is
+# behind waits less, but long enough not to claim one by one.
+PAUSE_SECONDS, BEHIND_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.015, 0.005, 0.2
 
 
 @dataclass
 class Lane:
     """Room for attempts of its own, so that slow receivers never take up that of the others.
 
-    ``pause`` is the least time between two claims, in seconds; one of receivers that answer makes none
-    while it is behind.
+    ``pause`` is the least time between two claims, in seconds, while the lane is not behind.
     """
 
     max_in_flight: int
@@ -36,7 +36,11 @@ class Lane:
     @property
     def rest(self) -> float:
         """How long to claim nothing after a claim, in seconds."""
-        return self.pause if self.slow or not self.is_behind else 0
+        return (
+            min(self.pause, BEHIND_PAUSE_SECONDS)
+            if self.is_behind and not self.slow
+            else self.pause
+        )
 
 
 def make_lanes() -> list[Lane]:
