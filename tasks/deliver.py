@@ -33,7 +33,7 @@ from webhooks.schedule import RetrySchedule
 logger = logging.getLogger(__name__)
 
 LEASE_MARGIN_SECONDS = 20
-# Outcomes that come in quick succession are recorded together, fewer of them if anything waits for their room.
+# Outcomes that come in quick succession are recorded together, fewer if anything waits for their room.
 RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
 
