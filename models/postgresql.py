@@ -98,6 +98,11 @@ def _has_hung_up(connection: Any) -> bool:
     return bool(look.poll(0))
 
 
+def given_options(url: str) -> str:
+    """The server's options that a URL ``postgresql://`` names itself. Of two the later one wins."""
+    return str(conninfo_to_dict(url).get("options", ""))
+
+
 class PostgresEngine:
     """The database behind a URL ``postgresql://user:password@host:port/name``.
 
@@ -115,7 +120,7 @@ class PostgresEngine:
             # A query outside of reading() and writing() would keep its connection from the pool.
             autoconnect=False,
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            options=f"{PLANNING} {conninfo_to_dict(url).get('options', '')}",
+            options=f"{PLANNING} {given_options(url)}",
             **SILENCE,
         )
         self._state = threading.local()

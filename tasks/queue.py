@@ -14,7 +14,7 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.postgresql import SILENCE
+from models.postgresql import SILENCE, given_options
 
 NAME = "gateway"
 CONNECT_TIMEOUT_SECONDS = 5
@@ -80,7 +80,12 @@ def open_storage(url: str, name: str) -> BaseStorage:
     match urlsplit(url).scheme:
         case "postgresql":
             return PostgresStorage(
-                name, dsn=url, connect_timeout=CONNECT_TIMEOUT_SECONDS, **SILENCE
+                name,
+                dsn=url,
+                connect_timeout=CONNECT_TIMEOUT_SECONDS,
+                # What the last moments before a power cut put on the queue is found by the sweep.
+                options=f"-c synchronous_commit=off {given_options(url)}",
+                **SILENCE,
             )
         case "redis" | "rediss":
             return PriorityRedisStorage(name, connection_pool=_redis_pool(url))

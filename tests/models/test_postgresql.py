@@ -17,6 +17,7 @@ from models import database, secret
 from models.account import Account
 from models.database import reading, write, writing
 from models.idempotency import IdempotencyKey
+from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import Configure
 
@@ -216,3 +217,18 @@ def test_two_processes_that_migrate_at_once_migrate_once() -> None:
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     applied = sorted(int(process.communicate()[0]) for process in both)
     assert applied == [0, len(list(database.MIGRATIONS.glob("0*.py")))]
+
+
+def test_whole_tables_are_avoided_unless_the_address_says_otherwise(url: str) -> None:
+    assert (query("SHOW enable_seqscan"), query("SHOW jit")) == ("off", "off")
+    engine: Any = database.connect(f"{url}?options=-c%20enable_seqscan%3Don", CONNECTIONS)
+    assert (query("SHOW enable_seqscan"), query("SHOW jit")) == ("on", "off")
+    engine.close_all()
+
+
+def test_the_queue_waits_for_no_disk(url: str) -> None:
+    """The sweep finds what it loses."""
+    storage: Any = open_storage(url, "test")
+    (shown,) = storage.conn.execute("SHOW synchronous_commit").fetchone()
+    assert shown == "off"
+    storage.close()
