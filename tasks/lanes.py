@@ -36,11 +36,7 @@ class Lane:
     @property
     def rest(self) -> float:
         """How long to claim nothing after a claim, in seconds."""
-        return (
-            min(self.pause, BEHIND_PAUSE_SECONDS)
-            if self.is_behind and not self.slow
-            else self.pause
-        )
+        return BEHIND_PAUSE_SECONDS if self.is_behind and not self.slow else self.pause
 
 
 def make_lanes() -> list[Lane]:
