@@ -74,12 +74,13 @@ def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
     """Send a message, or replay what became of it. Raises ApiError before the network is asked."""
     check_content(body)
     fingerprint = _fingerprint(body)
-    if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
-        return _replay(known, fingerprint)
-    number = owned(Number.find(body["number_id"]), "number", body["number_id"], account_id)
-    if number.status != NumberStatus.ACTIVE:
-        raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
-    quoted_id = quoted(body, number)
+    try:
+        number, quoted_id = _check_sender(account_id, body)
+    except ApiError:
+        # A request that was answered once gets that answer, whatever became of its number.
+        if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
+            return _replay(known, fingerprint)
+        raise
 
     def begin() -> Message:
         message = Message.write_outbound(number, body["to"], body["type"], as_stored(body))
@@ -98,6 +99,14 @@ def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
         body["to"], body["type"], body[body["type"]], reference=message.id, quoted=quoted_id
     )
     return _hand_over(number, message, outbound).to_http()
+
+
+def _check_sender(account_id: str, body: dict[str, Any]) -> tuple[Number, str | None]:
+    """The number that sends, and the network's identifier of the message that is quoted, if one is."""
+    number = owned(Number.find(body["number_id"]), "number", body["number_id"], account_id)
+    if number.status != NumberStatus.ACTIVE:
+        raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
+    return number, quoted(body, number)
 
 
 def _fingerprint(body: dict[str, Any]) -> str:

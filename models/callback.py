@@ -57,7 +57,7 @@ class Callback(BaseModel):
     @staticmethod
     def finish(*callback_ids: str) -> None:
         """All their items are ingested or set aside. Inside the caller's transaction."""
-        _FINISH.run(callback_ids, clock.now())
+        _FINISH.put(callback_ids, clock.now())
 
     def note_failure(self, reason: str) -> None:
         """Some item could not be ingested; the sweep comes back to it."""

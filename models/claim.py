@@ -236,7 +236,7 @@ def _still_ours(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, _Leased]]:
 
 
 def _record_successes(deliveries: Sequence[_Leased]) -> None:
-    _DELIVER.run([delivery.id for delivery in deliveries], clock.now())
+    _DELIVER.put([delivery.id for delivery in deliveries], clock.now())
     Webhook.note_success({delivery.webhook_id for delivery in deliveries})
 
 

@@ -65,19 +65,21 @@ class BaseModel(Model):
     def create(cls, **values: Any) -> Self:
         """Write a row. A number that the database gives it as its key is not read back."""
         row = cls(**values)
-        row._insert_row(once=False)
+        insert, data = row._insertion(once=False)
+        insert.put(*data)
         return row
 
     @classmethod
     def create_once(cls, **values: Any) -> Self | None:
         """Write a row. None when there is one already with something that is unique."""
         row = cls(**values)
-        return row if row._insert_row(once=True) else None
+        insert, data = row._insertion(once=True)
+        return row if insert.run(*data) else None
 
-    def _insert_row(self, *, once: bool) -> int:
+    def _insertion(self, *, once: bool) -> tuple[Prepared, list[Any]]:
         data, fields = self.__data__, self._meta.fields
         insert = _insert(type(self), tuple(data), once=once)
-        return insert.run(*(fields[name].db_value(data[name]) for name in data))
+        return insert, [fields[name].db_value(data[name]) for name in data]
 
 
 @cache
@@ -144,7 +146,8 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
 
     ``work`` may read and write what the keys stand for, write rows of its own, and read what only
     transactions change that are alone. Where it comes to a ``writing()``, or to a key that is not among
-    its own, it is begun anew, alone: so it keeps nothing from its first time.
+    its own, it is begun anew, alone: so it keeps nothing from its first time. What it does before its first
+    query it may do before the transaction has its keys.
     """
     engine = _current()
     try:

@@ -61,7 +61,7 @@ class IdempotencyKey(BaseModel):
         cls, message: Message, status: int, body: str, retry_after: int | None = None
     ) -> None:
         """Keep the response of the request that wrote ``message``, in the caller's transaction."""
-        _ANSWER.run(status, body, retry_after, message.id)
+        _ANSWER.put(status, body, retry_after, message.id)
 
     @classmethod
     def settle(cls, message: Message, status: int, body: str) -> None:

@@ -171,7 +171,7 @@ class Message(BaseModel):
             code, text = error or (None, None)
             changes |= {"status": status, "error_code": code, "error_message": text}
         if changes:
-            _change(tuple(changes)).run(*changes.values(), self.id)
+            _change(tuple(changes)).put(*changes.values(), self.id)
             self.__data__.update(changes)
         return forwards
 

@@ -5,7 +5,9 @@ that share none of them (docs/decisions/0027-postgresql-beside-sqlite.md). Both 
 PostgreSQL lets go with the transaction, whatever becomes of the process.
 """
 
+import logging
 import math
+import re
 import select
 import threading
 import time
@@ -13,12 +15,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import psycopg
-from peewee import OperationalError
+from peewee import InterfaceError, InternalError, OperationalError
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
+
+from models.pipeline import Answer, Pipeline
+
+# Where peewee tells of each query.
+queries = logging.getLogger("peewee")
 
 # Advisory locks of two numbers and of one do not meet: the pair is for all writers, the one for a key.
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
@@ -42,6 +51,11 @@ SILENCE = {
 PLANNING = "-c enable_seqscan=off -c jit=off"
 
 
+# Behind these psycopg drops what was prepared on the connection: not only by itself, but by anybody.
+_DEALLOCATING = re.compile(r"\s*(ROLLBACK|DROP|ALTER)\b", re.IGNORECASE)
+_IN_TRANSACTION = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
+
+
 class NotAloneError(BaseException):
     """A transaction beside others came to a point where it must be alone; it is begun anew, alone.
 
@@ -57,7 +71,62 @@ class _TextDumper(StrDumper):
 
 
 class _Database(PooledPostgresqlDatabase):
-    _silent_until = -math.inf
+    """Within a transaction a statement waits for the first of which an answer is wanted (models.pipeline)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._pipelines: WeakKeyDictionary[Any, Pipeline] = WeakKeyDictionary()
+        self._silent_until = -math.inf
+
+    def ask(self, sql: str, values: Sequence[Any] = ()) -> Answer:
+        """Run a statement, which stays prepared."""
+        queries.debug((sql, values))
+        return self._pipeline().ask(sql, values)
+
+    def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
+        """As ask(), for a caller that looks at the answer later or never.
+
+        In a transaction it may fail as late as the commit.
+        """
+        if not self.in_transaction():
+            return self.ask(sql, values)
+        queries.debug((sql, values))
+        return self._pipeline().put(sql, values)
+
+    def _pipeline(self) -> Pipeline:
+        if self.is_closed():
+            raise InterfaceError("a query outside of reading() and writing()")
+        connection = self.connection()
+        pipeline = self._pipelines.get(connection)
+        if pipeline is None:
+            pipeline = self._pipelines[connection] = Pipeline(connection)
+        return pipeline
+
+    def execute_sql(self, sql: str, params: Any = None) -> Any:
+        """As peewee's, behind what waits; of a savepoint that is undone nothing has to be done first."""
+        pipeline = self._pipeline()
+        if sql.startswith("ROLLBACK TO SAVEPOINT"):
+            pipeline.forget()
+        pipeline.flush()
+        cursor = super().execute_sql(sql, params)
+        if _DEALLOCATING.match(sql):
+            pipeline.forget_prepared()
+        return cursor
+
+    def begin(self, _isolation_level: Any = None) -> None:
+        """As peewee's; the server learns of it with the first statement of which an answer is wanted."""
+        self._pipeline().put("BEGIN")
+
+    def commit(self) -> None:
+        """As peewee's. Raises InternalError where a failure was passed over, which had undone everything."""
+        if self.ask("COMMIT").tag != b"COMMIT":
+            raise InternalError("the transaction was rolled back, because a part of it had failed")
+
+    def rollback(self) -> None:
+        """As peewee's. A connection that is lost has taken all of it along."""
+        self._pipeline().forget()
+        if self.connection().info.transaction_status in _IN_TRANSACTION:
+            self.ask("ROLLBACK")
 
     def _connect(self) -> Any:
         began = time.monotonic()
@@ -171,7 +240,11 @@ class PostgresEngine:
         locks = [_EVERYBODY % ("" if keys is None else "_shared")]
         numbers = sorted({_number_of(key) for key in keys or ()})
         locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)
-        self.database.execute_sql(f"SELECT {', '.join(locks)}", numbers)
+        statement = f"SELECT {', '.join(locks)}"
+        if keys is None:
+            self.database.ask(statement)
+        else:
+            self.database.put(statement, numbers)
 
     @contextmanager
     def migrating(self) -> Iterator[None]:

@@ -47,18 +47,24 @@ class Prepared:
 
     def run(self, *values: Any) -> int:
         """Run it with these values. Returns how many rows it changed."""
-        return int(self._cursor(values).rowcount)
+        return int(self._ask(values).rowcount)
+
+    def put(self, *values: Any) -> None:
+        """As run(), where nobody asks how many: with what is asked next, at the latest with the commit."""
+        database.obj.put(*self._filled(values))
 
     def tuples(self, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that it selects, as the database gives them."""
-        found: list[tuple[Any, ...]] = self._cursor(values).fetchall()
+        found: list[tuple[Any, ...]] = self._ask(values).fetchall()
         return found
 
-    def _cursor(self, values: Sequence[Any]) -> Any:
+    def _ask(self, values: Sequence[Any]) -> Any:
+        return database.obj.ask(*self._filled(values))
+
+    def _filled(self, values: Sequence[Any]) -> tuple[str, list[Any]]:
         connected = database.obj
         sql, places = self._known.get(type(connected)) or self._prepare(connected)
-        given = [values[at.number] if isinstance(at, _Place) else at for at in places]
-        return connected.execute_sql(sql, given)
+        return sql, [values[at.number] if isinstance(at, _Place) else at for at in places]
 
     def _prepare(self, connected: Any) -> tuple[str, list[Any]]:
         slots = [_Slot(_Place(number)) for number in range(self._arity)]
@@ -81,12 +87,17 @@ class PreparedSelect(Prepared, Generic[Row]):
 
     def first(self, *values: Any) -> Row | None:
         """The first row, or None."""
-        row = self._cursor(values).fetchone()
+        row = self._ask(values).fetchone()
         return None if row is None else self._make(row)
 
     def all(self, *values: Any) -> list[Row]:
         """All rows."""
-        return [self._make(row) for row in self._cursor(values).fetchall()]
+        return self.soon(*values)()
+
+    def soon(self, *values: Any) -> Callable[[], list[Row]]:
+        """As all(), of a transaction: they come with what is asked next."""
+        answer = database.obj.put(*self._filled(values))
+        return lambda: [self._make(row) for row in answer.fetchall()]
 
     def _make(self, row: Sequence[Any]) -> Row:
         made = self._model(__no_default__=1)

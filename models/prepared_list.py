@@ -32,6 +32,11 @@ class PreparedList:
         filled = _filled(values)
         return self._of_size(len(filled)).run(*filled, *others)
 
+    def put(self, values: Sequence[Any], *others: Any) -> None:
+        """As run(), where nobody asks how many (Prepared.put)."""
+        filled = _filled(values)
+        self._of_size(len(filled)).put(*filled, *others)
+
     def tuples(self, values: Sequence[Any], *others: Any) -> list[tuple[Any, ...]]:
         """The rows that it selects, as the database gives them."""
         filled = _filled(values)
@@ -71,7 +76,7 @@ class PreparedRows:
         while left := len(rows) - done:
             size = 1 << (left.bit_length() - 1)
             lot = rows[done : done + size]
-            self._of_size(size).run(*(value for row in lot for value in row))
+            self._of_size(size).put(*(value for row in lot for value in row))
             done += size
 
 

@@ -25,6 +25,11 @@ LOG_PAGES = 8_000
 FULL = "synchronous=full"
 
 
+class _Database(SqliteDatabase):
+    # PostgreSQL has quicker ways for these two (models.postgresql).
+    ask = put = SqliteDatabase.execute_sql
+
+
 class SqliteEngine:
     """The file behind a URL ``sqlite:///absolute/path``, percent-encoded.
 
@@ -41,7 +46,7 @@ class SqliteEngine:
             path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600
         )
         self._checkpointer = Checkpointer(path)
-        self.database = SqliteDatabase(
+        self.database = _Database(
             str(path),
             pragmas={
                 "journal_mode": "wal",

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from typing import Self
 
@@ -119,6 +119,11 @@ class Webhook(BaseModel):
             return _OF_ACCOUNT.all(account_id)
 
     @classmethod
+    def soon_of(cls, account_id: str) -> Callable[[], list["Webhook"]]:
+        """As of(), inside the caller's transaction: they come with what is asked next."""
+        return _OF_ACCOUNT.soon(account_id)
+
+    @classmethod
     def of_ids(cls, webhook_ids: Collection[str]) -> list["Webhook"]:
         """The webhooks with these identifiers, of which there is at least one."""
         with reading():
@@ -177,7 +182,7 @@ class Webhook(BaseModel):
     @classmethod
     def note_success(cls, webhook_ids: Collection[str]) -> None:
         """Their receivers answered 2xx: the count of failures starts anew, and they are not slow."""
-        _NOTE_SUCCESS.run(list(webhook_ids))
+        _NOTE_SUCCESS.put(list(webhook_ids))
 
     @classmethod
     def note_timeout(cls, webhook_id: str) -> None:

@@ -61,6 +61,7 @@ def emit_message(
     if error is not None:
         resource = replace(resource, error=MessageError(*error))
     payload = envelope(kind, at or clock.now(), resource)
+    webhooks = Webhook.soon_of(message.account_id)
     event = Event.append(
         message.account_id,
         kind,
@@ -69,11 +70,12 @@ def emit_message(
         payload=payload,
         once=True,
     )
-    return event is not None and Delivery.schedule(event, Webhook.of(message.account_id))
+    return event is not None and Delivery.schedule(event, webhooks())
 
 
 def emit_number(kind: EventKind, number: Number) -> bool:
     """Emit ``number.*``, once for each transition. True when deliveries wait."""
+    webhooks = Webhook.soon_of(number.account_id)
     event = Event.append(
         number.account_id,
         kind,
@@ -82,4 +84,4 @@ def emit_number(kind: EventKind, number: Number) -> bool:
         payload=envelope(kind, clock.now(), number_resource(number)),
         once=False,
     )
-    return event is not None and Delivery.schedule(event, Webhook.of(number.account_id))
+    return event is not None and Delivery.schedule(event, webhooks())

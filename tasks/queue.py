@@ -29,6 +29,9 @@ class AlarmClock(MemoryHuey):
         """Nobody revokes a task here, and Huey would ask the storage twice for each."""
         return False
 
+    def delete(self, _key: str) -> None:
+        """Nor is there a revocation to delete, which Huey does behind each task: a transaction in SQL."""
+
 
 huey = AlarmClock(NAME, results=False)
 

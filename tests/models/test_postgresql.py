@@ -67,8 +67,13 @@ def names() -> list[str]:
 def meet(first: tuple[str, ...], second: tuple[str, ...]) -> None:
     """Two transactions with these keys that each wait for the other to be there."""
     both = threading.Barrier(2)
+
+    def work() -> None:
+        names()
+        both.wait(PATIENCE)
+
     with ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(write, lambda: both.wait(PATIENCE), *k) for k in (first, second)]:
+        for done in [pool.submit(write, work, *keys) for keys in (first, second)]:
             done.result()
 
 
@@ -77,6 +82,7 @@ def is_kept_waiting(first: Callable[[Callable[[], Any]], Any], second: Callable[
     inside, leave = threading.Event(), threading.Event()
 
     def stay() -> None:
+        names()
         inside.set()
         assert leave.wait(PATIENCE)
 

@@ -1,0 +1,346 @@
+"""Statements to PostgreSQL that go out together: what each does, fails at, and leaves behind."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import pytest
+from peewee import DataError, IntegrityError, InternalError, OperationalError, ProgrammingError
+
+from contract_tests.servers import PostgresServer
+from contract_tests.waiting import wait_for
+from models.pipeline import Pipeline
+from models.postgresql import PostgresEngine
+
+INSERT = "INSERT INTO kept (id, value) VALUES (%s, %s)"
+IDS = "SELECT id FROM kept ORDER BY id"
+PATIENCE = 20
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer() as started:
+        yield started
+
+
+@pytest.fixture
+def url(server: PostgresServer, request: pytest.FixtureRequest) -> str:
+    address = server.database(f"p{abs(hash(request.node.name))}")
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE kept (id bigint PRIMARY KEY, value text)")
+    return address
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[PostgresEngine]:
+    """It has a single connection: whatever leaves it in disorder stops all that follows."""
+    one = PostgresEngine(url, connections=1)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def other(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """What everybody else sees."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+def ids(engine: PostgresEngine) -> list[int]:
+    with engine.reading():
+        return [row[0] for row in engine.database.ask(IDS).fetchall()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("text", "100 % of $1 and '%s' and ☃"),
+        ("text", None),
+        ("int", 7),
+        ("bigint", 2**40),
+        ("boolean", True),
+        ("boolean", False),
+        ("bytea", b"\0\xff%s"),
+        ("double precision", 0.5),
+    ],
+)
+def test_a_value_comes_back_as_it_was_given(engine: PostgresEngine, kind: str, value: Any) -> None:
+    with engine.writing(None):
+        engine.database.ask(f"CREATE TEMP TABLE one (value {kind}) ON COMMIT DROP")
+        engine.database.put("INSERT INTO one VALUES (%s)", [value])
+        assert engine.database.ask("SELECT value FROM one").fetchone() == (value,)
+
+
+def test_a_percent_sign_is_written_twice(engine: PostgresEngine) -> None:
+    with engine.reading():
+        assert engine.database.ask("SELECT 7 %% 4 + %s", [1]).fetchone() == (4,)
+
+
+def test_a_transaction_begins_with_its_first_question(
+    engine: PostgresEngine, other: psycopg.Connection[Any]
+) -> None:
+    """And its commit goes out with whatever still waits."""
+
+    def seen() -> tuple[int, int]:
+        locks = other.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+        return locks.fetchall()[0][0], len(other.execute(IDS).fetchall())
+
+    with engine.writing(["a key"]):
+        engine.database.put(INSERT, [1, "a"])
+        assert seen() == (0, 0)
+        assert engine.database.ask(IDS).fetchall() == [(1,)]
+        assert seen() == (2, 0)
+        engine.database.put(INSERT, [2, "b"])
+    assert seen() == (0, 2)
+
+
+def test_an_answer_may_be_looked_at_later(engine: PostgresEngine) -> None:
+    with engine.writing(["a key"]):
+        first = engine.database.put(INSERT, [1, "a"])
+        found = engine.database.put(IDS)
+        update = engine.database.ask("UPDATE kept SET value = 'c'")
+        assert (first.rowcount, update.rowcount) == (1, 1)
+        assert found.fetchall() == [(1,)]
+        assert engine.database.put(IDS).fetchone() == (1,)
+
+
+def test_outside_of_a_transaction_nothing_waits(
+    engine: PostgresEngine, other: psycopg.Connection[Any]
+) -> None:
+    with engine.appending():
+        engine.database.put(INSERT, [1, "a"])
+        assert other.execute(IDS).fetchall() == [(1,)]
+
+
+def test_what_peewee_asks_itself_comes_behind_what_waits(engine: PostgresEngine) -> None:
+    with engine.writing(["a key"]):
+        engine.database.put(INSERT, [1, "a"])
+        assert engine.database.execute_sql(IDS).fetchall() == [(1,)]
+
+
+def test_a_failure_that_nobody_asked_about_undoes_the_transaction_at_its_commit(
+    engine: PostgresEngine,
+) -> None:
+    def twice() -> None:
+        with engine.writing(["a key"]):
+            engine.database.put(INSERT, [1, "a"])
+            engine.database.put(INSERT, [1, "again"])
+            engine.database.put(INSERT, [2, "b"])
+
+    with pytest.raises(IntegrityError, match="kept_pkey"):
+        twice()
+    assert ids(engine) == []
+
+
+def test_a_failure_is_told_to_whoever_asks_next(engine: PostgresEngine) -> None:
+    def fail() -> None:
+        with engine.writing(["a key"]):
+            engine.database.put(INSERT, ["no number", "a"])
+            with pytest.raises(DataError, match="no number"):
+                engine.database.ask(IDS)
+            # The transaction can do nothing more.
+            engine.database.ask(IDS)
+
+    with pytest.raises(InternalError, match="aborted"):
+        fail()
+    assert ids(engine) == []
+
+
+def test_a_failure_that_was_passed_over_is_no_commit(engine: PostgresEngine) -> None:
+    def pass_over() -> None:
+        with engine.writing(["a key"]):
+            engine.database.put(INSERT, [1, "a"])
+            with suppress(ProgrammingError):
+                engine.database.ask("SELECT nonsense")
+
+    with pytest.raises(InternalError, match="rolled back"):
+        pass_over()
+    assert ids(engine) == []
+
+
+def test_a_statement_that_could_not_be_prepared_is_prepared_later(
+    engine: PostgresEngine, other: psycopg.Connection[Any]
+) -> None:
+    with engine.reading():
+        for _ in range(2):
+            with pytest.raises(ProgrammingError, match="later"):
+                engine.database.ask("SELECT * FROM later")
+        other.execute("CREATE TABLE later (id int)")
+        assert engine.database.ask("SELECT * FROM later").fetchall() == []
+
+
+def test_a_transaction_that_is_given_up_sends_nothing_of_what_waits(engine: PostgresEngine) -> None:
+    def give_up() -> None:
+        with engine.writing(["a key"]):
+            engine.database.put(INSERT, ["no number", "a"])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        give_up()
+    assert ids(engine) == []
+
+
+@pytest.mark.parametrize("value", [2, "no number"])
+def test_a_savepoint_that_is_undone_leaves_the_transaction_as_it_was(
+    engine: PostgresEngine, value: int | str
+) -> None:
+    """Whether what waits in it would have failed or not."""
+
+    def fail() -> None:
+        with engine.database.atomic():
+            engine.database.put(INSERT, [value, "b"])
+            raise KeyError
+
+    with engine.writing(["a key"]):
+        engine.database.put(INSERT, [1, "a"])
+        with suppress(KeyError):
+            fail()
+        engine.database.put(INSERT, [3, "c"])
+    assert ids(engine) == [1, 3]
+
+
+def test_a_savepoint_ends_with_the_failures_in_it(engine: PostgresEngine) -> None:
+    with engine.writing(["a key"]):
+        engine.database.put(INSERT, [1, "a"])
+        with pytest.raises(IntegrityError), engine.database.atomic():
+            engine.database.put(INSERT, [1, "again"])
+        engine.database.put(INSERT, [2, "b"])
+    assert ids(engine) == [1, 2]
+
+
+def test_a_statement_that_is_asked_often_is_prepared_once(engine: PostgresEngine) -> None:
+    with engine.reading():
+        for number in range(10):
+            engine.database.ask(INSERT, [number, "a"])
+        names = engine.database.ask("SELECT name FROM pg_prepared_statements").fetchall()
+    assert len(names) == 2
+
+
+def test_psycopg_may_drop_what_is_prepared(engine: PostgresEngine) -> None:
+    """It prepares on its own what peewee asks often, and drops all of it behind such statements."""
+
+    def undo() -> None:
+        with engine.database.atomic():
+            raise KeyError
+
+    with engine.writing(["a key"]):
+        engine.database.ask(INSERT, [1, "a"])
+        for _ in range(10):
+            engine.database.execute_sql(IDS)
+        with suppress(KeyError):
+            undo()
+        engine.database.ask(INSERT, [2, "b"])
+    assert ids(engine) == [1, 2]
+
+
+def test_what_others_drop_is_prepared_again(engine: PostgresEngine) -> None:
+    with engine.reading():
+        engine.database.ask(INSERT, [1, "a"])
+        engine.database.execute_sql("DEALLOCATE ALL")
+        with pytest.raises(ProgrammingError, match="does not exist"):
+            engine.database.ask(INSERT, [2, "b"])
+        engine.database.ask(INSERT, [3, "c"])
+    assert ids(engine) == [1, 3]
+
+
+def test_more_than_the_line_holds_gets_through(engine: PostgresEngine) -> None:
+    """In both directions at once: neither side may wait for the other to read."""
+    large = "x" * 1_000_000
+    with engine.writing(["a key"]):
+        echoes = [engine.database.put("SELECT %s::text", [large]) for _ in range(20)]
+        engine.database.put(INSERT, [1, large])
+    assert all(echo.fetchone() == (large,) for echo in echoes)
+    assert ids(engine) == [1]
+
+
+def test_a_thread_that_waits_for_another_lets_it_run(url: str) -> None:
+    engine = PostgresEngine(url, connections=2)
+    inside = threading.Event()
+
+    def hold() -> None:
+        with engine.writing(["a key"]):
+            engine.database.ask(INSERT, [1, "a"])
+            inside.set()
+            with psycopg.connect(url, autocommit=True) as watching:
+                waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                wait_for(lambda: watching.execute(waiting).fetchall()[0][0], "a thread that waits")
+
+    def follow() -> list[Any]:
+        assert inside.wait(PATIENCE)
+        with engine.writing(["a key"]):
+            return engine.database.ask(IDS).fetchall()
+
+    with ThreadPoolExecutor(2) as pool:
+        held, followed = pool.submit(hold), pool.submit(follow)
+        held.result(PATIENCE)
+        assert followed.result(PATIENCE) == [(1,)]
+    engine.close()
+
+
+def _cut(engine: PostgresEngine, other: psycopg.Connection[Any]) -> None:
+    pid = engine.database.connection().info.backend_pid
+    other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+
+
+@pytest.mark.parametrize("last", ["ask", "put"])
+def test_a_connection_that_is_cut_takes_along_what_waits(
+    engine: PostgresEngine, other: psycopg.Connection[Any], last: str
+) -> None:
+    """It is found out by whoever asks, at the latest by the commit."""
+
+    def interrupted() -> None:
+        with engine.writing(["a key"]):
+            engine.database.ask(INSERT, [1, "a"])
+            engine.database.put(INSERT, [2, "b"])
+            _cut(engine, other)
+            getattr(engine.database, last)(INSERT, [3, "c"])
+
+    with pytest.raises(OperationalError, match="connection"):
+        interrupted()
+    assert ids(engine) == []
+
+
+def test_a_server_that_is_killed_is_told_by_its_connection(
+    engine: PostgresEngine, server: PostgresServer
+) -> None:
+    def interrupted() -> None:
+        with engine.writing(["a key"]):
+            engine.database.ask(INSERT, [1, "a"])
+            server.kill()
+            engine.database.ask(INSERT, [2, "b"])
+
+    try:
+        with pytest.raises(OperationalError):
+            interrupted()
+    finally:
+        server.start()
+    assert ids(engine) == []
+
+
+def test_a_thread_that_is_interrupted_leaves_no_answers_for_the_next(
+    engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with engine.writing(["a key"]):
+            engine.database.put(INSERT, [1, "a"])
+            engine.database.ask("SELECT pg_sleep(0.1), 'not for others'")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Pipeline, "_wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    assert ids(engine) == []
+
+
+@pytest.mark.parametrize("use", [lambda database: database.ask(IDS), lambda d: d.put(IDS)])
+def test_without_a_connection_nothing_is_asked(
+    engine: PostgresEngine, use: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(Exception, match="outside of reading"):
+        use(engine.database)
