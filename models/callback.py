@@ -7,6 +7,7 @@ from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextFiel
 from models import clock
 from models.database import BaseModel, appending, reading, writing
 from models.identifier import new_id
+from models.prepared import Prepared
 from models.prepared_list import PreparedList, PreparedListSelect
 
 
@@ -41,10 +42,8 @@ class Callback(BaseModel):
 
         Those received in the future count too: the clock was set back since.
         """
-        old = (cls.received_at < before) | (cls.received_at > clock.now())
         with reading():
-            query = cls.select(cls.id).where(cls.ingested_at.is_null(), old)
-            return [row.id for row in query.order_by(cls.id).limit(limit)]
+            return [row[0] for row in _WAITING_BEFORE.tuples(before, clock.now(), limit)]
 
     @classmethod
     def oldest_waiting(cls) -> int | None:
@@ -67,6 +66,17 @@ class Callback(BaseModel):
             ).execute()
 
 
+_WAITING_BEFORE = Prepared(
+    lambda before, now, limit: (
+        Callback.select(Callback.id)
+        .where(
+            Callback.ingested_at.is_null(),
+            (Callback.received_at < before) | (Callback.received_at > now),
+        )
+        .order_by(Callback.id)
+        .limit(limit)
+    )
+)
 _WAITING = PreparedListSelect(
     Callback,
     lambda callback_ids: (

@@ -78,10 +78,7 @@ class IdempotencyKey(BaseModel):
     @classmethod
     def forget_expired(cls, limit: int = 1000) -> int:
         """Delete rows whose window is over. Returns how many."""
-        is_old = cls.created_at < clock.now() - WINDOW_MS
-        old = cls.select(cls.id).where(is_old).limit(limit)
-        # Asked of each row once more: another transaction may claim one anew in this moment.
-        return int(cls.delete().where(cls.id.in_(old), is_old).execute())
+        return _FORGET.run(clock.now() - WINDOW_MS, limit)
 
 
 _BY_KEY = PreparedSelect(
@@ -105,6 +102,14 @@ def _build_claim(*slots: Any) -> Any:
     )
 
 
+def _forget(before: Any, limit: Any) -> Any:
+    is_old = IdempotencyKey.created_at < before
+    old = IdempotencyKey.select(IdempotencyKey.id).where(is_old).limit(limit)
+    # Asked of each row once more: another transaction may claim one anew in this moment.
+    return IdempotencyKey.delete().where(IdempotencyKey.id.in_(old), is_old)
+
+
+_FORGET = Prepared(_forget)
 _CLAIM = Prepared(_build_claim, 6)
 _ANSWER = Prepared(
     lambda status, body, retry_after, message_id: IdempotencyKey.update(

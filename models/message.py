@@ -222,11 +222,12 @@ class Message(BaseModel):
         return fetch_page(query.order_by(cls.id.desc()), limit, offset, tallies)
 
     @classmethod
-    def unsettled_before(cls, status: MessageStatus, before: int, limit: int = 100) -> list[Self]:
+    def unsettled_before(
+        cls, status: MessageStatus, before: int, limit: int = 100
+    ) -> list["Message"]:
         """Outbound messages in ``status`` that were created before the time ``before``."""
         with reading():
-            query = cls.select().where(IS_UNSETTLED, cls.status == status, cls.created_at < before)
-            return list(query.order_by(cls.id).limit(limit))
+            return _UNSETTLED_BEFORE.all(status, before, limit)
 
     def history(self) -> list["StatusChange"]:
         """Every step of the message, in the order in which it was recorded."""
@@ -297,6 +298,15 @@ _NUMBERS_OF_NETWORK_ID = Prepared(
     lambda wa_message_id: Message.select(Message.number).where(
         Message.wa_message_id == wa_message_id
     )
+)
+_UNSETTLED_BEFORE = PreparedSelect(
+    Message,
+    lambda status, before, limit: (
+        Message.select()
+        .where(IS_UNSETTLED, Message.status == status, Message.created_at < before)
+        .order_by(Message.id)
+        .limit(limit)
+    ),
 )
 _STEP = Prepared(
     lambda message_id, status: (

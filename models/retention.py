@@ -7,6 +7,7 @@ unsettled messages, callbacks that wait.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from peewee import fn
@@ -18,6 +19,7 @@ from models.event import Event
 from models.identifier import id_bound
 from models.message import UNSETTLED, Message
 from models.notice import Notice
+from models.prepared import Prepared
 from models.redelivery import Redelivery
 from models.set_aside import SetAside
 from models.sign_in_attempt import SignInAttempt
@@ -33,33 +35,37 @@ WINDOW = 2_000
 class Removal:
     """One kind of row to remove.
 
-    ``is_old`` takes the time before which rows are old, and its condition is one that an index in
-    ``order`` can serve, which is by default that of the keys. ``may_go`` is the condition on top of that.
+    A row is old whose ``age``, by default its key, is less than ``bound`` gives for the time before which
+    rows are old; an index is in its order. ``may_go`` is the condition on top of that.
     """
 
     name: str
     model: type[BaseModel]
     key: Any
-    is_old: Callable[[int], Any]
+    bound: Callable[[int], Any]
     may_go: Any
-    order: Any = None
+    age: Any = None
     held_back: Callable[[], bool] = lambda: False
 
-    def old(self, before: int) -> Any:
+    def old(self, bound: Any) -> Any:
         """The query for the identifiers of the oldest rows."""
-        query = self.model.select(self.key).where(self.is_old(before))
-        return query.order_by(self.order or self.key).limit(WINDOW)
+        age = self.age or self.key
+        return self.model.select(self.key).where(age < bound).order_by(age).limit(WINDOW)
 
-    def removable(self, before: int, limit: int) -> Any:
+    def removable(self, bound: Any, limit: Any) -> Any:
         """The query for the identifiers of a batch to remove."""
-        query = self.model.select(self.key).where(self.key.in_(self.old(before)), self.may_go)
+        query = self.model.select(self.key).where(self.key.in_(self.old(bound)), self.may_go)
         return query.limit(limit)
+
+    @cached_property
+    def _search(self) -> Prepared:
+        return Prepared(self.removable)
 
     def remove(self, before: int, limit: int) -> int:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
         # Looked for without the lock, for which nobody should wait when nothing is old.
         with reading():
-            found = [row[0] for row in self.removable(before, limit).tuples()]
+            found = [row[0] for row in self._search.tuples(self.bound(before), limit)]
         if not found or self.held_back():
             return 0
         with writing():
@@ -68,8 +74,9 @@ class Removal:
             return int(query.execute())
 
 
-def _older_than(key: Any, prefix: str) -> Callable[[int], Any]:
-    return lambda before: key < id_bound(prefix, before)
+def _older_than(prefix: str) -> Callable[[int], str]:
+    """Identifiers begin with the time of their making."""
+    return lambda before: id_bound(prefix, before)
 
 
 # Attempts go with their delivery. A delivery that a call has chosen is scheduled first.
@@ -77,7 +84,7 @@ DELIVERIES = Removal(
     "deliveries",
     Delivery,
     Delivery.id,
-    _older_than(Delivery.id, "dlv"),
+    _older_than("dlv"),
     Delivery.state != IS_PENDING,
     held_back=Redelivery.exist,
 )
@@ -86,7 +93,7 @@ MESSAGES = Removal(
     "messages",
     Message,
     Message.id,
-    _older_than(Message.id, "msg"),
+    _older_than("msg"),
     Message.status.not_in(UNSETTLED),
 )
 # After its message: the event is what keeps a repeated callback from emitting it again.
@@ -94,39 +101,35 @@ EVENTS = Removal(
     "events",
     Event,
     Event.id,
-    _older_than(Event.id, "evt"),
+    _older_than("evt"),
     ~fn.EXISTS(Delivery.select().where(Delivery.event == Event.id))
     & ~fn.EXISTS(Message.select().where(Message.id == Event.subject_id)),
 )
 # A signup keeps the platform's token until it is complete; its link expired long before.
-SIGNUPS = Removal(
-    "signups", Signup, Signup.id, _older_than(Signup.id, "sgn"), Signup.id.is_null(False)
-)
-NOTICES = Removal(
-    "notices", Notice, Notice.id, _older_than(Notice.id, "ntc"), Notice.id.is_null(False)
-)
+SIGNUPS = Removal("signups", Signup, Signup.id, _older_than("sgn"), Signup.id.is_null(False))
+NOTICES = Removal("notices", Notice, Notice.id, _older_than("ntc"), Notice.id.is_null(False))
 # Sessions that ended at sign-out are gone already; these ran out, or were left behind.
 USER_SESSIONS = Removal(
     "sessions",
     UserSession,
     UserSession.id,
-    _older_than(UserSession.id, "ses"),
+    _older_than("ses"),
     UserSession.id.is_null(False),
 )
 SIGN_IN_ATTEMPTS = Removal(
     "attempts to sign in",
     SignInAttempt,
     SignInAttempt.id,
-    _older_than(SignInAttempt.id, "sia"),
+    _older_than("sia"),
     SignInAttempt.id.is_null(False),
 )
 INGESTED_CALLBACKS = Removal(
     "callbacks",
     Callback,
     Callback.id,
-    lambda before: Callback.ingested_at < before,
+    lambda before: before,
     Callback.ingested_at.is_null(False),
-    order=Callback.ingested_at,
+    age=Callback.ingested_at,
 )
 
 # Whatever it was, nobody cared for it in all that time.
@@ -134,6 +137,6 @@ SET_ASIDE = Removal(
     "items set aside",
     SetAside,
     SetAside.id,
-    _older_than(SetAside.id, "sa"),
+    _older_than("sa"),
     SetAside.id.is_null(False),
 )

@@ -103,27 +103,10 @@ class SetAside(BaseModel):
         return _PARKED.all(wa_message_id, number_id)
 
     @classmethod
-    def matchable(cls) -> list[Self]:
+    def matchable(cls) -> list["SetAside"]:
         """Parked statuses, of the newest, whose message is known by now."""
-        newest = (
-            cls.select(cls.id)
-            .where(cls.settled_at.is_null(), cls.reason == Reason.UNKNOWN_MESSAGE)
-            .order_by(cls.id.desc())
-            .limit(WINDOW)
-        )
         with reading():
-            query = (
-                cls.select(cls)
-                .join(Number, on=(Number.phone_number_id == cls.phone_number_id))
-                .join(
-                    Message,
-                    on=(
-                        (Message.number == Number.id) & (Message.wa_message_id == cls.wa_message_id)
-                    ),
-                )
-                .where(cls.id.in_(newest), Message.direction == Direction.OUTBOUND)
-            )
-            return list(query.order_by(cls.id))
+            return _MATCHABLE.all()
 
     def settle(self) -> None:
         """It is taken in."""
@@ -143,6 +126,27 @@ SetAside.add_index(
     SetAside.index(SetAside.wa_message_id, where=_OPEN_ONLY, name="set_aside_message")
 )
 
+
+def _matchable() -> Any:
+    newest = (
+        SetAside.select(SetAside.id)
+        .where(SetAside.settled_at.is_null(), SetAside.reason == Reason.UNKNOWN_MESSAGE)
+        .order_by(SetAside.id.desc())
+        .limit(WINDOW)
+    )
+    is_its_message = (Message.number == Number.id) & (
+        Message.wa_message_id == SetAside.wa_message_id
+    )
+    return (
+        SetAside.select(SetAside)
+        .join(Number, on=(Number.phone_number_id == SetAside.phone_number_id))
+        .join(Message, on=is_its_message)
+        .where(SetAside.id.in_(newest), Message.direction == Direction.OUTBOUND)
+        .order_by(SetAside.id)
+    )
+
+
+_MATCHABLE = PreparedSelect(SetAside, _matchable)
 _PARKED = PreparedSelect(
     SetAside,
     lambda wa_message_id, number_id: (

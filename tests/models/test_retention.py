@@ -255,10 +255,12 @@ def _plan(query: Any) -> list[str]:
     ids=lambda value: getattr(value, "name", value),
 )
 def test_old_rows_are_found_by_an_index_and_never_by_a_scan(removal: Removal, index: str) -> None:
-    [oldest] = _plan(removal.old(1))
+    [oldest] = _plan(removal.old(removal.bound(1)))
     assert oldest.startswith("SEARCH")
     assert oldest.endswith(index)
-    steps = [step for step in _plan(removal.removable(1, 10)) if "SUBQUERY" not in step]
+    steps = [
+        step for step in _plan(removal.removable(removal.bound(1), 10)) if "SUBQUERY" not in step
+    ]
     assert all(step.startswith("SEARCH") for step in steps), steps
     deletion = removal.model.delete().where(removal.key.in_(["x"]))
     assert all(step.startswith("SEARCH") for step in _plan(deletion))
