@@ -75,7 +75,8 @@ def _identify(path: str) -> tuple[int, int] | None:
 
 def connect(url: str) -> None:
     """Point the queue at ``url``: ``sqlite:///path``, ``postgresql://...`` or ``redis://...``."""
-    huey.storage = open_storage(url, NAME)
+    before, huey.storage = huey.storage, open_storage(url, NAME)
+    before.close()
 
 
 def open_storage(url: str, name: str) -> BaseStorage:

@@ -100,6 +100,8 @@ def state(
     connected.connect(reuse_if_open=True)
     yield stored
     connected.close()
+    # A command that the test ran may have opened the queue.
+    queue.huey.storage.close()
 
 
 @pytest.fixture
