@@ -10,18 +10,9 @@ import select
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import peewee
 import psycopg
-from peewee import (
-    DatabaseError,
-    DataError,
-    ExceptionWrapper,
-    IntegrityError,
-    InterfaceError,
-    InternalError,
-    NotSupportedError,
-    OperationalError,
-    ProgrammingError,
-)
+from peewee import ExceptionWrapper, InterfaceError
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import InvalidSqlStatementName, error_from_result
 from psycopg.pq import ConnStatus, ExecStatus
@@ -29,17 +20,18 @@ from psycopg.pq.abc import PGconn, PGresult
 
 Row = tuple[Any, ...]
 
-_KINDS_OF_ERROR = (
-    DatabaseError,
-    DataError,
-    IntegrityError,
-    InterfaceError,
-    InternalError,
-    NotSupportedError,
-    OperationalError,
-    ProgrammingError,
+# The errors of Python's DB-API, which psycopg's and peewee's are named after.
+_ERRORS = (
+    "DataError",
+    "DatabaseError",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
 )
-_AS_PEEWEE = ExceptionWrapper({kind.__name__: kind for kind in _KINDS_OF_ERROR})
+_AS_PEEWEE = ExceptionWrapper({name: getattr(peewee, name) for name in _ERRORS})
 _FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 _PLACEHOLDER = re.compile("%(.)")
 

@@ -20,26 +20,12 @@ IDS = "SELECT id FROM kept ORDER BY id"
 PATIENCE = 20
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with PostgresServer() as started:
-        yield started
-
-
 @pytest.fixture
 def url(server: PostgresServer, request: pytest.FixtureRequest) -> str:
     address = server.database(f"p{abs(hash(request.node.name))}")
     with psycopg.connect(address) as connection:
         connection.execute("CREATE TABLE kept (id bigint PRIMARY KEY, value text)")
     return address
-
-
-@pytest.fixture
-def engine(url: str) -> Iterator[PostgresEngine]:
-    """It has a single connection: whatever leaves it in disorder stops all that follows."""
-    one = PostgresEngine(url, connections=1)
-    yield one
-    one.close()
 
 
 @pytest.fixture

@@ -15,25 +15,11 @@ from models.postgresql import CONNECT_TIMEOUT_SECONDS, POOL_PATIENCE_SECONDS, Po
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with PostgresServer() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def url(server: PostgresServer) -> str:
     address = server.database("lost")
     with psycopg.connect(address) as connection:
         connection.execute("CREATE TABLE kept (value int)")
     return address
-
-
-@pytest.fixture
-def engine(url: str) -> Iterator[PostgresEngine]:
-    """It has a single connection: whatever does not give it back stops all that follows."""
-    one = PostgresEngine(url, connections=1)
-    yield one
-    one.close()
 
 
 @pytest.fixture
