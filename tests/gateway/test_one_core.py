@@ -37,31 +37,41 @@ def always_moves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_idle_process_keeps_to_no_core() -> None:
-    assert choose(None, 0.05, {0: 0.05, 1: 0.9}) is None
-    assert choose(1, 0.05, {0: 0.9, 1: 0.05}) is None
+    assert choose(None, 0.05, {0: 0.05, 1: 0.9}, {}) is None
+    assert choose(1, 0.05, {0: 0.9, 1: 0.05}, {}) is None
 
 
 def test_a_busy_process_takes_the_core_with_the_most_room() -> None:
-    assert choose(None, 0.8, {0: 0.9, 1: 0.4, 2: 0.6}) == 1
+    assert choose(None, 0.8, {0: 0.9, 1: 0.4, 2: 0.6}, {}) == 1
 
 
 def test_it_stays_where_nobody_else_is_though_it_fills_the_core() -> None:
-    assert choose(0, 1.0, {0: 1.0, 1: 0.1}) == 0
+    assert choose(0, 1.0, {0: 1.0, 1: 0.1}, {}) == 0
 
 
 def test_it_moves_away_from_others_only_to_a_core_that_is_much_better() -> None:
-    assert choose(0, 0.5, {0: 1.0, 1: 0.2}) == 1
-    assert choose(0, 0.5, {0: 1.0, 1: 0.3}) == 0
+    assert choose(0, 0.5, {0: 1.0, 1: 0.2}, {}) == 1
+    assert choose(0, 0.5, {0: 1.0, 1: 0.3}, {}) == 0
+
+
+def test_of_two_on_one_core_one_moves_to_what_the_kernel_keeps_busy_otherwise() -> None:
+    """A database, which the kernel put on the other core because this one is full, will make room."""
+    assert choose(0, 0.5, {0: 1.0, 1: 0.8}, {0: 0.5}) == 1
+    assert choose(0, 0.5, {0: 1.0, 1: 0.8}, {}) == 0
+
+
+def test_it_stays_apart_from_another_that_is_bound_whatever_else_runs_beside_it() -> None:
+    assert choose(0, 0.5, {0: 1.0, 1: 0.4}, {1: 0.4}) == 0
 
 
 def test_it_is_not_let_go_between_busy_and_idle() -> None:
-    assert choose(0, 0.2, {0: 0.2, 1: 0.0}) == 0
-    assert choose(None, 0.2, {0: 0.2, 1: 0.0}) is None
+    assert choose(0, 0.2, {0: 0.2, 1: 0.0}, {}) == 0
+    assert choose(None, 0.2, {0: 0.2, 1: 0.0}, {}) is None
 
 
 def test_of_two_that_share_a_core_one_may_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.random", lambda: 0.9)
-    assert choose(0, 0.5, {0: 1.0, 1: 0.0}) == 0
+    assert choose(0, 0.5, {0: 1.0, 1: 0.0}, {}) == 0
 
 
 def test_all_threads_keep_to_one_core_while_they_burn_and_are_free_afterwards() -> None:
@@ -74,6 +84,15 @@ def test_all_threads_keep_to_one_core_while_they_burn_and_are_free_afterwards() 
         wait_for(lambda: _cores(process.pid) == every, "all cores for all threads")
 
 
+def test_two_busy_processes_keep_to_cores_of_their_own_beside_one_that_the_kernel_moves() -> None:
+    free = [sys.executable, "-c", "while True: pass"]
+    with _burning() as one, _burning() as two, subprocess.Popen(free) as third:
+        try:
+            wait_for(lambda: _are_apart(one.pid, two.pid), "a core for each")
+        finally:
+            third.kill()
+
+
 @contextmanager
 def _burning() -> Iterator["subprocess.Popen[str]"]:
     process = subprocess.Popen([sys.executable, "-c", BURN], stdin=subprocess.PIPE, text=True)
@@ -82,6 +101,11 @@ def _burning() -> Iterator["subprocess.Popen[str]"]:
     finally:
         process.kill()
         process.communicate()
+
+
+def _are_apart(one: int, two: int) -> bool:
+    cores = _cores(one), _cores(two)
+    return all(len(each) == 1 for each in cores) and cores[0].isdisjoint(cores[1])
 
 
 def _cores(pid: int) -> set[int]:
