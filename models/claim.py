@@ -101,18 +101,22 @@ def _in_flight(webhook_id: Any, now: Any) -> Select:
 
 def _lease(webhook_id: Any, token: Any, now: Any, until: Any, room: Any) -> Any:
     """Claim up to ``room`` due deliveries of a webhook by one conditional UPDATE. Returns their ids."""
-    due = (_pending(Delivery), Delivery.next_attempt_at <= now)
     oldest = (
         Delivery.select(Delivery.id)
-        .where(Delivery.webhook == webhook_id, *due)
+        .where(
+            Delivery.webhook == webhook_id, _pending(Delivery), Delivery.next_attempt_at <= now
+        )
         .order_by(Delivery.next_attempt_at)
         .limit(room)
     )
     # PostgreSQL may run a subquery behind IN once for each due row, but one that makes an array once.
     on_postgresql = isinstance(database.obj, PostgresqlDatabase)
     chosen = Delivery.id == fn.ANY(fn.ARRAY(oldest)) if on_postgresql else Delivery.id.in_(oldest)
+    # Only pending ones have a next attempt. The sum keeps PostgreSQL from looking at all that are due
+    # instead of those that were chosen, which it takes for more as long as few are due.
+    still_due = Delivery.next_attempt_at + 0 <= now
     update = Delivery.update(lease_token=token, next_attempt_at=until)
-    return update.where(chosen, *due).returning(Delivery.id)
+    return update.where(chosen, still_due).returning(Delivery.id)
 
 
 def _details(delivery_ids: Any) -> Any:

@@ -293,6 +293,14 @@ def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
     assert [step for step in lease.steps() if "Join" in step or "CORRELATED" in step] == []
 
 
+def test_a_claim_looks_only_at_what_it_chose_however_much_is_due(world: World) -> None:
+    """The index of what is due serves the choice alone. Where little is due, to read all of it looks cheap."""
+    factories.deliveries(world.account, world.webhook)
+    queries = queries_of(lambda: claim_due(10, 20, LEASE_MS))
+    [lease] = [query for query in queries if query.sql.startswith("UPDATE")]
+    assert len([step for step in lease.steps() if "delivery_pending" in step]) == 1
+
+
 def test_the_activity_of_the_last_day_is_bounded_by_the_day(world: World) -> None:
     """It is grouped by the hour, so it is sorted; the rows are those of a day."""
     for query in queries_of(lambda: activity.hourly(world.account.id, clock.now(), 24)):
