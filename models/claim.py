@@ -1,7 +1,8 @@
 """Claiming due deliveries, and recording what came of the attempts (design, section 2.3)."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -103,9 +104,7 @@ def _lease(webhook_id: Any, token: Any, now: Any, until: Any, room: Any) -> Any:
     """Claim up to ``room`` due deliveries of a webhook by one conditional UPDATE. Returns their ids."""
     oldest = (
         Delivery.select(Delivery.id)
-        .where(
-            Delivery.webhook == webhook_id, _pending(Delivery), Delivery.next_attempt_at <= now
-        )
+        .where(Delivery.webhook == webhook_id, _pending(Delivery), Delivery.next_attempt_at <= now)
         .order_by(Delivery.next_attempt_at)
         .limit(room)
     )
@@ -161,16 +160,56 @@ _LEASES = PreparedList(_leases)
 _DELIVER = PreparedList(_deliver, 1)
 
 
-def _load(delivery_ids: list[str], token: str, full: Collection[str]) -> list[ClaimedDelivery]:
-    if not delivery_ids:
-        return []
-    claimed = _DETAILS.tuples(delivery_ids)
-    # Many deliveries, few webhooks: each is read once.
-    webhooks = {webhook.id: webhook for webhook in Webhook.of_ids({row[2] for row in claimed})}
-    return [
-        ClaimedDelivery(id_, token, attempts + 1, webhooks[webhook_id], webhook_id in full, *rest)
-        for id_, attempts, webhook_id, *rest in claimed
-    ]
+@dataclass(frozen=True)
+class _Claim:
+    """One claim, inside its transaction. What needs no answer of the other is asked for together."""
+
+    token: str
+    now: int
+    until: int
+
+    def lease(self, free: Mapping[str, int], room: int) -> tuple[list[str], set[str]]:
+        """Claim up to ``room`` deliveries, of each webhook as many as it has free.
+
+        Returns their identifiers, and the webhooks that took as many as they might.
+        """
+        claimed: list[str] = []
+        full: set[str] = set()
+        waiting = deque((webhook_id, count) for webhook_id, count in free.items() if count > 0)
+        # Who had less due than was free leaves room for those behind.
+        while waiting and (left := room - len(claimed)) > 0:
+            asked = []
+            while waiting and left > 0:
+                webhook_id, count = waiting.popleft()
+                wanted = min(count, left)
+                left -= wanted
+                leased = _LEASE.tuples_soon(webhook_id, self.token, self.now, self.until, wanted)
+                asked.append((webhook_id, wanted, leased))
+            for webhook_id, wanted, leased in asked:
+                ids = [row[0] for row in leased()]
+                claimed += ids
+                if len(ids) == wanted:
+                    full.add(webhook_id)
+        return claimed, full
+
+    def make(
+        self, webhook_ids: Sequence[str], room: int, per_webhook: int
+    ) -> list[ClaimedDelivery]:
+        """Claim, and load what was claimed."""
+        asked = {id_: _IN_FLIGHT.tuples_soon(id_, self.now) for id_ in webhook_ids}
+        found = Webhook.soon_of_ids(webhook_ids)
+        free = {id_: per_webhook - in_flight()[0][0] for id_, in_flight in asked.items()}
+        # Many deliveries, few webhooks: each is read once.
+        webhooks = {webhook.id: webhook for webhook in found()}
+        claimed, full = self.lease(free, room)
+        if not claimed:
+            return []
+        return [
+            ClaimedDelivery(
+                id_, self.token, attempts + 1, webhooks[webhook], webhook in full, *rest
+            )
+            for id_, attempts, webhook, *rest in _DETAILS.tuples(claimed)
+        ]
 
 
 def claim_due(
@@ -181,25 +220,13 @@ def claim_due(
     Those of slow webhooks are claimed apart from the others.
     """
     now = clock.now()
-    token = uuid.uuid4().hex
+    claim = _Claim(uuid.uuid4().hex, now, now + lease_ms)
     # One connection for both: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
         webhook_ids = [row[0] for row in _DUE_WEBHOOKS.tuples(now, slow, per_webhook, room)]
-
-        def claim() -> list[ClaimedDelivery]:
-            claimed: list[str] = []
-            full: set[str] = set()
-            for webhook_id in webhook_ids:
-                in_flight = _IN_FLIGHT.tuples(webhook_id, now)[0][0]
-                wanted = min(per_webhook - in_flight, room - len(claimed))
-                if wanted > 0:
-                    leased = _LEASE.tuples(webhook_id, token, now, now + lease_ms, wanted)
-                    claimed += [row[0] for row in leased]
-                    if len(leased) == wanted:
-                        full.add(webhook_id)
-            return _load(claimed, token, full)
-
-        return write(claim, CLAIMS) if webhook_ids else []
+        if not webhook_ids:
+            return []
+        return write(lambda: claim.make(webhook_ids, room, per_webhook), CLAIMS)
 
 
 def record_outcomes(

@@ -58,6 +58,11 @@ class Prepared:
         found: list[tuple[Any, ...]] = self._ask(values).fetchall()
         return found
 
+    def tuples_soon(self, *values: Any) -> Callable[[], list[tuple[Any, ...]]]:
+        """As tuples(), of a transaction: they come with what is asked next."""
+        answer = database.obj.put(*self._filled(values))
+        return lambda: list(answer.fetchall())
+
     def _ask(self, values: Sequence[Any]) -> Any:
         return database.obj.ask(*self._filled(values))
 

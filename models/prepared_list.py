@@ -54,8 +54,12 @@ class PreparedListSelect(Generic[Row]):
 
     def all(self, values: Sequence[Any]) -> list[Row]:
         """All rows."""
+        return self.soon(values)()
+
+    def soon(self, values: Sequence[Any]) -> Callable[[], list[Row]]:
+        """As all(), of a transaction: they come with what is asked next."""
         filled = _filled(values)
-        return self._of_size(len(filled)).all(*filled)
+        return self._of_size(len(filled)).soon(*filled)
 
 
 class PreparedRows:

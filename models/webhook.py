@@ -124,10 +124,9 @@ class Webhook(BaseModel):
         return _OF_ACCOUNT.soon(account_id)
 
     @classmethod
-    def of_ids(cls, webhook_ids: Collection[str]) -> list["Webhook"]:
-        """The webhooks with these identifiers, of which there is at least one."""
-        with reading():
-            return _OF_IDS.all(list(webhook_ids))
+    def soon_of_ids(cls, webhook_ids: Collection[str]) -> Callable[[], list["Webhook"]]:
+        """As soon_of(), those with these identifiers, of which there is at least one."""
+        return _OF_IDS.soon(list(webhook_ids))
 
     @classmethod
     def all(cls) -> list[Self]:

@@ -55,6 +55,20 @@ def test_a_claim_carries_all_that_an_attempt_needs(account: Account) -> None:
     assert (claimed.payload, claimed.attempt_number) == (event.payload, 1)
 
 
+def test_a_webhook_with_less_due_than_it_may_have_leaves_room_for_those_behind(
+    account: Account,
+) -> None:
+    webhooks = [factories.webhook(account) for _ in range(3)]
+    factories.deliveries(account, *webhooks, count=2)
+    assert len(_claim(room=5, per_webhook=4)) == 5
+
+
+def test_one_claim_serves_hundreds_of_webhooks(account: Account) -> None:
+    webhooks = [factories.webhook(account) for _ in range(300)]
+    made = factories.deliveries(account, *webhooks, count=2)
+    assert sorted(_ids(_claim(room=1000, per_webhook=10))) == sorted(row.id for row in made)
+
+
 def test_what_is_claimed_is_not_claimed_again(account: Account) -> None:
     made = factories.deliveries(account, factories.webhook(account), count=5)
     assert sorted(_ids(_claim(room=3)) + _ids(_claim())) == sorted(row.id for row in made)

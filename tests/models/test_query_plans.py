@@ -294,7 +294,7 @@ def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
 
 
 def test_a_claim_looks_only_at_what_it_chose_however_much_is_due(world: World) -> None:
-    """The index of what is due serves the choice alone. Where little is due, to read all of it looks cheap."""
+    """The index of what is due serves the choice alone; to read all of it looks cheap while it is little."""
     factories.deliveries(world.account, world.webhook)
     queries = queries_of(lambda: claim_due(10, 20, LEASE_MS))
     [lease] = [query for query in queries if query.sql.startswith("UPDATE")]
