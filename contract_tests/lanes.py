@@ -37,9 +37,14 @@ class Lane(requests.Session):
 
 
 class Lanes:
-    """Connections to each of the processes behind ``url``, ``each`` as many. By process id."""
+    """Connections to each of the processes behind ``url``, ``each`` as many. By process id.
 
-    def __init__(self, url: str, processes: int, each: int = 1) -> None:
+    It waits ``seconds`` until there are so many processes.
+    """
+
+    def __init__(
+        self, url: str, processes: int, each: int = 1, seconds: float = WAIT_SECONDS
+    ) -> None:
         self.of: dict[int, list[Lane]] = defaultdict(list)
 
         def has_enough() -> bool:
@@ -51,7 +56,7 @@ class Lanes:
                 lane.close()
             return len(self.of) == processes and all(len(k) == each for k in self.of.values())
 
-        wait_for(has_enough, f"connections to {processes} processes")
+        wait_for(has_enough, f"connections to {processes} processes", seconds)
 
     def all(self) -> list[Lane]:
         """Every connection."""

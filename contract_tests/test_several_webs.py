@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from contract_tests.collector import Collector, collecting
-from contract_tests.harness import WAIT_SECONDS, Customer, wait_for
+from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Customer, wait_for
 from contract_tests.lanes import Lane, Lanes
 from contract_tests.parts import Parts, deployed
 from contract_tests.servers import PostgresServer, RedisServer
@@ -168,12 +168,12 @@ def test_a_process_that_is_killed_is_started_again(parts: Parts) -> None:
 
     def is_replaced() -> bool:
         try:
-            with Lanes(parts.url, PROCESSES) as now:
+            with Lanes(parts.url, PROCESSES, seconds=START_SECONDS) as now:
                 return killed not in now.of and other in now.of
         except requests.ConnectionError:  # It was at the process that was killed.
             return False
 
-    wait_for(is_replaced, "another process", 60)
+    wait_for(is_replaced, "another process", START_SECONDS)
 
 
 def test_no_password_of_a_server_is_told_and_all_processes_stop_at_once(parts: Parts) -> None:
