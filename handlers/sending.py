@@ -141,8 +141,6 @@ def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> S
 
     def accept() -> StoredResponse:
         fresh = record_acceptance(message, wa_message_id)
-        # The response is about the acceptance, even when a later status was faster.
-        fresh.status = MessageStatus.SENT
         response = StoredResponse(200, sent_response(fresh))
         IdempotencyKey.answer(message, response.status, response.body)
         return response

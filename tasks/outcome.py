@@ -119,8 +119,13 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
 
 
 def sent_response(message: Message) -> str:
-    """The response of POST /messages/send, as JSON text."""
-    sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": message.status}
+    """The response of POST /messages/send to an accepted message, as JSON text.
+
+    It is about the acceptance, even when a later status was faster: whoever of the two writes it down, the
+    request and its repetitions get the same.
+    """
+    status = MessageStatus.SENT
+    sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": status}
     return orjson.dumps(sent).decode()
 
 

@@ -183,7 +183,10 @@ def _claim_key(message: Message) -> None:
         IdempotencyKey.claim(message.account_id, "key-1", "fingerprint", message)
 
 
-def test_a_status_answers_for_a_request_that_died(message: Message, clock: Clock) -> None:
+def test_a_status_answers_for_a_request_that_died_as_that_would_have(
+    message: Message, clock: Clock
+) -> None:
+    """It may not have died but be slow, and answers a moment later: with the same."""
     _claim_key(message)
     _report(message, DELIVERED, at=clock.at)
     key = IdempotencyKey.find(message.account_id, "key-1")
@@ -193,8 +196,9 @@ def test_a_status_answers_for_a_request_that_died(message: Message, clock: Clock
     assert json.loads(key.response_body) == {
         "id": message.id,
         "wa_message_id": "wamid.1",
-        "status": "delivered",
+        "status": "sent",
     }
+    assert outcome.sent_response(Message.get_by_id(message.id)) == key.response_body
 
 
 def test_a_status_does_not_change_an_answer_that_was_given(message: Message, clock: Clock) -> None:
