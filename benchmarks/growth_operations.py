@@ -15,10 +15,11 @@ from handlers import deliveries, messages, sending
 from models import clock
 from models.attempt import Outcome
 from models.callback import Callback
-from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.claim import ClaimedDelivery, claim_due
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
+from models.recording import record_outcomes
 from models.retention import DELIVERIES, EVENTS, MESSAGES
 from networks.interface import OutboundMessage, Sender
 from tasks import ingest

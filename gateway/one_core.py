@@ -138,8 +138,8 @@ def _bound_seconds() -> dict[tuple[int, int], float]:
     for path in PROCESSES.iterdir():
         if not path.name.isdigit() or int(path.name) == os.getpid():
             continue
-        # It may have ended.
-        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        # It may have ended, or be nobody's business (the mount option hidepid).
+        with contextlib.suppress(OSError):
             core, *more = os.sched_getaffinity(int(path.name))
             if not more:
                 # The name of the command, in parentheses, may hold anything.

@@ -19,7 +19,8 @@ from peewee import OperationalError
 
 from models import clock
 from models.attempt import Outcome
-from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.claim import ClaimedDelivery, claim_due
+from models.recording import record_outcomes
 from models.secret import SecretUnreadableError
 from tasks import meters
 from tasks.attempt_log import log_attempt, traced_attempt

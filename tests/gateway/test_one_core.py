@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from contract_tests.waiting import wait_for
-from gateway.one_core import choose
+from gateway.one_core import Look, choose
 
 # Two threads that burn until a line comes, and then wait for the next one.
 BURN = """
@@ -62,6 +62,16 @@ def test_of_two_on_one_core_one_moves_to_what_the_kernel_keeps_busy_otherwise() 
 
 def test_it_stays_apart_from_another_that_is_bound_whatever_else_runs_beside_it() -> None:
     assert choose(0, 0.5, {0: 1.0, 1: 0.4}, {1: 0.4}) == 0
+
+
+def test_a_process_that_nobody_may_look_at_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_pid: int) -> set[int]:
+        raise PermissionError
+
+    monkeypatch.setattr("os.sched_getaffinity", refuse)
+    look = Look.take(with_bound=True)
+    assert look.bound == {}
+    assert look.cores.keys()
 
 
 def test_it_is_not_let_go_between_busy_and_idle() -> None:

@@ -9,9 +9,10 @@ from contract_tests.stored import Stored
 from handlers import deliveries
 from handlers.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from models.account import Account
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
+from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks.queue import huey

@@ -4,7 +4,8 @@ import pytest
 
 from models.account import Account
 from models.backlog import Backlog
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
+from models.recording import record_outcomes
 from tests import factories
 from tests.conftest import Clock
 

@@ -6,9 +6,10 @@ import pytest
 
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.claim import ClaimedDelivery, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
+from models.recording import record_outcomes
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock

@@ -17,7 +17,7 @@ from models.api_key import ApiKey
 from models.attempt import Attempt
 from models.backlog import Backlog
 from models.callback import Callback
-from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.claim import ClaimedDelivery, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -25,6 +25,7 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
 from models.recall import recall_stranded
+from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.retention import DELIVERIES, EVENTS, INGESTED_CALLBACKS, MESSAGES, SET_ASIDE
 from models.set_aside import SetAside

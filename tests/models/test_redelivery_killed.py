@@ -10,8 +10,9 @@ import pytest
 from gateway.settings import get_settings
 from models import redelivery
 from models.account import Account
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
 from models.delivery import Delivery, DeliveryState
+from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from tests import factories
 

@@ -9,7 +9,7 @@ from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -17,6 +17,7 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus, StatusChange
 from models.notice import Notice
 from models.number import Number
+from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.retention import (
     DELIVERIES,

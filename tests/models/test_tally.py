@@ -8,11 +8,12 @@ import pytest
 
 from models import tally
 from models.account import Account
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
 from models.message import Message, MessageStatus
 from models.number import Number
+from models.recording import record_outcomes
 from models.retention import DELIVERIES, MESSAGES
 from models.tally import DeliveryTally, MessageTally
 from models.webhook import Webhook

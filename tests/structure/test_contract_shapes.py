@@ -10,11 +10,12 @@ from gateway import contract
 from gateway.errors import CODES, ErrorAnswer
 from handlers import deliveries, messages, numbers, signup, webhooks
 from models.account import Account
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
 from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
+from models.recording import record_outcomes
 from models.signup_link import SignupLink
 from networks.callbacks import StatusUpdate
 from tasks import outcome

@@ -8,11 +8,12 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.claim import ClaimedDelivery, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.number import Number
+from models.recording import record_outcomes
 from tasks import deliver, sweep
 from tests import factories
 from tests.conftest import Clock, Configure

@@ -7,9 +7,10 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Outcome
-from models.claim import ClaimedDelivery, claim_due, record_outcomes
+from models.claim import ClaimedDelivery, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
+from models.recording import record_outcomes
 from models.webhook import Webhook
 from tasks import deliver, lanes
 from tests import factories

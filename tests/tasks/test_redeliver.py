@@ -4,8 +4,9 @@ import pytest
 
 from models import redelivery
 from models.account import Account
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
 from models.delivery import Delivery, DeliveryState
+from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import deliver, redeliver, sweep

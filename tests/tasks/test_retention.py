@@ -7,12 +7,13 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import claim_due, record_outcomes
+from models.claim import claim_due
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
+from models.recording import record_outcomes
 from models.set_aside import Reason, SetAside
 from tasks import retention, sweep
 from tests import factories
