@@ -125,7 +125,7 @@ def _ingest(owner: Owner) -> float:
         "statuses": [status],
     }
     entry = {"id": "2", "changes": [{"field": "messages", "value": value}]}
-    stored = Callback.store(json.dumps({"entry": [entry]}).encode())
+    stored = Callback.store(json.dumps({"entry": [entry]}).encode())[0]
     return timed(lambda: ingest.ingest_callback.call_local(stored.id))
 
 

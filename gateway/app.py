@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException as WerkzeugException
 from werkzeug.exceptions import MethodNotAllowed
 
 from dashboard import connect, limit_use, urls
-from gateway import contract, errors, health, metrics, swagger_ui, tracing
+from gateway import contract, errors, health, intake, metrics, swagger_ui, tracing
 from gateway.auth import SCHEME, BearerSecurity
 from gateway.bridge import Bridge
 from gateway.checks import Checks
@@ -34,7 +34,6 @@ from gateway.tracing import Traced
 from gateway.transfers import TransferSlots
 from gateway.validation import MEDIA_TYPE
 from gateway.views import Views
-from handlers import network_callback
 from handlers.errors import ApiError
 from tasks import spans
 
@@ -70,7 +69,6 @@ def _flask_app() -> Flask:
     app.register_error_handler(WerkzeugException, _pass_on)
     app.after_request(_note_facts)
     for blueprint in (
-        network_callback.blueprint,
         health.blueprint,
         metrics.blueprint,
         contract.blueprint,
@@ -112,10 +110,10 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
     checked = _by_contract(views, validate_responses=validate_responses)
     limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
-    guarded = MethodGuard(checked, contract.load())
+    guarded = intake.Intake(MethodGuard(checked, contract.load()))
     edge = Edge(guarded, limiter, TransferSlots(settings.transfers))
     # Connexion adds the contract's routes when it starts, so its paths are read from the contract.
-    pages = [swagger_ui.PATH, *map(str, flask_app.url_map.iter_rules())]
+    pages = [swagger_ui.PATH, intake.PATH, *map(str, flask_app.url_map.iter_rules())]
     paths = contract.load()["paths"]
     observed = Observed(edge, words_of([*paths, *pages]))
     if not spans.are_gathered():

@@ -110,6 +110,16 @@ async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
+async def whole(receive: Receive) -> bytes:
+    """The body of a request that the edge has read to its end already."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
 @contextmanager
 def new_body() -> Iterator[Body]:
     """A body that is gone afterwards."""

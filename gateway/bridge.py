@@ -14,6 +14,7 @@ from a2wsgi import WSGIMiddleware
 from a2wsgi.wsgi import build_environ
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway.bodies import whole
 from gateway.transfers import is_transfer
 
 Environ = dict[str, Any]
@@ -39,7 +40,7 @@ class Bridge:
             await self._streaming(scope, receive, send)
             return
         environ = cast("Environ", build_environ(cast("Any", scope), cast("Any", None)))
-        environ["wsgi.input"] = BytesIO(await _read(receive))
+        environ["wsgi.input"] = BytesIO(await whole(receive))
         loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._pool, copy_context().run, self._run, environ)
         for message in _messages(*answer):
@@ -63,16 +64,6 @@ class Bridge:
             # PEP 3333 asks for it; Flask's request ends there.
             getattr(pieces, "close", lambda: None)()
         return *begun[-1], b"".join(written)
-
-
-async def _read(receive: Receive) -> bytes:
-    """The body, which the edge has read to its end already."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    return body
 
 
 def _messages(status: str, headers: list[tuple[str, str]], body: bytes) -> tuple[Message, Message]:

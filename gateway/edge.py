@@ -26,6 +26,7 @@ from gateway.bodies import (
     new_body,
 )
 from gateway.errors import CRASH_MESSAGE, ErrorAnswer, from_http_error
+from gateway.intake import PATH as NETWORK_CALLBACK
 from gateway.metrics import RATE_LIMITED
 from gateway.rate_limit import RateLimiter, Window
 from gateway.transfers import (
@@ -44,7 +45,6 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 ADMITTING_THREADS = 20
-NETWORK_CALLBACK = "/network/callback"
 # Probes of an operator and callbacks of the network are not a customer's requests.
 UNMETERED = {"/healthz", "/readyz", "/metrics", NETWORK_CALLBACK}
 BODY_LIMIT = MEBIBYTE

@@ -8,7 +8,7 @@ from models import clock
 from models.database import BaseModel, appending, reading, writing
 from models.identifier import new_id
 from models.prepared import Prepared
-from models.prepared_list import PreparedList, PreparedListSelect
+from models.prepared_list import PreparedList, PreparedListSelect, PreparedRows
 
 
 class Callback(BaseModel):
@@ -25,10 +25,12 @@ class Callback(BaseModel):
         indexes = ((("ingested_at", "id"), False),)
 
     @classmethod
-    def store(cls, body: bytes) -> Self:
-        """Keep the raw body."""
+    def store(cls, *bodies: bytes) -> list[Self]:
+        """Keep raw bodies, all or none."""
+        stored = [cls(id=new_id("cb"), body=body, received_at=clock.now()) for body in bodies]
         with appending():
-            return cls.create(id=new_id("cb"), body=body, received_at=clock.now())
+            _ROWS.write([(each.id, each.body, each.received_at, each.tries) for each in stored])
+        return stored
 
     @classmethod
     def find_waiting(cls, *callback_ids: str) -> list["Callback"]:
@@ -66,6 +68,7 @@ class Callback(BaseModel):
             ).execute()
 
 
+_ROWS = PreparedRows(Callback, ["id", "body", "received_at", "tries"])
 _WAITING_BEFORE = Prepared(
     lambda before, now, limit: (
         Callback.select(Callback.id)

@@ -162,7 +162,7 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
 
 @contextmanager
 def appending() -> Iterator[None]:
-    """A write of one row that no other transaction has asked for. It waits for none of them on PostgreSQL."""
+    """A transaction that writes rows no other one has asked for. It waits for none of them on PostgreSQL."""
     with _current().appending():
         yield
 

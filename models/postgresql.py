@@ -12,7 +12,7 @@ import select
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -226,9 +226,12 @@ class PostgresEngine:
                 self._state.keys = keys
                 yield
 
-    def appending(self) -> AbstractContextManager[None]:
-        """A statement is a transaction of its own: one round trip in place of four."""
-        return self.reading()
+    @contextmanager
+    def appending(self) -> Iterator[None]:
+        """A transaction without any lock, which no other one is begun in."""
+        with self.reading(), self.database.atomic():
+            self._state.keys = ()
+            yield
 
     def _covers(self, keys: Sequence[str] | None) -> bool:
         """Whether the transaction under way is alone, or has all of these keys."""

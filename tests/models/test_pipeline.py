@@ -96,7 +96,7 @@ def test_an_answer_may_be_looked_at_later(engine: PostgresEngine) -> None:
 def test_outside_of_a_transaction_nothing_waits(
     engine: PostgresEngine, other: psycopg.Connection[Any]
 ) -> None:
-    with engine.appending():
+    with engine.reading():
         engine.database.put(INSERT, [1, "a"])
         assert other.execute(IDS).fetchall() == [(1,)]
 

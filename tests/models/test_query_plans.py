@@ -81,7 +81,7 @@ Work = Callable[[World], object]
 def _ingest(world: World, **items: object) -> None:
     value = {"metadata": {"phone_number_id": world.number.phone_number_id}, **items}
     entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
-    stored = Callback.store(json.dumps({"entry": [entry]}).encode())
+    stored = Callback.store(json.dumps({"entry": [entry]}).encode())[0]
     ingest.ingest_callback.call_local(stored.id)
 
 

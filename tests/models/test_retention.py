@@ -146,7 +146,7 @@ def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
     account: Account, clock: Clock
 ) -> None:
     assert account.id
-    late, early = Callback.store(b"{}"), Callback.store(b"{}")
+    late, early = Callback.store(b"{}", b"{}")
     Callback.finish(early.id)
     clock.advance(days=2)
     Callback.finish(late.id)
@@ -156,7 +156,7 @@ def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
 
 def test_callbacks_that_wait_stay(account: Account, clock: Clock) -> None:
     assert account.id
-    Callback.store(b"{}").note_failure("no")
+    Callback.store(b"{}")[0].note_failure("no")
     clock.advance(days=400)
     assert INGESTED_CALLBACKS.remove(clock.at, 10) == 0
 

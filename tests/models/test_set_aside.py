@@ -72,7 +72,7 @@ def test_what_a_message_waits_for_and_the_counts_are_found_by_an_index() -> None
 
 
 def test_callbacks_that_were_given_up_before_get_one_more_try() -> None:
-    given_up, finished, young = (Callback.store(b"{}") for _ in range(3))
+    given_up, finished, young = Callback.store(b"{}", b"{}", b"{}")
     Callback.finish(finished.id)
     with writing():
         Callback.update(tries=10).where(Callback.id != young.id).execute()

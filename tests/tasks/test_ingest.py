@@ -126,7 +126,7 @@ def test_workers_that_ingest_one_callback_at_once_tell_once() -> None:
 @pytest.mark.parametrize("body", [b"{}", b'{"entry":[]}', b'{"entry":[{"changes":[]}]}'])
 @pytest.mark.usefixtures("state")
 def test_a_callback_that_says_nothing_is_done_with(body: bytes) -> None:
-    callback = Callback.store(body)
+    callback = Callback.store(body)[0]
     ingest.ingest_callback.call_local(callback.id)
     assert Callback.get_by_id(callback.id).ingested_at is not None
     assert SetAside.waiting() == []

@@ -79,8 +79,8 @@ def test_a_round_is_bounded_and_the_next_one_goes_on(
 def test_an_ingested_callback_is_kept_for_a_day_and_an_item_set_aside_as_long_as_the_rest(
     clock: Clock,
 ) -> None:
-    Callback.finish(Callback.store(b"{}").id)
-    waiting = Callback.store(b"{}")
+    Callback.finish(Callback.store(b"{}")[0].id)
+    waiting = Callback.store(b"{}")[0]
     with writing():
         SetAside.keep(Reason.FAILED, b"{}")
     clock.advance(days=1)

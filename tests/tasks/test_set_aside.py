@@ -29,7 +29,7 @@ ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberS
 @pytest.mark.parametrize("body", [b"not json", b"[]", b"\xff"])
 @pytest.mark.usefixtures("state")
 def test_a_callback_that_is_unreadable_is_set_aside(body: bytes) -> None:
-    callback = Callback.store(body)
+    callback = Callback.store(body)[0]
     ingest.ingest_callback.call_local(callback.id)
     assert Callback.get_by_id(callback.id).ingested_at is not None
     [aside] = SetAside.waiting()

@@ -80,7 +80,7 @@ def _tell(number: Number, statuses: list[dict[str, Any]]) -> None:
     if statuses:
         value = {"metadata": {"phone_number_id": number.phone_number_id}, "statuses": statuses}
         entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
-        callback = Callback.store(json.dumps({"entry": [entry]}).encode())
+        callback = Callback.store(json.dumps({"entry": [entry]}).encode())[0]
         ingest.ingest_callback.call_local(callback.id)
         assert not Callback.find_waiting(callback.id)
 

@@ -101,7 +101,7 @@ def test_settled_messages_are_left_as_they_are(number: Number, clock: Clock) -> 
 
 @pytest.mark.usefixtures("number")
 def test_a_callback_whose_task_was_lost_is_ingested(clock: Clock) -> None:
-    callback = Callback.store(INBOUND)
+    callback = Callback.store(INBOUND)[0]
     clock.advance(seconds=2)
     sweep.sweep()
     assert _kinds() == [], "its task may be about to run"
@@ -113,7 +113,7 @@ def test_a_callback_whose_task_was_lost_is_ingested(clock: Clock) -> None:
 
 @pytest.mark.usefixtures("number")
 def test_what_fails_for_ever_is_set_aside_and_what_waits_for_nothing_is_not(clock: Clock) -> None:
-    callbacks = [Callback.store(INBOUND), Callback.store(b'{"entry":[]}')]
+    callbacks = Callback.store(INBOUND, b'{"entry":[]}')
     clock.advance(minutes=1)
     with refusing("INSERT", "message"):
         for _ in range(ingest.MAX_TRIES):

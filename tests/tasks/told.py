@@ -39,7 +39,7 @@ def account_update(event: str, waba_id: str = "2001", **value: Any) -> dict[str,
 
 def store(*entries: dict[str, Any]) -> Callback:
     """Store a callback."""
-    return Callback.store(json.dumps({"entry": entries}).encode())
+    return Callback.store(json.dumps({"entry": entries}).encode())[0]
 
 
 def ingest_now(*entries: dict[str, Any]) -> Callback:
