@@ -29,7 +29,8 @@ PATH = "/network/callback"
 METHOD = (
     "POST /network/callback with one inbound message each, signed, through one web process each: 16 kept"
     " connections in a closed loop, every answer checked. Ours checks the signature, commits the raw body"
-    " to SQLite (WAL, NORMAL), enqueues its ingestion, logs a line to a file, and answers; no worker ran."
+    " to SQLite (WAL, NORMAL) together with those that came with it, enqueues its ingestion, logs a line to"
+    " a file, and answers; no worker ran."
     " The bare FlaskApp has a plain route that reads the raw body and answers a constant."
 )
 BUSY_METHOD = (

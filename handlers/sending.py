@@ -23,7 +23,8 @@ from handlers.quoting import quoted
 from models import clock
 from models.database import write, writing
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from networks import errors as network
 from networks.current import get_network

@@ -17,7 +17,8 @@ from models.database import BaseModel, reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
 from models.identifier import id_bound
-from models.message import UNSETTLED, Message
+from models.message import Message
+from models.message_status import UNSETTLED
 from models.notice import Notice
 from models.prepared import Prepared
 from models.redelivery import Redelivery

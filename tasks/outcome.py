@@ -12,7 +12,8 @@ import orjson
 from models import clock
 from models.database import database, writing
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus, StatusChange
+from models.message import Message, StatusChange
+from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from models.set_aside import SetAside
 from networks.callbacks import StatusUpdate

@@ -11,7 +11,8 @@ from models.callback import Callback
 from models.database import write, writing
 from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.number import Number
 from tasks import checks, deliver, ingest, outcome, recall, redeliver, retention
 

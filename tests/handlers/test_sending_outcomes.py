@@ -14,7 +14,8 @@ from models.account import Account
 from models.database import database, writing
 from models.event import Event
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from networks import errors
 from networks.interface import OutboundMessage, Sender

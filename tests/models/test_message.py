@@ -12,16 +12,14 @@ from peewee import SQL, IntegrityError
 from models import clock
 from models.account import Account
 from models.database import database, writing
-from models.message import (
+from models.message import Direction, Message, StatusChange
+from models.message_status import (
     IS_UNARRIVED,
     IS_UNSETTLED,
     STATUS_RANK,
     UNARRIVED,
     UNSETTLED,
-    Direction,
-    Message,
     MessageStatus,
-    StatusChange,
 )
 from models.number import Number, NumberStatus
 from models.page import Page

@@ -22,7 +22,8 @@ from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.number import Number
 from models.recall import recall_stranded
 from models.recording import record_outcomes

@@ -14,7 +14,8 @@ from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus, StatusChange
+from models.message import Message, StatusChange
+from models.message_status import MessageStatus
 from models.notice import Notice
 from models.number import Number
 from models.recording import record_outcomes

@@ -11,7 +11,8 @@ from models.account import Account
 from models.claim import claim_due
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.number import Number
 from models.recording import record_outcomes
 from models.retention import DELIVERIES, MESSAGES

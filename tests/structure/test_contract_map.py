@@ -17,7 +17,8 @@ from gateway.resolver import function_name
 from handlers import errors
 from models.delivery import DeliveryState
 from models.identifier import new_id
-from models.message import Direction, MessageStatus
+from models.message import Direction
+from models.message_status import MessageStatus
 from models.number import NumberStatus
 from tasks.subscriptions import MAX_URL, URL_FORM
 from webhooks.envelope import timestamp

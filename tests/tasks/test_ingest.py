@@ -9,7 +9,8 @@ from models.callback import Callback
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
 from models.set_aside import SetAside

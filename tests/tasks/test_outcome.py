@@ -10,7 +10,8 @@ from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.number import Number
 from networks.callbacks import StatusUpdate
 from tasks import outcome

@@ -7,7 +7,8 @@ import pytest
 from models.account import Account
 from models.callback import Callback
 from models.database import database, writing
-from models.message import Message, MessageStatus
+from models.message import Message
+from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from models.set_aside import Reason, SetAside
 from networks.callbacks import StatusUpdate
