@@ -47,6 +47,23 @@ def test_a_row_is_chosen_from_a_list_with_the_keyboard_alone(phone: Phone, inbox
     expect(sheet).to_be_hidden()
 
 
+def test_a_sheet_that_is_opened_again_at_once_is_not_empty(phone: Phone) -> None:
+    phone.receive("interactive", LIST)
+    opener = phone.page.get_by_role("button", name="Pick a time")
+    # The browser tells of the closing in a task of its own, here behind the second opening.
+    told = opener.evaluate("""
+        opener => new Promise(resolve => {
+          const sheet = document.querySelector("dialog");
+          sheet.addEventListener("close", () => resolve(sheet.open), {once: true});
+          opener.click();
+          sheet.close();
+          opener.click();
+        })
+    """)
+    assert told, "the sheet was not open when its closing was told"
+    expect(phone.page.get_by_role("dialog").get_by_role("button", name="Morning")).to_be_visible()
+
+
 def test_the_quick_reply_of_a_template_reaches_the_account(phone: Phone, inbox: Inbox) -> None:
     sent = phone.send("template", TEMPLATE)
     phone.press("order-4711")

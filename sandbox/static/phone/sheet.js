@@ -7,7 +7,10 @@ export class Sheet {
     dialog.addEventListener("click", event => {
       if (event.target === dialog) dialog.close();
     });
-    dialog.addEventListener("close", () => dialog.replaceChildren());
+    // The browser tells of a closing later, perhaps when the sheet has been opened again.
+    dialog.addEventListener("close", () => {
+      if (!dialog.open) dialog.replaceChildren();
+    });
   }
 
   // Shows a copy of a template's content.
