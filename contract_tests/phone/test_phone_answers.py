@@ -3,7 +3,7 @@
 import base64
 import hashlib
 
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 
 from contract_tests.harness import Customer, Gateway
 from contract_tests.phone.handset import Inbox, Phone, new_person, png
@@ -133,3 +133,44 @@ def test_a_refused_answer_says_why_and_keeps_what_was_written(
     text.press("Enter")
     expect(phone.page.get_by_role("alert")).to_contain_text("from must be the digits")
     expect(text).to_have_value("Hello")
+
+
+def test_what_is_written_while_an_answer_is_on_its_way_stays(phone: Phone, inbox: Inbox) -> None:
+    on_the_way: list[Route] = []
+    phone.page.route("**/_sandbox/inbound", lambda route: on_the_way.append(route))  # noqa: PLW0108 - Playwright needs a function
+    text = phone.page.get_by_role("textbox", name="Message")
+    text.fill("First")
+    with phone.page.expect_request("**/_sandbox/inbound"):
+        text.press("Enter")
+    text.press("Enter")
+    text.press_sequentially("Second")
+    (first,) = on_the_way
+    with phone.page.expect_response("**/_sandbox/inbound"):
+        first.continue_()
+    assert inbox.next("text")["body"] == {"body": "First"}
+    expect(phone.bubble("First")).to_be_visible()
+    with phone.page.expect_response("**/_sandbox/conversation?*"):
+        expect(text).to_have_value("Second")
+    expect(text).to_have_value("Second")
+
+
+def test_what_could_not_be_sent_is_given_back_whole(
+    page: Page, gateway: Gateway, customer: Customer
+) -> None:
+    phone = Phone(page, gateway, customer, new_person())
+    phone.open()
+    phone.page.route("**/_sandbox/inbound", lambda route: route.abort())
+    phone.receive("text", {"body": "A picture, please"})
+    phone.press("Reply to A picture, please")
+    picture: FilePayload = {"name": "cat.png", "mimeType": "image/png", "buffer": png()}
+    phone.page.get_by_label("Send a file").set_input_files([picture])
+    phone.say("A cat")
+    expect(phone.page.get_by_role("alert")).to_have_text("The sandbox does not answer.")
+    expect(phone.page.get_by_role("textbox", name="Message")).to_have_value("A cat")
+    expect(phone.page.get_by_text("cat.png")).to_be_visible()
+    phone.page.unroute("**/_sandbox/inbound")
+    phone.press("Send")
+    answer = phone.bubble("A cat")
+    expect(answer.get_by_role("img", name="Image")).to_be_visible()
+    expect(answer.get_by_role("blockquote")).to_contain_text("A picture, please")
+    expect(phone.page.get_by_text("cat.png")).to_be_hidden()

@@ -49,14 +49,26 @@ export class Answer {
     this.showFile();
   }
 
+  // What is sent leaves the line at once, for the next answer may be written while this one is on its way.
   async send() {
-    const text = this.text.value, file = this.file.files[0];
+    const text = this.text.value, file = this.file.files[0], {quoted} = this, quote = this.quote.firstElementChild.textContent;
     if (!text.trim() && !file) return;
-    const sent = await this.say(async () => file ? this.attachment(file, text) : {type: "text", text: {body: text}}, this.quoted);
-    if (!sent) return;
     this.text.value = "";
     this.dropFile();
     this.reply(null);
+    const sent = await this.say(async () => file ? this.attachment(file, text) : {type: "text", text: {body: text}}, quoted);
+    if (!sent) this.giveBack(text, file, quoted, quote);
+  }
+
+  // Before what has been written since, and in place of nothing that has been chosen since.
+  giveBack(text, file, quoted, quote) {
+    this.text.value = [text, this.text.value].filter(Boolean).join(" ");
+    if (quoted && !this.quoted) this.reply(quoted, quote);
+    if (!file || this.file.files.length) return;
+    const kept = new DataTransfer();
+    kept.items.add(file);
+    this.file.files = kept.files;
+    this.showFile();
   }
 
   async attachment(file, caption) {

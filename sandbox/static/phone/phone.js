@@ -60,10 +60,11 @@ export class Phone {
 
   // Sends what `make` returns as this person; whether it was sent.
   async say(make, quoted) {
+    const between = {to: this.business().digits, from: this.person.value};
     try {
       const message = await make();
       const context = quoted ? {context: {message_id: quoted}} : {};
-      await write({...message, ...context, to: this.business().digits, from: this.person.value});
+      await write({...message, ...context, ...between});
     } catch (error) {
       this.complain(error.message, "sending");
       return false;
