@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+
+from contract_tests.waiting import WAIT_SECONDS
 
 FLAGS = [
     "--no-sandbox",
@@ -22,7 +24,11 @@ FLAGS = [
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A Chromium of one's own; its user data are thrown away."""
+    """A Chromium of one's own; its user data are thrown away.
+
+    What is expected of its pages is waited for as long as everything else.
+    """
+    expect.set_options(timeout=WAIT_SECONDS * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), headless=True, args=FLAGS
@@ -43,8 +49,8 @@ class Witness:
         page.on("console", lambda message: self._hear(message.type, message.text))
 
     def _hear_failure(self, request: Request) -> None:
-        # Whoever goes on before a page has come breaks off the request for it, and that is no fault.
-        if not (request.is_navigation_request() and request.failure == "net::ERR_ABORTED"):
+        # Whoever leaves a page breaks off what it was asking for, and that is no fault.
+        if request.failure != "net::ERR_ABORTED":
             self.complaints.append(f"failed: {request.url}")
 
     def _hear(self, level: str, text: str) -> None:

@@ -141,7 +141,7 @@ def test_redelivering_shows_the_way_to_delivered_without_loading_the_page_again(
     page.evaluate("window.kept = true")
     page.locator("ol.notices summary").first.click()
     answering.set()
-    expect(page.locator("h1 .badge")).to_have_text("delivered", timeout=10_000)
+    expect(page.locator("h1 .badge")).to_have_text("delivered")
     expect(page.locator("#why")).to_have_count(0)
     expect(page.locator("ol.notices > li")).to_have_count(5)
     # What was opened stays open.
