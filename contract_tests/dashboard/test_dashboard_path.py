@@ -19,7 +19,7 @@ def person(enrol: Enrol) -> Person:
 
 
 def _click(page: Page, role: Literal["button", "link"], name: str) -> None:
-    # Leaving a page that is not loaded yet would show as a failed request.
+    # Before its scripts are there, a page does everything as it would without any.
     page.wait_for_load_state()
     page.get_by_role(role, name=name).click()
 

@@ -31,7 +31,7 @@ def count(owner: Customer) -> int:
 
 def press(page: Page, name: str) -> None:
     """Press a button, once the page is loaded."""
-    # Leaving a page that is not loaded yet would show as a failed request.
+    # Before its scripts are there, a page does everything as it would without any.
     page.wait_for_load_state()
     page.get_by_role("button", name=name, exact=True).click()
 

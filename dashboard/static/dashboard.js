@@ -18,3 +18,23 @@ document.addEventListener("click", async (event) => {
   }
   setTimeout(() => { button.textContent = label; }, 2000);
 });
+// htmx asks for a piece of a page. Who is no longer signed in gets the whole sign-in, and afterwards this page again.
+document.addEventListener("htmx:before:response", (event) => {
+  const {raw} = event.detail.ctx.response;
+  if (!raw.redirected) return;
+  event.preventDefault();
+  const signIn = new URL(raw.url);
+  signIn.searchParams.set("next", location.pathname + location.search);
+  location.assign(signIn);
+});
+// What is asked for again and again needs no words when it fails; what somebody pressed does.
+function explain({request, target}, words) {
+  if (request.method !== "GET") target.textContent = words;
+}
+document.addEventListener("htmx:response:error", ({detail: {ctx}}) => {
+  const page = new DOMParser().parseFromString(ctx.text, "text/html");
+  explain(ctx, [...page.querySelectorAll("h1, h1 + p")].map((each) => each.textContent).join(". "));
+});
+document.addEventListener("htmx:error", ({detail: {ctx}}) => {
+  if (ctx) explain(ctx, "The gateway did not answer. Try again in a moment.");
+});
