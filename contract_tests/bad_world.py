@@ -3,7 +3,6 @@
 import hashlib
 import json
 import secrets
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,23 +24,19 @@ class Database:
     """The service's database, read only."""
 
     def __init__(self, stored: Stored) -> None:
-        self._stored = stored
-        # SQLite tells on a kept connection whether another one has committed anything since.
-        self._file = None if stored.database_url else sqlite3.connect(stored.database_path)
-        self._commits, self._digest = -1, ""
+        self._stored = stored.keeping()
+        self._last_commit: object = None
+        self._digest = ""
 
     def close(self) -> None:
         """Let go of it."""
-        if self._file is not None:
-            self._file.close()
+        self._stored.close()
 
     def digest(self) -> str:
         """A digest of all that all tables hold. Nothing is read again that cannot have changed."""
-        if self._file is None:
-            return self._read()
-        [commits] = self._file.execute("PRAGMA data_version").fetchone()
-        if commits != self._commits:
-            self._commits, self._digest = commits, self._read()
+        last_commit = self._stored.last_commit()
+        if last_commit != self._last_commit:
+            self._last_commit, self._digest = last_commit, self._read()
         return self._digest
 
     def _read(self) -> str:

@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 from redis import Redis
@@ -22,9 +22,13 @@ QUEUE_FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
 
 @dataclass(frozen=True)
 class Stored:
-    """The database and the queue of the service with this environment. Placeholders are ``?``."""
+    """The database and the queue of the service with this environment. Placeholders are ``?``.
+
+    Connects anew each time, unless a connection is ``kept``.
+    """
 
     environment: Mapping[str, str]
+    kept: Connection | None = None
 
     @property
     def folder(self) -> Path:
@@ -45,6 +49,22 @@ class Stored:
     def queue_url(self) -> str:
         """Empty for a file in DATA_DIR."""
         return self.environment.get("GATEWAY_QUEUE_URL", "") or self.database_url
+
+    def keeping(self) -> Self:
+        """The same on one connection, until it is closed. For one thread."""
+        return replace(self, kept=self._connect())
+
+    def close(self) -> None:
+        """Let go of the connection that was kept."""
+        if self.kept is not None:
+            self.kept.close()
+
+    def last_commit(self) -> object:
+        """On a kept connection: differs from before if anybody else has committed anything since."""
+        is_file = isinstance(self.kept, sqlite3.Connection)
+        query = "PRAGMA data_version" if is_file else "SELECT pg_current_snapshot()"
+        [(seen,)] = self.rows(query)
+        return seen
 
     def rows(self, query: str, *values: object) -> list[Row]:
         """What a query finds."""
@@ -157,13 +177,23 @@ class Stored:
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
         """A connection, and one transaction on it."""
+        connection = self.kept or self._connect()
+        try:
+            if isinstance(connection, sqlite3.Connection):
+                with connection:
+                    yield connection
+            else:
+                with connection.transaction():
+                    yield connection
+        finally:
+            if connection is not self.kept:
+                connection.close()
+
+    def _connect(self) -> Connection:
         if self.database_url.startswith("postgresql:"):
-            with psycopg.connect(self.database_url) as server:
-                yield server
-        else:
-            assert self.database_path.exists()
-            with closing(sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)) as file, file:
-                yield file
+            return psycopg.connect(self.database_url)
+        assert self.database_path.exists()
+        return sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)
 
 
 def _is_unlocked(path: Path) -> bool:
