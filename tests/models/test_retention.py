@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from contract_tests.stored import Stored
+from models import retention
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
@@ -71,12 +72,21 @@ def test_what_is_as_old_as_the_border_stays(account: Account, clock: Clock) -> N
     assert _count(Delivery, Attempt, Event) == (1, 1, 1)
 
 
-def test_a_batch_takes_the_oldest_and_no_more_than_its_size(account: Account, clock: Clock) -> None:
+def test_a_batch_takes_no_more_than_its_size(account: Account, clock: Clock) -> None:
+    _delivered(account, 5)
+    clock.advance(days=1)
+    assert [DELIVERIES.remove(clock.at, 2) for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_a_batch_is_of_the_oldest(
+    account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "WINDOW", 3)
+    deliveries = dataclasses.replace(DELIVERIES)
     made = _delivered(account, 5)
     clock.advance(days=1)
-    assert [DELIVERIES.remove(clock.at, 2) for _ in range(2)] == [2, 2]
-    assert [d.id for d in Delivery.select()] == made[4:]
-    assert [DELIVERIES.remove(clock.at, 2) for _ in range(2)] == [1, 0]
+    assert deliveries.remove(clock.at, 10) == 3
+    assert [d.id for d in Delivery.select().order_by(Delivery.id)] == made[3:]
 
 
 def test_failed_and_skipped_deliveries_go_and_pending_ones_never(
