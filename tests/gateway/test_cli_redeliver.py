@@ -117,6 +117,9 @@ def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
     finally:
         signal.signal(signal.SIGINT, before)
     receiver.wait(count=2 * EVENTS)
+    # The worker may be faster than the command, which has to be watching.
+    assert process.stderr is not None
+    assert process.stderr.readline() == "Delivering\n"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_SECONDS)
     go_on.set()
