@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from huey.storage import MemoryStorage
+
 from benchmarks.payload import event_body
 from gateway.settings import get_settings
 from gateway.state import connect_state
@@ -18,8 +20,7 @@ from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.webhook import Webhook
-from tasks import deliver
-from tasks.queue import huey
+from tasks import deliver, queue
 
 KIND = "message.received"
 LAST_LINES = 20
@@ -29,7 +30,6 @@ ROWS_PER_TRANSACTION = 1000
 @contextmanager
 def gateway_state(**settings: str) -> Iterator[Path]:
     """A migrated database in a temporary folder, for this process and the workers that it starts."""
-    kept = huey.storage
     with tempfile.TemporaryDirectory() as folder:
         os.environ.update({"GATEWAY_DATA_DIR": folder, **settings})
         get_settings.cache_clear()
@@ -40,9 +40,9 @@ def gateway_state(**settings: str) -> Iterator[Path]:
         finally:
             for name in settings:
                 del os.environ[name]
-            # Its server ends with the benchmark: the next one, in this same process, is to find it as it was.
-            ended, huey.storage = huey.storage, kept
-            ended.close()
+            # Its server may end with the benchmark, and this process goes on with the next one.
+            queue.huey.storage.close()
+            queue.huey.storage = MemoryStorage(queue.NAME)
 
 
 @contextmanager

@@ -137,7 +137,11 @@ def test_a_refused_answer_says_why_and_keeps_what_was_written(
 
 def test_what_is_written_while_an_answer_is_on_its_way_stays(phone: Phone, inbox: Inbox) -> None:
     on_the_way: list[Route] = []
-    phone.page.route("**/_sandbox/inbound", lambda route: on_the_way.append(route))  # noqa: PLW0108 - Playwright needs a function
+
+    def hold(route: Route) -> None:
+        on_the_way.append(route)
+
+    phone.page.route("**/_sandbox/inbound", hold)
     text = phone.page.get_by_role("textbox", name="Message")
     text.fill("First")
     with phone.page.expect_request("**/_sandbox/inbound"):
