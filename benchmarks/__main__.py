@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks.machine import describe
+from benchmarks.machine import Processors, describe
 
-# Each has run(rounds) -> list[Table].
+# Each has run(rounds) -> Iterable[Table].
 BENCHMARKS = ("sending", "callbacks", "delivering", "waking", "processes", "growth", "life")
 RESULTS = Path("build/bench.json")
 
@@ -23,7 +23,9 @@ def main(names: list[str]) -> None:
     print(json.dumps(machine, indent=2))
     RESULTS.parent.mkdir(exist_ok=True)
     for name in names or BENCHMARKS:
+        processors = Processors()
         for table in importlib.import_module(f"benchmarks.{name}").run(rounds):
+            table.stolen = processors.stolen
             tables.append(table)
             print("", *table.lines(), sep="\n", flush=True)
             # After each: what was measured is kept when a later one is broken off.

@@ -77,15 +77,14 @@ def stock_of(size: int, url: str, owner: Owner) -> Stock:
     return Stock(size, url, {**lists(owner), **changes(owner), **removals()})
 
 
-def run(rounds: int) -> list[Table]:
+def run(rounds: int) -> Iterator[Table]:
     """Fill the databases of each backend, and time everything on all of them in turns."""
     secret.use_key(get_settings().encryption_key())
-    tables = []
     for backend in BACKENDS:
         with _urls(backend) as urls, accepting_network():
             stocks = [_fill(*each) for each in zip(SIZES, urls, strict=True)]
-            tables.append(measure(backend, stocks, rounds))
-    return tables
+            table = measure(backend, stocks, rounds)
+        yield table
 
 
 def measure(backend: str, stocks: list[Stock], rounds: int) -> Table:

@@ -21,7 +21,7 @@ import requests
 from benchmarks.backends import running_backend
 from benchmarks.harness import percentile
 from benchmarks.load import FRESH, Answers, Load, drive
-from benchmarks.machine import Idleness, cpu_seconds
+from benchmarks.machine import Processors, cpu_seconds
 from benchmarks.report import Figure, Goal, Table
 from benchmarks.services import ROOT, Parts, parts
 from contract_tests.waiting import WAIT_SECONDS, free_port, wait_for
@@ -191,18 +191,19 @@ def _observe(
     sampler.start()
     used = {name: cpu_seconds(pid) for name, pid in pids.items()}
     begin = time.time() + WARM_UP
-    idleness = Idleness()
+    processors = Processors()
     answers = drive(load)
-    idle = idleness.share
+    idle = processors.idle
     cpu = {name: cpu_seconds(pid) - used[name] for name, pid in pids.items()}
     samples = sampler.stop()
     lives = _lives(receiver, round(RATE * (WARM_UP + SECONDS))) or []
     return Course(begin, answers, samples, lives, cpu, idle)
 
 
-def run(_rounds: int) -> list[Table]:
+def run(_rounds: int) -> Iterator[Table]:
     """A run on each backend."""
-    return [_table(name, _run(name)) for name in BACKENDS]
+    for name in BACKENDS:
+        yield _table(name, _run(name))
 
 
 def _table(backend: str, course: Course) -> Table:

@@ -27,19 +27,25 @@ def describe() -> dict[str, str | int | float]:
     }
 
 
-class Idleness:
-    """What share of all cores has had nothing to do since this was made, from 0 to 1."""
+class Processors:
+    """What became of the time of all cores since this was made, in shares from 0 to 1."""
 
     def __init__(self) -> None:
         self._begin = _processor_times()
 
     @property
-    def share(self) -> float:
-        """Until now."""
-        idle, total = (
-            now - then for now, then in zip(_processor_times(), self._begin, strict=True)
-        )
-        return idle / max(1, total)
+    def idle(self) -> float:
+        """Without work."""
+        return self._share("idle") + self._share("waiting")
+
+    @property
+    def stolen(self) -> float:
+        """Given to other machines on the same host while there was work here."""
+        return self._share("stolen")
+
+    def _share(self, name: str) -> float:
+        spent = {key: now - self._begin[key] for key, now in _processor_times().items()}
+        return spent[name] / max(1, sum(spent.values()))
 
 
 def cpu_seconds(pid: int) -> float:
@@ -58,11 +64,11 @@ def _all_processes() -> Iterator[tuple[int, int, Sequence[int]]]:
                 yield int(entry.name), int(fields[1]), [int(each) for each in fields[11:15]]
 
 
-def _processor_times() -> tuple[int, int]:
-    """Ticks of all cores so far: those without work, and all."""
-    ticks = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    # The fourth is idle, the fifth waits for a disk.
-    return ticks[3] + ticks[4], sum(ticks)
+def _processor_times() -> dict[str, int]:
+    """Ticks of all cores so far. ``waiting`` is for a disk."""
+    names = ("user", "nice", "system", "idle", "waiting", "interrupt", "soft interrupt", "stolen")
+    ticks = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    return {name: int(each) for name, each in zip(names, ticks, strict=False)}
 
 
 def _first_line_of(path: str, name: str) -> str | None:

@@ -22,7 +22,7 @@ from benchmarks.delivering import Backlog
 from benchmarks.harness import emit_backlog, gateway_state, make_webhooks, worker
 from benchmarks.isolation import receivers
 from benchmarks.load import Load, drive
-from benchmarks.machine import Idleness
+from benchmarks.machine import Processors
 from benchmarks.report import Figure, Goal, Table
 from benchmarks.sending import make_customer, make_load
 from benchmarks.services import parts
@@ -113,10 +113,10 @@ def _webs() -> Iterator[list[Load]]:
 
 
 def _drive(loads: Sequence[Load]) -> Measured:
-    idleness = Idleness()
+    processors = Processors()
     with ThreadPoolExecutor(len(loads)) as pool:
         answers = list(pool.map(drive, loads))
-    return sum(each.rate for each in answers), idleness.share
+    return sum(each.rate for each in answers), processors.idle
 
 
 def _drain(workers: int) -> Measured:
@@ -129,10 +129,10 @@ def _drain(workers: int) -> Measured:
         for _ in range(workers):
             stack.enter_context(_worker())
         emit_backlog(webhooks, COUNT)
-        idleness = Idleness()
+        processors = Processors()
         deliver.wake()
         backlog.wait()
-        return backlog.rate(), idleness.share
+        return backlog.rate(), processors.idle
 
 
 @contextmanager

@@ -41,18 +41,24 @@ class Goal:
 
 @dataclass
 class Table:
-    """The figures of one benchmark, the baselines among them, and its goals."""
+    """The figures of one benchmark, the baselines among them, and its goals.
+
+    ``stolen`` is the share of the cores' time, from 0 to 1, that the host gave to other machines since
+    the benchmark began. With much of it, the figures say little about this one.
+    """
 
     title: str
     method: str
     figures: list[Figure] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
+    stolen: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         """For machines: every round of every figure, and every goal."""
         return {
             "title": self.title,
             "method": self.method,
+            "stolen": self.stolen,
             "figures": [asdict(figure) | {"value": figure.value} for figure in self.figures],
             "goals": [asdict(goal) | {"isMet": goal.is_met} for goal in self.goals],
         }
@@ -63,6 +69,7 @@ class Table:
         for figure in self.figures:
             spread = f"{min(figure.rounds):,.4g} to {max(figure.rounds):,.4g}"
             yield f"  {figure.name:<44} {figure.value:>9,.4g} {figure.unit:<5} ({spread})"
+        yield f"  {'stolen by the host meanwhile':<44} {100 * self.stolen:>9.3g} %"
         for goal in self.goals:
             sign = "<=" if goal.at_most else ">="
             met = "met" if goal.is_met else "MISSED"
