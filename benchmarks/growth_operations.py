@@ -141,8 +141,7 @@ def _deliver(owner: Owner) -> tuple[float, float]:
                 payload='{"event":"message.received"}',
                 once=False,
             )
-            if event is not None:
-                Delivery.schedule(event, [owner.webhook])
+            Delivery.schedule(event, [owner.webhook])
     claimed: list[ClaimedDelivery] = []
     took = timed(lambda: claimed.extend(claim_due(DUE, DUE, LEASE_MS)))
     if len(claimed) != DUE:

@@ -82,8 +82,7 @@ def emit(webhook: Webhook, name: str, *, wake: bool = True) -> None:
             payload=event_body(name),
             once=False,
         )
-        if event is not None:
-            Delivery.schedule(event, [webhook])
+        Delivery.schedule(event, [webhook])
     if wake:
         deliver.wake()
 

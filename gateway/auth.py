@@ -60,11 +60,11 @@ async def identify_at_once(scope: Scope) -> tuple[Account | None, User | None]:
     To ask a thread for two rows of a local file costs several times what it takes to read them here.
     """
     token = _bearer_token(scope)
-    key = ApiKey.valid(token) if token else None
+    key, account = (ApiKey.valid(token) if token else None) or (None, None)
     if key is not None and key.is_use_due():
         # Writers wait for each other.
         await run_in_threadpool(key.note_use)
-    account = scope[STATE_KEY] = Account.by_id(key.account_id) if key else None
+    scope[STATE_KEY] = account
     if _session_token(scope) is None:
         return account, None
     return account, await run_in_threadpool(identify_user, scope)

@@ -11,7 +11,7 @@ from models.account import Account
 from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.page import Page, fetch_page
-from models.prepared import PreparedSelect
+from models.prepared import Prepared
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
@@ -50,18 +50,24 @@ class ApiKey(BaseModel):
     @classmethod
     def authenticate(cls, key: str) -> Account | None:
         """The account that the key opens, or None when it is unknown or revoked."""
-        row = cls.valid(key)
-        if row is None:
+        found = cls.valid(key)
+        if found is None:
             return None
+        row, account = found
         if row.is_use_due():
             row.note_use()
-        return Account.by_id(row.account_id)
+        return account
 
     @classmethod
-    def valid(cls, key: str) -> "ApiKey | None":
-        """The row of a key, or None when it is unknown or revoked. Only reads."""
+    def valid(cls, key: str) -> tuple[Self, Account] | None:
+        """The row of a key and its account, or None when it is unknown or revoked. Only reads."""
         with reading():
-            return _BY_DIGEST.first(_digest(key))
+            rows = _BY_DIGEST.tuples(_digest(key))
+        if not rows:
+            return None
+        row = cls(**dict(zip(_KEY_NAMES, rows[0], strict=False)))
+        account = Account(**dict(zip(_ACCOUNT_NAMES, rows[0][len(_KEY_NAMES) :], strict=True)))
+        return row, account
 
     def is_use_due(self) -> bool:
         """Whether its last use was noted so long ago that this one is to be noted."""
@@ -101,7 +107,14 @@ class ApiKey(BaseModel):
             return list(cls.select().order_by(cls.id))
 
 
-_BY_DIGEST = PreparedSelect(
-    ApiKey,
-    lambda digest: ApiKey.select().where(ApiKey.digest == digest, ApiKey.revoked_at.is_null()),
+_KEY_NAMES, _ACCOUNT_NAMES = (
+    model._meta.sorted_field_names  # noqa: SLF001 - peewee's documented attribute
+    for model in (ApiKey, Account)
+)
+_BY_DIGEST = Prepared(
+    lambda digest: (
+        ApiKey.select(ApiKey, Account)
+        .join(Account)
+        .where(ApiKey.digest == digest, ApiKey.revoked_at.is_null())
+    )
 )

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,8 +164,8 @@ class _Claim:
 
     def make(
         self, webhook_ids: Sequence[str], room: int, per_webhook: int
-    ) -> list[ClaimedDelivery]:
-        """Claim, and load what was claimed."""
+    ) -> Callable[[], list[ClaimedDelivery]]:
+        """Claim. What was claimed comes with the commit."""
         asked = {id_: _IN_FLIGHT.tuples_soon(id_, self.now) for id_ in webhook_ids}
         found = Webhook.soon_of_ids(webhook_ids)
         free = {id_: per_webhook - in_flight()[0][0] for id_, in_flight in asked.items()}
@@ -173,12 +173,13 @@ class _Claim:
         webhooks = {webhook.id: webhook for webhook in found()}
         claimed, full = self.lease(free, room)
         if not claimed:
-            return []
-        return [
+            return list
+        details = _DETAILS.tuples_soon(claimed)
+        return lambda: [
             ClaimedDelivery(
                 id_, self.token, attempts + 1, webhooks[webhook], webhook in full, *rest
             )
-            for id_, attempts, webhook, *rest in _DETAILS.tuples(claimed)
+            for id_, attempts, webhook, *rest in details()
         ]
 
 
@@ -196,4 +197,5 @@ def claim_due(
         webhook_ids = [row[0] for row in _DUE_WEBHOOKS.tuples(now, slow, per_webhook, room)]
         if not webhook_ids:
             return []
-        return write(lambda: claim.make(webhook_ids, room, per_webhook), CLAIMS)
+        claimed = write(lambda: claim.make(webhook_ids, room, per_webhook), CLAIMS)
+        return claimed()

@@ -70,11 +70,12 @@ class BaseModel(Model):
         return row
 
     @classmethod
-    def create_once(cls, **values: Any) -> Self | None:
-        """Write a row. None when there is one already with something that is unique."""
+    def create_once(cls, **values: Any) -> Self:
+        """Write a row, unless there is one already with something that is unique."""
         row = cls(**values)
         insert, data = row._insertion(once=True)
-        return row if insert.run(*data) else None
+        insert.put(*data)
+        return row
 
     def _insertion(self, *, once: bool) -> tuple[Prepared, list[Any]]:
         data, fields = self.__data__, self._meta.fields

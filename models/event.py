@@ -36,9 +36,13 @@ class Event(BaseModel):
         subject_id: str,
         payload: str,
         once: bool,
-    ) -> Self | None:
-        """Write an event inside the caller's transaction. None when ``once`` and it is there already."""
-        return cls.create_once(
+    ) -> Self:
+        """Write an event inside the caller's transaction.
+
+        When ``once`` and it is there already, that one stays, and this one is nowhere.
+        """
+        create = cls.create_once if once else cls.create
+        return create(
             id=new_id("evt"),
             account=account_id,
             kind=kind,

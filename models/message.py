@@ -9,7 +9,17 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Self
 
-from peewee import SQL, AutoField, BigIntegerField, Case, CharField, ForeignKeyField, TextField
+from peewee import (
+    SQL,
+    AutoField,
+    BigIntegerField,
+    Case,
+    CharField,
+    ForeignKeyField,
+    Select,
+    TextField,
+    fn,
+)
 
 from models import clock
 from models.account import Account
@@ -136,8 +146,10 @@ class Message(BaseModel):
         """
         forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
         # The status is the highest step of the history, so a higher one cannot be there yet.
-        if forwards or not StatusChange.repeat(self, status, at):
+        if forwards:
             StatusChange.append(self, status, at, error)
+        else:
+            StatusChange.repeat(self, status, at, error)
         changes: dict[str, str | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
@@ -245,9 +257,12 @@ class StatusChange(BaseModel):
         return bool(_STEP.tuples(message.id, status))
 
     @classmethod
-    def repeat(cls, message: Message, status: MessageStatus, at: int) -> bool:
-        """Keep the earlier time of a step that is there already. False when it is not there."""
-        return bool(_REPEAT_STEP.run(at, at, message.id, status))
+    def repeat(
+        cls, message: Message, status: MessageStatus, at: int, error: tuple[str, str] | None = None
+    ) -> None:
+        """As append(), of a step that may be there already, whose earlier time is kept."""
+        _REPEAT_STEP.put(at, at, message.id, status)
+        _APPEND_STEP.put(message.id, status, at, *(error or (None, None)), message.id, status)
 
 
 def _of_sender(phone_number_id: Any) -> Any:
@@ -294,6 +309,21 @@ _REPEAT_STEP = Prepared(
         at=Case(None, [(StatusChange.at > at, earliest)], StatusChange.at)
     ).where(StatusChange.message == message_id, StatusChange.status == status)
 )
+
+
+def _append_step(*slots: Any) -> Any:
+    """Unless it is there."""
+    *values, message_id, status = slots
+    names = ("message", "status", "at", "error_code", "error_message")
+    known = StatusChange.select().where(
+        StatusChange.message == message_id, StatusChange.status == status
+    )
+    return StatusChange.insert_from(
+        Select(columns=values).where(~fn.EXISTS(known)), [getattr(StatusChange, n) for n in names]
+    )
+
+
+_APPEND_STEP = Prepared(_append_step, 7)
 
 
 @cache

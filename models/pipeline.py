@@ -45,7 +45,7 @@ class _Statement(NamedTuple):
 class Answer:
     """What becomes of a statement, as much of a cursor as is needed of one.
 
-    It may be looked at later, but on the same connection and within the same transaction.
+    It may be looked at later, but on the same connection, and first within the same transaction or behind it.
     """
 
     def __init__(self, pipeline: "Pipeline") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from peewee import BooleanField, Database, Model, ModelSelect, Node
+from peewee import BooleanField, Database, Insert, Model, ModelSelect, Node
 
 from models.proxy import database
 
@@ -59,7 +59,7 @@ class Prepared:
         return found
 
     def tuples_soon(self, *values: Any) -> Callable[[], list[tuple[Any, ...]]]:
-        """As tuples(), of a transaction: they come with what is asked next."""
+        """As tuples(), of a transaction: they come with what is asked next, at the latest with the commit."""
         answer = database.obj.put(*self._filled(values))
         return lambda: list(answer.fetchall())
 
@@ -73,7 +73,11 @@ class Prepared:
 
     def _prepare(self, connected: Any) -> tuple[str, list[Any]]:
         slots = [_Slot(_Place(number)) for number in range(self._arity)]
-        known: tuple[str, list[Any]] = connected.get_sql_context().sql(self._build(*slots)).query()
+        query = self._build(*slots)
+        if isinstance(query, Insert):
+            # No key is read back.
+            query = query.returning()
+        known: tuple[str, list[Any]] = connected.get_sql_context().sql(query).query()
         self._known[type(connected)] = known
         return known
 

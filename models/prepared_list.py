@@ -39,8 +39,14 @@ class PreparedList:
 
     def tuples(self, values: Sequence[Any], *others: Any) -> list[tuple[Any, ...]]:
         """The rows that it selects, as the database gives them."""
+        return self.tuples_soon(values, *others)()
+
+    def tuples_soon(
+        self, values: Sequence[Any], *others: Any
+    ) -> Callable[[], list[tuple[Any, ...]]]:
+        """As tuples(), of a transaction (Prepared.tuples_soon)."""
         filled = _filled(values)
-        return self._of_size(len(filled)).tuples(*filled, *others)
+        return self._of_size(len(filled)).tuples_soon(*filled, *others)
 
 
 class PreparedListSelect(Generic[Row]):

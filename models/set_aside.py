@@ -1,6 +1,7 @@
 """Items of callbacks that could not be taken in: kept with why, until they can be or are too old."""
 
 import hashlib
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Self
 
@@ -95,12 +96,12 @@ class SetAside(BaseModel):
             return dict.fromkeys(map(str, Reason), 0) | dict(rows)
 
     @classmethod
-    def parked(cls, wa_message_id: str, number_id: str) -> list["SetAside"]:
+    def soon_parked(cls, wa_message_id: str, number_id: str) -> Callable[[], list["SetAside"]]:
         """The statuses of a number's message that came before it was known, oldest first.
 
-        Read inside the transaction that makes the message known: see tasks/outcome.py.
+        Read inside the transaction that makes the message known (tasks/outcome.py), with what is asked next.
         """
-        return _PARKED.all(wa_message_id, number_id)
+        return _PARKED.soon(wa_message_id, number_id)
 
     @classmethod
     def matchable(cls) -> list["SetAside"]:

@@ -25,9 +25,25 @@ LOG_PAGES = 8_000
 FULL = "synchronous=full"
 
 
+class _Answer:
+    """What a statement selected, for later: other threads go on with the connection meanwhile."""
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._rows: list[tuple[Any, ...]] = cursor.fetchall()
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows."""
+        return self._rows
+
+
 class _Database(SqliteDatabase):
     # PostgreSQL has quicker ways for these two (models.postgresql).
-    ask = put = SqliteDatabase.execute_sql
+    ask = SqliteDatabase.execute_sql
+
+    def put(self, sql: str, values: Sequence[Any] = ()) -> _Answer:
+        """As ask(), for a caller that looks at the answer later or never."""
+        execute: Any = self.execute_sql
+        return _Answer(execute(sql, values))
 
 
 class SqliteEngine:

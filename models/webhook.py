@@ -19,6 +19,7 @@ from models import clock, secret
 from models.account import Account
 from models.database import BaseModel, reading, writing
 from models.identifier import new_id
+from models.message import Message
 from models.page import Page, fetch_page
 from models.prepared import PreparedSelect
 from models.prepared_list import PreparedList, PreparedListSelect
@@ -124,6 +125,11 @@ class Webhook(BaseModel):
         return _OF_ACCOUNT.soon(account_id)
 
     @classmethod
+    def soon_of_message(cls, wa_message_id: str) -> Callable[[], list["Webhook"]]:
+        """As soon_of(), of all accounts with a message that the network calls so."""
+        return _OF_MESSAGE.soon(wa_message_id)
+
+    @classmethod
     def soon_of_ids(cls, webhook_ids: Collection[str]) -> Callable[[], list["Webhook"]]:
         """As soon_of(), those with these identifiers, of which there is at least one."""
         return _OF_IDS.soon(list(webhook_ids))
@@ -198,6 +204,14 @@ class Webhook(BaseModel):
 
 _OF_ACCOUNT = PreparedSelect(
     Webhook, lambda account_id: Webhook.select().where(Webhook.account == account_id)
+)
+_OF_MESSAGE = PreparedSelect(
+    Webhook,
+    lambda wa_message_id: Webhook.select().where(
+        Webhook.account.in_(
+            Message.select(Message.account).where(Message.wa_message_id == wa_message_id)
+        )
+    ),
 )
 _OF_IDS = PreparedListSelect(Webhook, lambda ids: Webhook.select().where(Webhook.id.in_(ids)))
 _NOTE_SUCCESS = PreparedList(

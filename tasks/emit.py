@@ -3,6 +3,7 @@
 After the transaction is committed the caller calls tasks.deliver.wake().
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from models import clock
@@ -52,16 +53,19 @@ def emit_message(
     message: Message,
     at: int | None = None,
     error: tuple[str, str] | None = None,
-) -> bool:
-    """Emit ``message.*``, at most once for each message and kind. True when deliveries wait.
+    webhooks: Sequence[Webhook] | None = None,
+) -> None:
+    """Emit ``message.*``, at most once for each message and kind.
 
     ``error`` is shown in place of the message's own, which has none when it was delivered after all.
+    ``webhooks`` are those of its account, where the caller has read them in this transaction.
     """
     resource = message_resource(message)
     if error is not None:
         resource = replace(resource, error=MessageError(*error))
     payload = envelope(kind, at or clock.now(), resource)
-    webhooks = Webhook.soon_of(message.account_id)
+    if webhooks is None:
+        webhooks = Webhook.of(message.account_id)
     event = Event.append(
         message.account_id,
         kind,
@@ -70,7 +74,7 @@ def emit_message(
         payload=payload,
         once=True,
     )
-    return event is not None and Delivery.schedule(event, webhooks())
+    Delivery.schedule(event, webhooks)
 
 
 def emit_number(kind: EventKind, number: Number) -> bool:
@@ -84,4 +88,4 @@ def emit_number(kind: EventKind, number: Number) -> bool:
         payload=envelope(kind, clock.now(), number_resource(number)),
         once=False,
     )
-    return event is not None and Delivery.schedule(event, webhooks())
+    return Delivery.schedule(event, webhooks())

@@ -6,6 +6,7 @@ which message it is about. Whatever the order, the same steps, events and status
 """
 
 import logging
+from collections.abc import Sequence
 
 import orjson
 
@@ -16,6 +17,7 @@ from models.message import Message, StatusChange
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from models.set_aside import SetAside
+from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
 from networks.classify import classify
 from networks.envelope import parse
@@ -45,8 +47,10 @@ def record_acceptance(message: Message, wa_message_id: str) -> Message:
 
     The caller wakes the delivery after the commit.
     """
+    parked = SetAside.soon_parked(wa_message_id, message.number_id)
+    webhooks = Webhook.soon_of(message.account_id)
     fresh = Message.get_by_id(message.id)
-    _accept(fresh, wa_message_id, clock.now())
+    _accept(fresh, wa_message_id, clock.now(), webhooks(), parked())
     return fresh
 
 
@@ -62,43 +66,55 @@ def record_status(update: StatusUpdate) -> bool:
     if update.status not in STATUS_OF:
         logger.info("status %r changes no message", update.status)
         return True
+    webhooks = Webhook.soon_of_message(update.wa_message_id)
     message = Message.find_sent(update.phone_number_id, update.wa_message_id, update.reference)
     if message is None:
         return False
     is_new = message.wa_message_id is None
     if is_new:
-        _accept(message, update.wa_message_id, update.at or clock.now())
-    _apply(message, update)
+        parked = SetAside.soon_parked(update.wa_message_id, message.number_id)
+        webhooks = Webhook.soon_of(message.account_id)
+        at = update.at or clock.now()
+        _accept(message, update.wa_message_id, at, webhooks(), parked())
+    _apply(message, update, [each for each in webhooks() if each.account_id == message.account_id])
     if is_new:
         # The request may have died before its answer; it gets the one that is known now.
         IdempotencyKey.settle(message, 200, sent_response(message))
     return True
 
 
-def _accept(message: Message, wa_message_id: str, at: int) -> None:
+def _accept(
+    message: Message,
+    wa_message_id: str,
+    at: int,
+    webhooks: Sequence[Webhook],
+    parked: Sequence[SetAside],
+) -> None:
     """The network has the message, however we learnt it, and its parked statuses find it."""
     is_new = message.wa_message_id is None
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
-    emit_message(EventKind.MESSAGE_SENT, message, at)
+    emit_message(EventKind.MESSAGE_SENT, message, at, webhooks=webhooks)
     if is_new:
-        _match_parked(message, wa_message_id)
+        _match(message, parked, webhooks)
 
 
-def _match_parked(message: Message, wa_message_id: str) -> None:
-    for parked in SetAside.parked(wa_message_id, message.number_id):
+def _match(
+    message: Message, parked_statuses: Sequence[SetAside], webhooks: Sequence[Webhook]
+) -> None:
+    for parked in parked_statuses:
         try:
             with database.atomic():
                 for part in parse(bytes(parked.body)):
                     update = part.item()
                     if isinstance(update, StatusUpdate):
-                        _apply(message, update)
+                        _apply(message, update, webhooks)
                 parked.settle()
         except Exception:
             # The acceptance is worth more than a status; the sweep tries that one again.
             logger.exception("the parked status %s was not matched", parked.id)
 
 
-def _apply(message: Message, update: StatusUpdate) -> None:
+def _apply(message: Message, update: StatusUpdate, webhooks: Sequence[Webhook]) -> None:
     """Each status is a step of the history and an event, once, whatever was known before."""
     status = STATUS_OF[update.status]
     at = update.at or clock.now()
@@ -106,7 +122,9 @@ def _apply(message: Message, update: StatusUpdate) -> None:
     if status is MessageStatus.FAILED and not StatusChange.has(message, status):
         _tell_number(message, update)
     message.advance(status, at=at, error=error)
-    emit_message(EVENT_OF[status], message, at, error)
+    # The acceptance, which came before in any case, has told that it was sent.
+    if status is not MessageStatus.SENT:
+        emit_message(EVENT_OF[status], message, at, error, webhooks)
 
 
 def _tell_number(message: Message, update: StatusUpdate) -> None:
@@ -136,8 +154,8 @@ def give_up(message: Message) -> None:
     with writing():
         fresh = Message.get_by_id(message.id)
         now = clock.now()
-        waiting = fresh.advance(MessageStatus.FAILED, at=now, error=error) and emit_message(
-            EventKind.MESSAGE_FAILED, fresh, now
-        )
-    if waiting:
+        gave_up = fresh.advance(MessageStatus.FAILED, at=now, error=error)
+        if gave_up:
+            emit_message(EventKind.MESSAGE_FAILED, fresh, now)
+    if gave_up:
         deliver.wake()

@@ -87,11 +87,9 @@ def event(
 ) -> Event:
     """An event of a number, for nobody yet."""
     with writing():
-        row = Event.append(
+        return Event.append(
             account.id, kind, number_id=number_id, subject_id=number_id, payload=payload, once=False
         )
-    assert row is not None
-    return row
 
 
 def deliveries(account: Account, *webhooks: Webhook, count: int = 1) -> list[Delivery]:

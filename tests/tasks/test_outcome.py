@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from models.account import Account
-from models.database import writing
+from models.database import database, writing
 from models.delivery import Delivery
 from models.event import Event
 from models.idempotency import IdempotencyKey
@@ -177,6 +177,41 @@ def test_each_event_gets_one_delivery_for_each_webhook_that_wants_it(
     _report(message, DELIVERED, READ, READ)
     assert Delivery.select().where(Delivery.webhook == everything.id).count() == 3
     assert Delivery.select().where(Delivery.webhook == reading.id).count() == 1
+
+
+def test_an_event_goes_to_the_webhooks_of_its_messages_account_only(
+    message: Message, account: Account
+) -> None:
+    """Though two accounts have a message that the network calls the same."""
+    other = Account.open("Other", "pro")
+    others = factories.outbound(factories.active_number(other, "1002", "2002"))
+    webhook, others_webhook = factories.webhook(account), factories.webhook(other)
+    _accept(message)
+    _accept(others)
+    _report(message, DELIVERED)
+    assert Delivery.select().where(Delivery.webhook == webhook.id).count() == 2
+    assert Delivery.select().where(Delivery.webhook == others_webhook.id).count() == 1
+
+
+@pytest.mark.parametrize("status", [SENT, DELIVERED, READ])
+def test_a_status_waits_for_one_answer_of_the_database(
+    message: Message, account: Account, status: MessageStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that it writes goes out with the commit: waiting costs more than most of the statements do."""
+    factories.webhook(account)
+    fresh = _accept(message)
+    ask, asked = database.obj.ask, []
+
+    def counted(*statement: Any) -> Any:
+        asked.append(statement)
+        return ask(*statement)
+
+    update = StatusUpdate("1001", "wamid.1", status, message.id, (), fresh.created_at)
+    with writing():
+        monkeypatch.setattr(database.obj, "ask", counted)
+        assert outcome.record_status(update)
+        monkeypatch.undo()
+    assert len(asked) == 1
 
 
 def _claim_key(message: Message) -> None:
