@@ -153,6 +153,7 @@ def test_a_new_account_finds_on_each_page_what_to_do_first(
 
 def test_the_keyboard_alone_signs_in_and_creates_a_key(page: Page, person: Person) -> None:
     page.goto("/dashboard/keys")
+    expect(page.get_by_label("Email")).to_be_focused()
     page.keyboard.type(person.email)
     page.keyboard.press("Tab")
     page.keyboard.type(person.password)
