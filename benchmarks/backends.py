@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from benchmarks.machine import memory
 from contract_tests.server_process import Server
 from contract_tests.servers import PostgresServer, RedisServer
 
@@ -24,7 +25,9 @@ def running_backend(name: str) -> Iterator[Backend]:
     if name == SQLITE:
         yield Backend()
         return
-    with PostgresServer() as postgresql, RedisServer() as redis:
+    # A quarter of the machine's memory, as PostgreSQL's documentation has it: its default is 128 MB.
+    buffers = f"{memory() // 4 // 2**20}MB"
+    with PostgresServer(shared_buffers=buffers) as postgresql, RedisServer() as redis:
         url = redis.url(0)
         settings = {
             "GATEWAY_DATABASE_URL": postgresql.database("gateway"),

@@ -37,6 +37,8 @@ SAMPLE_SECONDS = 0.5
 # What is under way at the end of the load has so long to arrive.
 PATIENCE_SECONDS = 30
 SHARE_COMPLETE = 0.99
+# What came within so long is on its way and no backlog.
+IN_HAND_SECONDS = 0.1
 EVENTS = ["message.sent", "message.delivered", "message.read"]
 PARTS = ("sandbox", "web", "worker")
 METHOD = (
@@ -45,8 +47,9 @@ METHOD = (
     " (sent, delivered, read); its three events go to one webhook. One process each of web, worker,"
     " sandbox, receiver and load generator, with the database's and the queue's servers where they have"
     " any, all on this machine. A life counts from the message's creation to the arrival of its last"
-    " event. The backlog is what is due and not claimed, and callbacks that are stored and not ingested."
-    " One run: nothing is compared."
+    " event. The backlog is what is due and not claimed, and callbacks that are stored and not ingested;"
+    f" as much as comes within {IN_HAND_SECONDS} s is no growth of it. PostgreSQL has a quarter of the"
+    " memory as its shared_buffers. One run: nothing is compared."
 )
 
 
@@ -210,11 +213,12 @@ def _table(backend: str, course: Course) -> Table:
     first, last = course.backlogs(0), course.backlogs(9)
     table = Table(f"Whole lives of {RATE:.0f} messages a second on {backend}", METHOD)
     table.figures = [Figure(*each) for each in _figures(course, first, last)]
+    in_hand = round(IN_HAND_SECONDS * RATE * len(EVENTS))
     missing = round(RATE * (WARM_UP + SECONDS)) - len(course.lives)
     table.goals = [
         Goal("lives completed a second", course.rate, SHARE_COMPLETE * RATE),
         Goal("lives never completed", missing, 0, at_most=True),
-        Goal("backlog, last tenth less first tenth", min(last) - min(first), 0, at_most=True),
+        Goal("backlog, last tenth less first tenth", min(last) - min(first), in_hand, at_most=True),
     ]
     return table
 

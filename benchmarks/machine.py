@@ -18,13 +18,18 @@ def describe() -> dict[str, str | int | float]:
     return {
         "cpu": _first_line_of("/proc/cpuinfo", "model name") or platform.processor(),
         "cores": len(os.sched_getaffinity(0)),
-        "memoryGiB": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "memoryGiB": round(memory() / 2**30, 1),
         "kernel": platform.release(),
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
         **_version("postgresql", _postgres()),
         **_version("redis", shutil.which("redis-server")),
     }
+
+
+def memory() -> int:
+    """That of the whole machine, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 class Processors:
