@@ -71,9 +71,11 @@ def record_status(update: StatusUpdate) -> bool:
     if message is None:
         return False
     is_new = message.wa_message_id is None
+    if message.wa_message_id != update.wa_message_id:
+        # It was found by our own identifier.
+        webhooks = Webhook.soon_of(message.account_id)
     if is_new:
         parked = SetAside.soon_parked(update.wa_message_id, message.number_id)
-        webhooks = Webhook.soon_of(message.account_id)
         at = update.at or clock.now()
         _accept(message, update.wa_message_id, at, webhooks(), parked())
     _apply(message, update, [each for each in webhooks() if each.account_id == message.account_id])
@@ -95,13 +97,13 @@ def _accept(
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
     emit_message(EventKind.MESSAGE_SENT, message, at, webhooks=webhooks)
     if is_new:
-        _match(message, parked, webhooks)
+        _match_parked(message, parked, webhooks)
 
 
-def _match(
-    message: Message, parked_statuses: Sequence[SetAside], webhooks: Sequence[Webhook]
+def _match_parked(
+    message: Message, statuses: Sequence[SetAside], webhooks: Sequence[Webhook]
 ) -> None:
-    for parked in parked_statuses:
+    for parked in statuses:
         try:
             with database.atomic():
                 for part in parse(bytes(parked.body)):

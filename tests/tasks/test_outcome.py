@@ -193,6 +193,17 @@ def test_an_event_goes_to_the_webhooks_of_its_messages_account_only(
     assert Delivery.select().where(Delivery.webhook == others_webhook.id).count() == 1
 
 
+def test_a_status_that_names_the_message_by_our_identifier_only_reaches_the_webhooks(
+    message: Message, account: Account
+) -> None:
+    """The network's own is another one than that of the acceptance."""
+    webhook = factories.webhook(account)
+    _accept(message)
+    _report(message, DELIVERED, wamid="wamid.2")
+    kinds = [each.event_kind for each in Delivery.select().where(Delivery.webhook == webhook.id)]
+    assert sorted(kinds) == ["message.delivered", "message.sent"]
+
+
 @pytest.mark.parametrize("status", [SENT, DELIVERED, READ])
 def test_a_status_waits_for_one_answer_of_the_database(
     message: Message, account: Account, status: MessageStatus, monkeypatch: pytest.MonkeyPatch
