@@ -78,7 +78,7 @@ def test_a_hanging_callback_times_out_and_is_retried_and_delays_no_other(
 
     receiver.answer = lambda _: 200 if "another" in texts() else None
     write(business, text="hang")
-    receiver.wait(lambda: texts() == ["hang"])
+    receiver.wait(lambda: bool(texts()))
     write(business, text="another")
     receiver.wait(lambda: "another" in texts()[:-1])
     *hung, another, retried = texts()
