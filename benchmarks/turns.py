@@ -10,6 +10,15 @@ from benchmarks.report import Figure
 Rounds = dict[str, list[Answers]]
 
 
+def tail_rounds(rounds: int) -> int:
+    """How many rounds the median of a p99 is taken of.
+
+    A single moment in which the machine did something else makes the p99 of its round, and a third of the
+    rounds have one.
+    """
+    return 2 * rounds + 1
+
+
 def drive_in_turns(rounds: int, loads: Mapping[str, Load]) -> Rounds:
     """Each load once a round, and what came of it by its name. Raises LoadError."""
     answers: Rounds = {name: [] for name in loads}

@@ -19,19 +19,20 @@ from benchmarks.celery_peer import CeleryPeer
 from benchmarks.harness import emit, gateway_state, make_webhooks, percentile, worker
 from benchmarks.isolation import receivers
 from benchmarks.report import Figure, Goal, Table
+from benchmarks.turns import tail_rounds
 from contract_tests.servers import PostgresServer, RedisServer
 from tasks import deliver
 
 EVENTS = int(os.environ.get("BENCH_WAKE_UPS", "150"))
 # They come before it counts: the worker starts, opens its connections and fills its caches.
 WARM_UP = 10
-PAUSE_SECONDS, JITTER_SECONDS = 0.3, 0.1
+PAUSE_SECONDS, JITTER_SECONDS = 0.1, 0.1
 START_SECONDS, ARRIVAL_SECONDS = 30, 10
 P50_MS, P99_MS = 30, 150
 TIMES_CELERY = 2
 TITLE = "Waking an idle service, from commit to receiver"
 METHOD = (
-    f"{EVENTS} events of 500 bytes a round, one at a time, 300 to 400 ms apart, one worker. Each backend"
+    f"{EVENTS} events of 500 bytes a round, one at a time, 100 to 200 ms apart, one worker. Each backend"
     " is named as database + queue; PostgreSQL waits for the disk. Celery: prefork,"
     " 2 processes, Redis, requests with a kept session."
 )
@@ -119,7 +120,7 @@ def run(rounds: int) -> list[Table]:
     redis = Contender("PostgreSQL + Redis", _we_on_postgresql_and_redis)
     celery = Contender("Celery, Redis", _celery)
     contenders = [sqlite, celery, postgresql, redis]
-    for _ in range(rounds):
+    for _ in range(tail_rounds(rounds)):
         for contender in contenders:
             contender.take_turn()
     figures = [figure for contender in contenders for figure in contender.figures()]
