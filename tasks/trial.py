@@ -33,7 +33,8 @@ def depth() -> int:
 def is_taken(seconds: float) -> bool:
     """Whether some worker takes a task within so many seconds.
 
-    The task is the look for due deliveries: one more of those changes nothing.
+    The task is the look for due deliveries: one more of those changes nothing. Redis hands it to a worker
+    that came to a halt within the last second too, if that one had asked for a task.
     """
     task = huey.serialize_task(deliver_due.s())
     huey.storage.enqueue(task, FIRST)
