@@ -13,8 +13,7 @@ Rounds = dict[str, list[Answers]]
 def tail_rounds(rounds: int) -> int:
     """How many rounds the median of a p99 is taken of.
 
-    A single moment in which the machine did something else makes the p99 of its round, and a third of the
-    rounds have one.
+    A single stall makes the p99 of its round, and a third of the rounds have one (docs/performance.md).
     """
     return 2 * rounds + 1
 

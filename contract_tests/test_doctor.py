@@ -67,11 +67,9 @@ def test_the_running_service_is_well_and_each_broken_part_is_named(tmp_path: Pat
         assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}
 
         with halted(service.part("worker")):
-            if "GATEWAY_QUEUE_URL" in service.environment:
+            if queue := service.environment.get("GATEWAY_QUEUE_URL"):
                 # Until then Redis would still hand it a task.
-                wait_for(
-                    lambda: nobody_waits_at(service.environment["GATEWAY_QUEUE_URL"]), "a halt"
-                )
+                wait_for(lambda: nobody_waits_at(queue), "the end of the worker's wait")
             assert problems(examine(service, status=1)) == {"worker"}
         with halted(service.part("sandbox")):
             assert problems(examine(service, status=1)) == {"network", "app"}
