@@ -1,5 +1,6 @@
 """What a service keeps, looked at and changed from the side, whatever backend it runs on."""
 
+import fcntl
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -17,6 +18,8 @@ BUSY_SECONDS = 30
 # A queue on PostgreSQL shares the database: these tables are none of the service's own.
 QUEUE_TABLES = ("huey_counter", "huey_kv", "huey_schedule", "huey_task")
 DATABASE_FILE = "gateway.db"
+# Writers queue up at this one, before and behind their transaction.
+LOCK_FILE = f"{DATABASE_FILE}.lock"
 QUEUE_FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
 
 
@@ -127,9 +130,8 @@ class Stored:
         if self.database_url.startswith("postgresql:"):
             others = "datname = current_database() AND pid != pg_backend_pid()"
             return self.count("pg_stat_activity", f"{others} AND xact_start IS NOT NULL") == 0
-        return all(
-            _is_unlocked(path) for path in (self.database_path, self.folder / QUEUE_FILES[0])
-        )
+        files = (self.database_path, self.folder / QUEUE_FILES[0])
+        return _is_let_go(self.folder / LOCK_FILE) and all(_is_unlocked(path) for path in files)
 
     def clear(self) -> None:
         """Remove all that is on servers: every row but those of the migrations, every key."""
@@ -194,6 +196,15 @@ class Stored:
             return psycopg.connect(self.database_url)
         assert self.database_path.exists()
         return sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)
+
+
+def _is_let_go(path: Path) -> bool:
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 def _is_unlocked(path: Path) -> bool:

@@ -1,15 +1,13 @@
 """What a crash leaves behind: a killed process never sends twice, and tells nothing when it fails."""
 
-import os
 import re
-import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 import requests
 
+from contract_tests.halting import halted
 from contract_tests.harness import Customer, Gateway, wait_for
 from contract_tests.relay import Relay, accepted, behaving, relayed
 
@@ -34,17 +32,6 @@ def gateway(line: Line) -> Gateway:
 def relay(line: Line) -> Relay:
     """The line."""
     return line[1]
-
-
-@contextmanager
-def _frozen(gateway: Gateway, part: str) -> Iterator[None]:
-    """A part that neither answers nor calls, until it is thawed."""
-    pid = gateway.part(part)
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def _kill_web(gateway: Gateway, waiting: "Future[requests.Response]") -> None:
@@ -83,7 +70,7 @@ def test_a_message_accepted_before_a_kill_is_sent_once_and_settled_by_its_status
     with behaving(gateway, latency_ms=60_000, status_delay_ms=1_500), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(customer.send, recipient, key="killed")
         (taken,) = wait_for(lambda: accepted(gateway, recipient), "an accepted message")
-        with _frozen(gateway, "sandbox"):
+        with halted(gateway.part("sandbox")):
             _kill_web(gateway, waiting)
             conflicts = [_check_unsettled(customer.send(recipient, key="killed")) for _ in range(3)]
             message = _message_to(customer, recipient)

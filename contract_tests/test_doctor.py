@@ -1,18 +1,15 @@
 """``gateway doctor`` beside the running service: all well, then really broken."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from redis import Redis
 
+from contract_tests.halting import halted
 from contract_tests.harness import WAIT_SECONDS, Gateway, running, wait_for
 
 # The whole may take so long, whatever is broken.
@@ -36,16 +33,6 @@ def examine(service: Gateway, *, status: int, **settings: str) -> dict[str, Any]
     document = json.loads(done.stdout)
     assert document["ok"] is (status == 0)
     return {check["name"]: check for check in document["checks"]}
-
-
-@contextmanager
-def halted(process: int) -> Iterator[None]:
-    """A process that is there and does nothing, as one that hangs."""
-    os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(process, signal.SIGCONT)
 
 
 def nobody_waits_at(queue: str) -> bool:

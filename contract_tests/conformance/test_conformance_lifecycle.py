@@ -1,8 +1,6 @@
 """Specification, States and transitions of a Number: connected, disconnected, banned, and back."""
 
-import os
 import secrets
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 
 from contract_tests.conformance.exchange import Api
 from contract_tests.conformance.world import Hook, Hooks, Sandbox, new_recipient, send
+from contract_tests.halting import halt, resume
 from contract_tests.harness import Customer, Gateway, wait_for
 
 NUMBER_KINDS = ("number.activated", "number.disconnected", "number.banned")
@@ -155,16 +154,16 @@ def stopped_worker(gateway: Gateway) -> Iterator[int]:
     worker = gateway.part("worker")
 
     def stop() -> bool:
-        os.kill(worker, signal.SIGSTOP)
+        halt(worker)
         if gateway.stored.is_free():
             return True
         # It stands in the middle of a transaction and would hold up everybody else.
-        os.kill(worker, signal.SIGCONT)
+        resume(worker)
         return False
 
     wait_for(stop, "a worker that stands between two transactions")
     yield worker
-    os.kill(worker, signal.SIGCONT)
+    resume(worker)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +184,7 @@ def test_a_send_that_finds_the_number_lost_is_its_transition(
     send(api, mortal["id"], new_recipient(), 409)
     assert status_of(api, mortal) == told
     wait_for(sandbox.has_told_all, "the callback in the service's hands")
-    os.kill(stopped_worker, signal.SIGCONT)
+    resume(stopped_worker)
     wait_transition(hook, mortal, kind)
     # The callback was read when this later one has been.
     sandbox.set_status(mortal["phoneNumber"], "CONNECTED")

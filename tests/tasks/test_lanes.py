@@ -90,7 +90,7 @@ def _engine(timeout: float) -> deliver.Engine:
 def engine(state: Stored) -> Iterator[deliver.Engine]:
     """A running engine, on the database of the test."""
     assert state.environment
-    running = _engine(timeout=0.3)
+    running = _engine(timeout=1)
     running.start()
     yield running
     running.stop()
