@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 
 from peewee import SqliteDatabase
 
-from models.checkpointer import Checkpointer
+from models.checkpointer import LONG_LOG_PAGES, Checkpointer
 
 BUSY_TIMEOUT_SECONDS = 30
-# Of 4 KiB each. A commit that finds so many in the log copies them into the database itself, while all others
-# wait: only when the Checkpointer did not keep up.
-LOG_PAGES = 8_000
+# A commit that finds so many in the log copies them into the database itself, while all others wait: only
+# when the Checkpointer did not keep up.
+MAX_LOG_PAGES = 4 * LONG_LOG_PAGES
 FULL = "synchronous=full"
 
 
@@ -61,7 +61,7 @@ class SqliteEngine:
         self._lock_file = os.open(
             path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600
         )
-        self._checkpointer = Checkpointer(path)
+        self._checkpointer = Checkpointer(path, self._alone)
         self.database = _Database(
             str(path),
             pragmas={
@@ -69,7 +69,7 @@ class SqliteEngine:
                 "synchronous": "full" if parts.query == FULL else "normal",
                 "foreign_keys": 1,
                 "cache_size": -16_000,
-                "wal_autocheckpoint": LOG_PAGES,
+                "wal_autocheckpoint": MAX_LOG_PAGES,
             },
             timeout=BUSY_TIMEOUT_SECONDS,
             # The writer's connection goes from thread to thread, one at a time.
@@ -102,7 +102,7 @@ class SqliteEngine:
             if self.database.in_transaction():
                 yield
                 return
-            with self._as_writer(), self._process_lock(), self.database.atomic("IMMEDIATE"):
+            with self._as_writer(), self._alone(), self.database.atomic("IMMEDIATE"):
                 yield
             self._checkpointer.note_commit()
 
@@ -128,13 +128,14 @@ class SqliteEngine:
         return self.writing(())
 
     @contextmanager
-    def _process_lock(self) -> Iterator[None]:
-        """A lock on a file beside the database. The kernel lets it go with the process that holds it."""
-        fcntl.flock(self._lock_file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+    def _alone(self) -> Iterator[None]:
+        """No other thread or process writes meanwhile. The kernel lets the file go with whoever holds it."""
+        with self._thread_lock:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._lock_file, fcntl.LOCK_UN)
 
     @contextmanager
     def migrating(self) -> Iterator[None]:

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from contract_tests.waiting import wait_for
-from models import database
+from models import checkpointer, database
 from models.checkpointer import COMMITS
 from models.identifier import new_id
+from models.sqlite import MAX_LOG_PAGES
+
+PAGE = 4096
 
 pytestmark = pytest.mark.sqlite("it is SQLite's log")
 
@@ -37,6 +40,33 @@ def test_what_is_committed_comes_into_the_database_without_a_commit_that_does_it
     before = path.stat().st_size
     _commit(COMMITS * 5)
     wait_for(lambda: path.stat().st_size > before, "rows in the database file")
+
+
+def _times_begun_anew(path: Path) -> int:
+    """SQLite counts it in the log's header (its file format, section 4.1)."""
+    with path.with_name(f"{path.name}-wal").open("rb") as log:
+        return int.from_bytes(log.read(16)[12:], "big")
+
+
+def test_a_long_log_begins_anew_though_commits_never_pause(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpointer, "LONG_LOG_PAGES", 500)
+    _commit(1)
+    before, enough = _times_begun_anew(path), threading.Event()
+
+    def commit() -> None:
+        while not enough.is_set():
+            _commit(COMMITS)
+
+    committing = threading.Thread(target=commit)
+    committing.start()
+    try:
+        wait_for(lambda: _times_begun_anew(path) > before, "a log that begins anew")
+    finally:
+        enough.set()
+        committing.join()
+    assert path.with_name(f"{path.name}-wal").stat().st_size < MAX_LOG_PAGES * PAGE
 
 
 def test_a_few_commits_start_no_thread(path: Path) -> None:
