@@ -17,8 +17,8 @@ from benchmarks.turns import (
     costs,
     drive_in_turns,
     latencies,
+    more_rounds,
     rates,
-    tail_rounds,
 )
 from contract_tests.servers import RedisServer
 from contract_tests.service import Customer
@@ -53,7 +53,7 @@ def run(rounds: int) -> list[Table]:
             full = drive_in_turns(rounds, loads)
             paced = at_share(0.5, full, loads)
             shorter = {name: replace(load, seconds=SECONDS / 2) for name, load in paced.items()}
-            calm = drive_in_turns(tail_rounds(rounds), shorter)
+            calm = drive_in_turns(more_rounds(rounds), shorter)
         slow = _drive_slowly(rounds, Path(folder) / "slow")
     return [_rate_table(full), _latency_table(calm), _slow_table(slow)]
 

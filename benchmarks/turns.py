@@ -10,10 +10,10 @@ from benchmarks.report import Figure
 Rounds = dict[str, list[Answers]]
 
 
-def tail_rounds(rounds: int) -> int:
-    """How many rounds the median of a p99 is taken of.
+def more_rounds(rounds: int) -> int:
+    """How many rounds to take the median of where a single stall makes a round's figure.
 
-    A single stall makes the p99 of its round, and a third of the rounds have one (docs/performance.md).
+    It makes a p99, and whatever takes milliseconds altogether (docs/performance.md).
     """
     return 2 * rounds + 1
 

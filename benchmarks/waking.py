@@ -19,7 +19,7 @@ from benchmarks.celery_peer import CeleryPeer
 from benchmarks.harness import emit, gateway_state, make_webhooks, percentile, worker
 from benchmarks.isolation import receivers
 from benchmarks.report import Figure, Goal, Table
-from benchmarks.turns import tail_rounds
+from benchmarks.turns import more_rounds
 from contract_tests.servers import PostgresServer, RedisServer
 from tasks import deliver
 
@@ -120,7 +120,7 @@ def run(rounds: int) -> list[Table]:
     redis = Contender("PostgreSQL + Redis", _we_on_postgresql_and_redis)
     celery = Contender("Celery, Redis", _celery)
     contenders = [sqlite, celery, postgresql, redis]
-    for _ in range(tail_rounds(rounds)):
+    for _ in range(more_rounds(rounds)):
         for contender in contenders:
             contender.take_turn()
     figures = [figure for contender in contenders for figure in contender.figures()]
