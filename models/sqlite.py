@@ -21,7 +21,7 @@ from models.checkpointer import LONG_LOG_PAGES, Checkpointer
 BUSY_TIMEOUT_SECONDS = 30
 # A commit that finds so many in the log copies them into the database itself, while all others wait: only
 # when the Checkpointer did not keep up.
-MAX_LOG_PAGES = 4 * LONG_LOG_PAGES
+MAX_LOG_PAGES = 8 * LONG_LOG_PAGES
 FULL = "synchronous=full"
 
 
