@@ -32,6 +32,10 @@ def halted(process: int) -> Iterator[None]:
 
 
 def _stands_still(process: int) -> bool:
-    threads = Path(f"/proc/{process}/task").iterdir()
+    try:
+        threads = [(each / "stat").read_text() for each in Path(f"/proc/{process}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):
+        # A thread ended meanwhile.
+        return False
     # The state follows the name, which is in brackets and may hold any.
-    return all((each / "stat").read_text().rpartition(")")[2].split()[0] == "T" for each in threads)
+    return all(thread.rpartition(")")[2].split()[0] == "T" for thread in threads)
