@@ -1,5 +1,7 @@
 """SIGTERM under load: nothing new is begun, what is under way ends, and nothing is lost or doubled."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -23,6 +25,21 @@ SETTINGS = {
     "GATEWAY_DELIVERY_TIMEOUT": str(DELIVERY_TIMEOUT),
     "GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2",
 }
+
+# A worker that delivers before Huey listens to signals, and goes on at a line from its parent.
+SLOW_START = """
+from huey.consumer import Consumer
+from gateway.cli import cli
+
+start = Consumer.start
+
+def start_later(consumer):
+    input()
+    start(consumer)
+
+Consumer.start = start_later
+cli(["worker"])
+"""
 
 
 class Load:
@@ -149,3 +166,38 @@ def test_a_worker_without_work_ends_at_once(parts: Parts, receiver: Receiver) ->
     receiver.wait_kind("message.read")
     _wait_until_delivered(parts)
     assert seconds_to_end(worker) < 2
+
+
+def test_a_worker_that_is_stopped_while_it_starts_finishes_what_it_began(
+    parts: Parts, receiver: Receiver
+) -> None:
+    answers = threading.Event()
+
+    def answer_late(_received: Received) -> Reply:
+        answers.wait(DELIVERY_TIMEOUT)
+        return Reply(200)
+
+    receiver.reply = answer_late
+    customer = parts.customer()
+    body = {"url": receiver.url(), "events": ["message.sent"]}
+    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    assert customer.send("15561234567").status_code == 200
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_START],
+        env=parts.environment,
+        cwd=parts.folder,
+        stdin=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        try:
+            receiver.wait()
+            worker.terminate()
+            assert worker.stdin is not None
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+            answers.set()
+            assert worker.wait(LONGEST_STOP) == 0
+        finally:
+            worker.kill()
+    assert _count(parts, "state = 'delivered'") == 1
+    assert _count(parts, "lease_token IS NOT NULL") == 0

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import signal
 import threading
 
 from huey.consumer import Consumer
@@ -28,6 +29,7 @@ POLL_SECONDS = 0.02
 MAX_POLL_SECONDS = 0.05
 # A queue that says when it has a task is never polled: its consumer rests only after a failure.
 RETRY_SECONDS = 0.5
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 
 
@@ -56,11 +58,30 @@ class Sweeper:
 
 
 class StoppingConsumer(Consumer):
-    """Huey's consumer. At SIGTERM the engine stops claiming before tasks and sweep are waited for."""
+    """Huey's consumer, with engine and sweep.
 
-    def __init__(self, engine: deliver.Engine, **options: object) -> None:
+    At SIGTERM the engine stops claiming before tasks and sweep are waited for.
+    """
+
+    def __init__(self, engine: deliver.Engine, sweeper: Sweeper, **options: object) -> None:
         super().__init__(huey, **options)
         self._engine = engine
+        self._sweeper = sweeper
+
+    def start(self) -> None:
+        """Start all threads. A signal that comes meanwhile stops them in order, once they run.
+
+        Huey listens to signals after its threads have started. Until then a SIGTERM would end the
+        process at once, between an attempt and its record.
+        """
+        early: list[int] = []
+        for number in STOP_SIGNALS:
+            signal.signal(number, lambda came, _frame: early.append(came))
+        self._engine.start()
+        self._sweeper.start()
+        super().start()
+        if early:
+            signal.raise_signal(early[0])
 
     def stop(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - Huey's signature
         """Stop: the attempts under way finish in the meantime."""
@@ -93,6 +114,7 @@ def run_worker(settings: Settings) -> None:
     rests = (RETRY_SECONDS,) * 2 if huey.storage.blocking else (POLL_SECONDS, MAX_POLL_SECONDS)
     consumer = StoppingConsumer(
         engine,
+        sweeper,
         workers=CONSUMER_THREADS,
         initial_delay=rests[0],
         max_delay=rests[1],
@@ -104,8 +126,6 @@ def run_worker(settings: Settings) -> None:
     gc.freeze()
     if settings.one_core:
         keep_to_one_core()
-    engine.start()
-    sweeper.start()
     try:
         consumer.run()
     finally:
