@@ -61,6 +61,7 @@ class Phone:
         self.gateway.sandbox_call("inbound", **{"to": self.number, "from": self.wa_id}, text="Hi!")
         self.page.goto(self.address)
         expect(self.bubble("Hi!")).to_be_visible()
+        expect(self.page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
 
     def bubble(self, text: str) -> Locator:
         """The messages that show a text."""

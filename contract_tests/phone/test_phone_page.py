@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from contract_tests.harness import START_SECONDS, Customer, Gateway, wait_for
 from contract_tests.phone.handset import Phone, new_person, png, turn_knobs
@@ -96,6 +96,26 @@ def test_several_people_hold_their_phones_side_by_side(phone: Phone) -> None:
     phones.nth(0).get_by_role("button", name="Put this phone away").click()
     expect(phones).to_have_count(1)
     expect(phones.get_by_role("listitem")).to_contain_text("Me too")
+
+
+def test_what_is_written_before_the_page_listens_waits_for_it(phone: Phone) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    script = "**/phone/page.js"
+    phone.page.route(script, hold)
+    with phone.page.expect_request(script):
+        phone.page.reload(wait_until="commit")
+    line = phone.page.get_by_role("textbox", name="Message")
+    line.fill("Too early")
+    line.press("Enter")
+    send = phone.page.get_by_role("button", name="Send", exact=True)
+    expect(send).to_be_disabled()
+    held[0].continue_()
+    send.click()
+    expect(phone.bubble("Too early")).to_have_count(1)
 
 
 def test_a_long_conversation_opens_at_its_end(phone: Phone, gateway: Gateway) -> None:

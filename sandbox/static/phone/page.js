@@ -68,5 +68,7 @@ phones.forEach((phone, index) => {
   sections[index].querySelector(".remove")?.addEventListener("click",
     () => location.assign(address(persons().filter((_, at) => at !== index))));
 });
+// Until now nobody would have listened, and the browser itself would have sent the form.
+for (const each of document.querySelectorAll("button[disabled], input[disabled]")) each.disabled = false;
 if (number.value) keepFresh();
 else lookForNumbers();
