@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import io
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from contract_tests.harness import Gateway, wait_for
 PARTS = ("web", "worker", "sandbox")
 SIZE = 64 * 1024 * 1024
 BLOCK = 64 * 1024
+SPARE = 4 * 1024 * 1024
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 Fill = Callable[[Gateway], Callable[[], None]]
@@ -37,21 +39,25 @@ def forbid_writing(gateway: Gateway) -> Callable[[], None]:
 
 
 def fill_up(gateway: Gateway) -> Callable[[], None]:
-    """Take all the room of the file system."""
-    # Otherwise the database would go on for a while in the room that its log has taken before.
-    wait_for(lambda: _log_is_empty(gateway), "an empty log of the database")
+    """Take all the room of the file system, and that in the database's log."""
     ballast = Path(gateway.environment["GATEWAY_DATA_DIR"]) / "ballast"
-    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while file.write(bytes(BLOCK)):
-            pass
-    room = os.statvfs(ballast.parent)
-    assert room.f_bavail * room.f_frsize < BLOCK
+    with ballast.open("wb", buffering=0) as file:
+        wait_for(lambda: _fills(file, gateway), "a full disk")
     return ballast.unlink
 
 
-def _log_is_empty(gateway: Gateway) -> bool:
+def _fills(file: io.FileIO, gateway: Gateway) -> bool:
+    """Whether neither disk nor log has any room: what the log once took, it would use again."""
+    # Emptying the log takes room, and what is filled afterwards must be little: others write as well.
+    os.truncate(file.fileno(), file.seek(max(0, file.tell() - SPARE)))
     [(is_busy, *_)] = gateway.stored.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-    return not is_busy
+    if is_busy:
+        return False
+    with contextlib.suppress(OSError):
+        while file.write(bytes(BLOCK)):
+            pass
+    log = Path(f"{gateway.stored.database_path}-wal")
+    return os.statvfs(file.fileno()).f_bavail == 0 and log.stat().st_size == 0
 
 
 @contextmanager

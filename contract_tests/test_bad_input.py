@@ -15,7 +15,7 @@ from contract_tests.backends import redis
 from contract_tests.bad_inputs import FIELDS, KINDS, NOT_PUBLIC
 from contract_tests.bad_kinds import Kind, Target, sample_targets
 from contract_tests.bad_world import Database, World
-from contract_tests.harness import Gateway, Receiver, free_port, wait_for
+from contract_tests.harness import START_SECONDS, Gateway, Receiver, free_port, wait_for
 from contract_tests.operations import Operation, all_operations
 from contract_tests.raw_http import Answer, Request, Wire
 
@@ -69,7 +69,7 @@ def strict_port(gateway: Gateway) -> Iterator[int]:
         except ConnectionError:
             return False
 
-    wait_for(is_up, "a second web process")
+    wait_for(is_up, "a second web process", START_SECONDS)
     yield port
     process.terminate()
     process.wait(10)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ulid import ULID
 
-from contract_tests.harness import Customer, Received, Receiver, Reply, wait_for
+from contract_tests.harness import START_SECONDS, Customer, Received, Receiver, Reply, wait_for
 from contract_tests.parts import Parts
 
 # Several batches of the worker.
@@ -119,7 +119,7 @@ def test_a_new_event_does_not_wait_behind_the_redeliveries_of_another_webhook(
     _write_skipped(parts, customer, many, MANY)
     assert _redeliver(customer, many) == MANY
     parts.start_worker()
-    receiver.wait("/many", IN_FLIGHT)
+    receiver.wait("/many", IN_FLIGHT, seconds=START_SECONDS)
     assert customer.send("15551234567").status_code == 200
     receiver.wait("/other")
     assert len(receiver.at("/many")) < MANY // 2
