@@ -15,7 +15,14 @@ from contract_tests.backends import redis
 from contract_tests.bad_inputs import FIELDS, KINDS, NOT_PUBLIC
 from contract_tests.bad_kinds import Kind, Target, sample_targets
 from contract_tests.bad_world import Database, World
-from contract_tests.harness import START_SECONDS, Gateway, Receiver, free_port, wait_for
+from contract_tests.harness import (
+    START_SECONDS,
+    WAIT_SECONDS,
+    Gateway,
+    Receiver,
+    free_port,
+    wait_for,
+)
 from contract_tests.operations import Operation, all_operations
 from contract_tests.raw_http import Answer, Request, Wire
 
@@ -69,10 +76,12 @@ def strict_port(gateway: Gateway) -> Iterator[int]:
         except ConnectionError:
             return False
 
-    wait_for(is_up, "a second web process", START_SECONDS)
-    yield port
-    process.terminate()
-    process.wait(10)
+    try:
+        wait_for(is_up, "a second web process", START_SECONDS)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(WAIT_SECONDS)
 
 
 def _send(wire: Wire, each: Kind, request: Request | bytes) -> Answer | None:
