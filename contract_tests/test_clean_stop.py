@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.harness import Customer, Gateway, Received, Receiver, Reply, running, wait_for
+from contract_tests.harness import (
+    START_SECONDS,
+    Customer,
+    Gateway,
+    Received,
+    Receiver,
+    Reply,
+    running,
+    wait_for,
+)
 from contract_tests.parts import Parts, deployed, seconds_to_end
 
 MESSAGES = 60
@@ -190,7 +199,7 @@ def test_a_worker_that_is_stopped_while_it_starts_finishes_what_it_began(
         text=True,
     ) as worker:
         try:
-            receiver.wait()
+            receiver.wait(seconds=START_SECONDS)
             worker.terminate()
             assert worker.stdin is not None
             worker.stdin.write("\n")
