@@ -1,12 +1,15 @@
-"""The contract itself: where openapi.yaml lies, and its public addresses."""
+"""The contract itself: where openapi.yaml lies, and how it is served."""
 
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 import yaml
 from flask import Blueprint, Response
+
+from gateway.settings import get_settings
 
 HERE = Path(__file__).parent
 
@@ -26,13 +29,38 @@ def load() -> dict[str, Any]:
     return contract
 
 
+def base_path() -> str:
+    """The path of the contract's first server."""
+    server = load()["servers"][0]
+    defaults = {name: variable["default"] for name, variable in server["variables"].items()}
+    address: str = server["url"].format(**defaults)
+    return urlsplit(address).path
+
+
+@cache
+def served(public_url: str) -> str:
+    """The contract with ``public_url`` as the default of its server, so that clients find this gateway."""
+    text = path().read_text(encoding="utf-8")
+    here = urlsplit(public_url)
+    variables = load()["servers"][0]["variables"]
+    for name, value in (("scheme", here.scheme), ("host", here.netloc + here.path.rstrip("/"))):
+        # The first such line is the server's.
+        text = text.replace(f"default: {variables[name]['default']}\n", f"default: {value}\n", 1)
+    return text
+
+
 @blueprint.get("/api/openapi.yaml")
 def as_yaml() -> Response:
-    """The contract as it is written."""
-    return Response(path().read_bytes(), content_type="application/yaml")
+    """The contract, comments and order included."""
+    return Response(served(get_settings().public_url), content_type="application/yaml")
 
 
 @blueprint.get("/api/openapi.json")
 def as_json() -> Response:
     """The same in JSON."""
-    return Response(orjson.dumps(load()), content_type="application/json")
+    return Response(_served_json(get_settings().public_url), content_type="application/json")
+
+
+@cache
+def _served_json(public_url: str) -> bytes:
+    return orjson.dumps(yaml.safe_load(served(public_url)))

@@ -15,6 +15,8 @@ from connexion.middleware.abstract import ROUTING_CONTEXT
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.contract import base_path
+
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 _PARAMETER = re.compile(r"\\\{(\w+)\\\}")
 
@@ -45,8 +47,8 @@ class MethodGuard:
 
     def __init__(self, app: ASGIApp, contract: dict[str, Any]) -> None:
         self._app = app
-        self._base: str = contract["servers"][0]["url"]
-        self._beside = (f"{self._base}/ui", f"{self._base}/openapi.")
+        self._base = base_path()
+        self._beside = tuple(f"{self._base}/{name}" for name in ("ui", "docs", "openapi."))
         known = dict(_read(self._base, contract["paths"]))
         self._concrete = {path: found for path, found in known.items() if "{" not in path}
         self._templates = [found for path, found in known.items() if "{" in path]

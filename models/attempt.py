@@ -18,6 +18,9 @@ from models.delivery import Delivery
 from models.identifier import new_id
 from models.prepared_list import PreparedRows
 
+# A delivery that is redelivered again and again has any number of attempts; a response has a bound.
+MOST_SHOWN = 100
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -69,9 +72,10 @@ class Attempt(BaseModel):
 
     @classmethod
     def of(cls, delivery: Delivery) -> list[Self]:
-        """The attempts of a delivery, first one first."""
+        """The last ``MOST_SHOWN`` attempts of a delivery, oldest first."""
+        newest_first = cls.select().where(cls.delivery == delivery.id).order_by(cls.id.desc())
         with reading():
-            return list(cls.select().where(cls.delivery == delivery.id).order_by(cls.id))
+            return list(newest_first.limit(MOST_SHOWN))[::-1]
 
 
 _ROWS = PreparedRows(Attempt, [field.name for field in Attempt._meta.sorted_fields])  # noqa: SLF001 - peewee's documented attribute

@@ -79,13 +79,13 @@ def test_a_callback_describes_its_own_kind_and_the_signature(kind: EventKind) ->
     reference = post["requestBody"]["content"]["application/json"]["schema"]["$ref"]
     event = SCHEMAS[reference.rpartition("/")[2]]
     assert event["properties"]["event"]["enum"] == [kind]
-    data = "Message" if kind.startswith("message.") else "Number"
+    data = "Message" if kind.startswith("message.") else "ConnectedNumber"
     assert event["properties"]["data"] == {"$ref": f"#/components/schemas/{data}"}
     assert {"$ref": f"#/components/parameters/{HEADER}"} in post["parameters"]
 
 
 def test_every_error_code_is_in_the_contract_and_the_other_way_round() -> None:
-    enum = SCHEMAS["Error"]["properties"]["error"]["properties"]["code"]["enum"]
+    enum = SCHEMAS["ErrorCode"]["enum"]
     assert enum == list(CODES.values())
     assert sorted(CODES) == list(CODES)
 

@@ -37,8 +37,8 @@ def _check(schema: str, rendered: Any) -> None:
 
 
 def test_a_number_is_the_contracts(account: Account, number: Number) -> None:
-    _check("Number", numbers.render(number))
-    _check("Number", numbers.render(factories.provision(account, "1002", display_name="")))
+    _check("ConnectedNumber", numbers.render(number))
+    _check("ConnectedNumber", numbers.render(factories.provision(account, "1002", display_name="")))
     _check("NumberPage", numbers.list_numbers(account.id, limit=20, offset=0))
 
 
@@ -98,4 +98,4 @@ def test_an_event_is_the_contracts(kind: EventKind) -> None:
 
 @pytest.mark.parametrize("status", CODES)
 def test_an_error_is_the_contracts(status: int) -> None:
-    _check("Error", json.loads(ErrorAnswer(status, "What is wrong.").body))
+    _check("ErrorResponse", json.loads(ErrorAnswer(status, "What is wrong.").body))

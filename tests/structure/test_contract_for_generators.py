@@ -1,0 +1,126 @@
+"""The contract keeps to what the client generators understand (docs/decisions/0014)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gateway import contract
+from gateway.methods import METHODS
+
+CONTRACT = contract.load()
+SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
+UNIONS = [name for name, schema in SCHEMAS.items() if "oneOf" in schema]
+ENUMS = [name for name, schema in SCHEMAS.items() if "enum" in schema]
+OPERATIONS: list[dict[str, Any]] = [
+    item[method] for item in CONTRACT["paths"].values() for method in sorted(METHODS & item.keys())
+]
+HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"}
+# Names that shadow what a language brings along.
+TAKEN = {"Error", "Number", "String", "Object", "Map", "Set", "Exception", "Response", "Request"}
+
+
+def _schemas(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object below ``value``, ``value`` included. Examples hold none that count."""
+    if isinstance(value, dict):
+        yield value
+        for name, inner in value.items():
+            if name not in {"example", "examples"}:
+                yield from _schemas(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _schemas(inner)
+
+
+ALL = list(_schemas({name: CONTRACT[name] for name in ("paths", "components")}))
+
+
+def _target(reference: dict[str, Any]) -> str:
+    return str(reference["$ref"]).rpartition("/")[2]
+
+
+@pytest.mark.parametrize("name", UNIONS)
+def test_a_union_is_of_named_schemas_that_a_program_can_tell_apart(name: str) -> None:
+    alternatives = [_target(each) for each in SCHEMAS[name]["oneOf"]]
+    if "discriminator" not in SCHEMAS[name]:
+        # By link or by id: each alternative is closed and requires another property.
+        required = [SCHEMAS[each]["required"] for each in alternatives]
+        assert required == [["link"], ["id"]]
+        assert all(SCHEMAS[each]["additionalProperties"] is False for each in alternatives)
+        return
+    discriminator = SCHEMAS[name]["discriminator"]
+    mapping = {word: ref.rpartition("/")[2] for word, ref in discriminator["mapping"].items()}
+    assert list(mapping.values()) == alternatives
+    for word, alternative in mapping.items():
+        inner = SCHEMAS[alternative]
+        for each in (
+            [SCHEMAS[_target(ref)] for ref in inner["oneOf"]] if "oneOf" in inner else [inner]
+        ):
+            assert discriminator["propertyName"] in each["required"]
+            assert each["properties"][discriminator["propertyName"]]["enum"] == [word]
+
+
+def test_an_enum_of_several_values_is_a_schema_of_its_own() -> None:
+    inline = [each for each in ALL if len(each.get("enum", [])) > 1]
+    assert [each for each in inline if each not in SCHEMAS.values()] == []
+
+
+def test_no_two_enums_declare_the_same_constant() -> None:
+    """Go declares the constants of all enums in one package."""
+    names = [
+        constant
+        for name in ENUMS
+        for constant in SCHEMAS[name].get("x-enum-varnames", SCHEMAS[name]["enum"])
+    ]
+    upper = [name.upper().replace(".", "_") for name in names]
+    assert sorted(set(upper)) == sorted(upper)
+
+
+def test_no_schema_has_a_name_that_a_language_has_taken() -> None:
+    assert not TAKEN & SCHEMAS.keys()
+
+
+@pytest.mark.parametrize("keyword", ["uniqueItems", "anyOf", "not"])
+def test_a_keyword_that_generators_get_wrong_does_not_occur(keyword: str) -> None:
+    assert not [each for each in ALL if keyword in each]
+
+
+def test_links_carry_parameters_only() -> None:
+    links = [each for each in ALL if "operationId" in each and "responses" not in each]
+    assert links
+    assert not [link for link in links if "requestBody" in link]
+
+
+def test_files_have_no_length_and_one_media_type() -> None:
+    files = [each for each in ALL if each.get("format") == "binary"]
+    assert files
+    assert not [each for each in files if "minLength" in each or "maxLength" in each]
+    assert not [each for each in ALL if "*/*" in each]
+
+
+def test_numbers_have_formats_and_lists_have_bounds() -> None:
+    numbers = [each for each in ALL if each.get("type") in ("integer", "number")]
+    assert not [each for each in numbers if "format" not in each]
+    lists = [each for each in ALL if each.get("type") == "array"]
+    assert not [each for each in lists if "maxItems" not in each]
+
+
+def test_every_property_is_described() -> None:
+    for each in ALL:
+        for name, inner in each.get("properties", {}).items():
+            described = inner if "$ref" not in inner else SCHEMAS[_target(inner)]
+            assert described.get("description"), f"{name} of {each.get('description')}"
+
+
+def test_every_response_has_the_headers_that_every_response_carries() -> None:
+    shared = CONTRACT["components"]["responses"]
+    for operation in OPERATIONS:
+        for status, response in operation["responses"].items():
+            described = shared[_target(response)] if "$ref" in response else response
+            assert described["headers"].keys() >= HEADERS, operation["operationId"]
+            assert ("WWW-Authenticate" in described["headers"]) == (status == "401")
+
+
+def test_the_texts_are_for_readers() -> None:
+    assert len(CONTRACT["info"]["description"].splitlines()) <= 15
+    assert "beyond the spec" not in contract.path().read_text().lower()
