@@ -40,7 +40,7 @@ class Visit:
         self.page.locator(".auth-wrapper").get_by_role("button", name="Authorize").click()
         dialog = self.page.locator(".dialog-ux")
         dialog.locator("input").fill(key)
-        dialog.get_by_role("button", name="Authorize").click()
+        dialog.get_by_role("button", name="Apply credentials").click()
         dialog.get_by_role("button", name="Close").click()
 
     def execute(self, operation: str) -> tuple[str, str]:

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 from werkzeug.exceptions import HTTPException as WerkzeugException
 from werkzeug.exceptions import MethodNotAllowed
 
-from dashboard import connect, limit_use, urls
-from gateway import contract, errors, health, intake, metrics, swagger_ui, tracing
+from dashboard import connect, limit_use, reference, urls
+from gateway import contract, errors, health, intake, metrics, tracing
 from gateway.auth import SCHEME, BearerSecurity
 from gateway.bridge import Bridge
 from gateway.checks import Checks
@@ -29,7 +29,6 @@ from gateway.resolver import TagResolver
 from gateway.routes import Routes
 from gateway.settings import Settings, get_settings
 from gateway.state import be_sole_web, connect_state
-from gateway.swagger_ui import SwaggerUi
 from gateway.tracing import Traced
 from gateway.transfers import TransferSlots
 from gateway.validation import MEDIA_TYPE
@@ -72,6 +71,7 @@ def _flask_app() -> Flask:
         health.blueprint,
         metrics.blueprint,
         contract.blueprint,
+        reference.blueprint,
         connect.blueprint,
         urls.blueprint,
     ):
@@ -87,12 +87,11 @@ def _by_contract(app: ASGIApp, *, validate_responses: bool) -> ConnexionMiddlewa
     connexion = ConnexionMiddleware(
         app,
         import_name="gateway",
-        middlewares=[ExceptionMiddleware, SwaggerUi, *checks],
+        middlewares=[ExceptionMiddleware, *checks],
         specification_dir=contract.path().parent,
         resolver=TagResolver(),
         validate_responses=validate_responses,
         security_map={SCHEME: BearerSecurity},
-        swagger_ui_options=swagger_ui.OPTIONS,
     )
     for framework_error in (HTTPException, ProblemException):
         connexion.add_error_handler(framework_error, errors.render_http_error)
@@ -113,7 +112,7 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
     guarded = intake.Intake(MethodGuard(checked, contract.load()))
     edge = Edge(guarded, limiter, TransferSlots(settings.transfers))
     # Connexion adds the contract's routes when it starts, so its paths are read from the contract.
-    pages = [swagger_ui.PATH, intake.PATH, *map(str, flask_app.url_map.iter_rules())]
+    pages = [intake.PATH, *map(str, flask_app.url_map.iter_rules())]
     paths = contract.load()["paths"]
     observed = Observed(edge, words_of([*paths, *pages]))
     if not spans.are_gathered():
