@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
+VENDORED := dashboard/static/vendored
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet --quiet
 
 # The packages and tests that are there; one that does not exist yet is no error.
@@ -108,12 +109,13 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade takes the newest)
 	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock
 	@$(COMPILE) pyproject.toml --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
+	@$(COMPILE) --group pages --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-pages.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 
 clean: ## Remove what make installed and the tools cached; data in var/ stays
-	@rm -rf $(VENV) $(PEERS) node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(PEERS) $(VENDORED) node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp below says that its step is done, so that a second run does nothing.
@@ -124,14 +126,14 @@ $(VENV)/bin/python:
 	echo "Making $(VENV) with $$python" >&2; "$$python" -m venv --clear $(VENV)
 
 # Hashes are demanded of everything, and building this package fetches nothing: its build tools are locked as well.
-$(VENV)/.runtime: requirements.lock pyproject.toml | $(VENV)/bin/python
+$(VENV)/.runtime: requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
 	@echo "Installing requirements.lock" >&2
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # The development lock holds all of the runtime lock, at the same versions.
-$(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
 	@echo "Installing requirements-dev.lock" >&2
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
@@ -159,6 +161,14 @@ $(VENV)/bin/uv: | $(VENV)/bin/python
 node_modules/.installed: package-lock.json package.json .npmrc | $(VENV)/.dev
 	@echo "Installing package-lock.json" >&2
 	@$(BIN)/npm ci --ignore-scripts --silent
+	@touch $@
+
+# What the pages of the contract load; the package, editable or not, is not built without it. Where there is no npm yet,
+# it comes from a lock of its own, at the version of the development lock.
+$(VENDORED): package-lock.json tooling/vendor.py | $(VENV)/bin/python
+	@[ -d node_modules/redoc ] || command -v npm >/dev/null || { \
+	echo "Installing requirements-pages.lock" >&2; $(PIP) --require-hashes -r requirements-pages.lock; }
+	@$(BIN)/python tooling/vendor.py
 	@touch $@
 
 chromium:

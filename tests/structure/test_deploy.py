@@ -92,7 +92,9 @@ def test_the_image_has_every_package_and_starts_a_command_that_exists() -> None:
         re.findall(r"^!(.+)$", (DEPLOY / "Containerfile.dockerignore").read_text(), re.MULTILINE)
     )
     copied = {"requirements.lock", "pyproject.toml", "README.md", "LICENSE", "openapi.yaml"}
-    assert let_in == copied | set(packages)
+    fetched = {"requirements-pages.lock", "package-lock.json", "tooling/vendor.py"}
+    assert let_in == copied | fetched | set(packages)
+    assert all((ROOT / name).exists() for name in let_in)
     assert "--require-hashes" in text
     (command,) = re.findall(r"^CMD \[(.+)\]$", text, re.MULTILINE)
     _parse(re.findall(r'"([^"]+)"', command))
