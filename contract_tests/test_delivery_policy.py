@@ -162,6 +162,8 @@ def test_each_attempt_says_what_it_is_and_nothing_else(
         assert request.is_signed_with(made["secret"])
         headers = dict(request.headers)
         assert re.fullmatch(r"sha256=[0-9a-f]{64}", headers.pop("x-service-signature"))
+        assert re.fullmatch(r"v1,[A-Za-z0-9+/]{43}=", headers.pop("webhook-signature"))
+        assert headers.pop("webhook-timestamp") == headers["x-service-timestamp"]
         assert before <= int(headers.pop("x-service-timestamp")) <= time.time()
         assert re.fullmatch(r"MessagingGateway/\d+\.\d+\.\d+\S*", headers.pop("user-agent"))
         assert headers == {
@@ -170,6 +172,7 @@ def test_each_attempt_says_what_it_is_and_nothing_else(
             "accept-encoding": "identity",
             "content-type": "application/json",
             "content-length": str(len(request.body)),
+            "webhook-id": delivery["eventId"],
             "x-service-event": "message.sent",
             "x-service-delivery": delivery["id"],
             "x-service-attempt": str(number),

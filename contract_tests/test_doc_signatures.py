@@ -1,5 +1,6 @@
 """The snippets of docs/receiving.md take what the gateway really signed, and nothing else."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -8,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.doc_blocks import BIN, blocks
-from contract_tests.harness import WAIT_SECONDS, Customer, Receiver
+from contract_tests.doc_blocks import BIN, Block, blocks
+from contract_tests.harness import ROOT, WAIT_SECONDS, Customer, Receiver
 
 PAGE = "docs/receiving.md"
 
@@ -80,13 +81,18 @@ RUN = [name for name in LANGUAGES if name not in MAY_BE_MISSING or LANGUAGES[nam
 Verify = Callable[[str, bytes, str], bool]
 
 
+def _by_hand() -> list[Block]:
+    """The snippets that check X-Service-Signature; the others call a library."""
+    return [b for b in blocks(PAGE) if b.language in LANGUAGES and "sha256=" in b.text]
+
+
 @pytest.fixture(params=RUN)
 def verify(request: pytest.FixtureRequest, tmp_path: Path) -> Verify:
     """The snippet of one language as a function of secret, body and header."""
     language = LANGUAGES[request.param]
     runtime = language.runtime()
     assert runtime, f"{language.program} is not installed: make runtimes"
-    snippet = next(b.text for b in blocks(PAGE) if b.language == request.param)
+    snippet = next(b.text for b in _by_hand() if b.language == request.param)
     files = language.write(tmp_path, snippet)
     command = [runtime, *language.options, *files]
 
@@ -106,7 +112,50 @@ def verify(request: pytest.FixtureRequest, tmp_path: Path) -> Verify:
 
 
 def test_a_snippet_is_there_for_each_language() -> None:
-    assert [b.language for b in blocks(PAGE) if b.language in LANGUAGES] == list(LANGUAGES)
+    assert [b.language for b in _by_hand()] == list(LANGUAGES)
+
+
+# Each takes secret and headers as arguments, the body as it comes on stdin, and prints the event's kind.
+READERS = {
+    "python": Language(
+        "python3",
+        "snippet.py",
+        "import json, sys\n"
+        "body, headers = sys.stdin.buffer.read(), json.loads(sys.argv[2])\n"
+        "print(read_event(sys.argv[1], body, headers)['event'])\n",
+    ),
+    "js": Language(
+        "node",
+        "snippet.mjs",
+        'import { readFileSync } from "node:fs";\n'
+        "const headers = JSON.parse(process.argv[3]);\n"
+        "console.log(readEvent(process.argv[2], readFileSync(0), headers).event);\n",
+    ),
+}
+
+
+def test_a_snippet_with_a_library_reads_what_was_signed_and_nothing_else(
+    customer: Customer, receiver: Receiver, tmp_path: Path
+) -> None:
+    webhook = {"url": receiver.url(), "events": ["message.sent"]}
+    secret = customer.request("POST", "/webhooks", json=webhook).json()["secret"]
+    assert customer.send("15551234567", "Grüße, 你好 \U0001f44b").ok
+    received = receiver.wait()[0]
+    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
+    snippets = {b.language: b.text for b in blocks(PAGE) if "standardwebhooks" in b.text}
+    assert snippets.keys() == READERS.keys()
+    for name, language in READERS.items():
+        command = [language.runtime() or "", *language.write(tmp_path, snippets[name]), secret]
+        for body, printed in ((received.body, b"message.sent\n"), (received.body + b" ", b"")):
+            done = subprocess.run(
+                [*command, json.dumps(received.headers)],
+                cwd=tmp_path,
+                input=body,
+                capture_output=True,
+                check=False,
+                timeout=WAIT_SECONDS,
+            )
+            assert (done.stdout, done.returncode == 0) == (printed, bool(printed)), done.stderr
 
 
 def test_a_snippet_takes_what_was_signed_and_nothing_else(

@@ -53,8 +53,9 @@ def confirm_rotate_secret(webhook_id: str) -> Response:
     """Ask first."""
     return confirm(
         title="Rotate the secret?",
-        text="The old secret is void at once: a receiver that still checks with it refuses every event"
-        " until it has the new one. What it refuses is retried.",
+        text="For 24 hours webhook-signature also fits the old secret. X-Service-Signature fits only the new"
+        " one, at once: a receiver that checks it rejects every event until it has the new secret. What it"
+        " rejects is retried.",
         action="Rotate secret",
         back=path_of(find(webhook_id)),
     )

@@ -19,7 +19,7 @@ from gateway.outages import OutageFilter
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # The text of an exception is not ours to choose, so what looks like a key or secret is blotted out.
-_SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_-]+")
+_SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
 
 

@@ -1,5 +1,6 @@
 """Webhooks: where an account's events go (specification, Webhook)."""
 
+import base64
 import json
 import secrets
 from collections.abc import Callable, Collection
@@ -26,10 +27,13 @@ from models.prepared_list import PreparedList, PreparedListSelect
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
+SECRET_BYTES = 32
+# Milliseconds for which the previous secret signs too after a rotation (decision 32).
+SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 
 def _new_secret() -> str:
-    return SECRET_PREFIX + secrets.token_urlsafe(32)
+    return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode("ascii")
 
 
 class Deactivation(StrEnum):
@@ -44,7 +48,8 @@ class Webhook(BaseModel):
 
     ``failure_count`` counts deliveries in a row that failed after all their retries. ``slow`` says that
     an attempt timed out and none succeeded since. ``deactivated_because`` is a Deactivation, None while
-    the webhook is active. ``secret_changed_at`` is when its secret was last rotated, None for never.
+    the webhook is active. ``secret_changed_at`` is when its secret was last rotated, None for never;
+    ``previous_sealed_secret`` is the secret before, None where there is none that can be read.
     """
 
     account_id: str
@@ -61,6 +66,7 @@ class Webhook(BaseModel):
     created_at = BigIntegerField()
     deactivated_because = CharField(null=True)
     secret_changed_at = BigIntegerField(null=True)
+    previous_sealed_secret = TextField(null=True)
 
     @property
     def secret(self) -> str:
@@ -71,6 +77,16 @@ class Webhook(BaseModel):
     def masked_secret(self) -> str:
         """The signing secret as it may be shown after its creation."""
         return f"{SECRET_PREFIX}****{self.secret[-SHOWN_CHARACTERS:]}"
+
+    def secrets_at(self, at: int) -> list[str]:
+        """The secrets that sign at a time: the present one, then the previous one for a day after a rotation.
+
+        Raises SecretUnreadableError.
+        """
+        previous = self.previous_sealed_secret
+        if previous is None or at >= (self.secret_changed_at or 0) + SECRET_OVERLAP_MS:
+            return [self.secret]
+        return [self.secret, secret.decrypt(previous)]
 
     @property
     def events(self) -> list[str]:
@@ -141,11 +157,22 @@ class Webhook(BaseModel):
             return list(cls.select().order_by(cls.id))
 
     def rotate_secret(self) -> None:
-        """Replace the secret; the old one is void at once."""
-        changes = {"sealed_secret": secret.encrypt(_new_secret()), "secret_changed_at": clock.now()}
+        """Replace the secret. The old one becomes the previous one (secrets_at)."""
+        changes = {
+            "sealed_secret": secret.encrypt(_new_secret()),
+            "previous_sealed_secret": self.sealed_secret if self._has_readable_secret() else None,
+            "secret_changed_at": clock.now(),
+        }
         with writing():
             Webhook.update(changes).where(Webhook.id == self.id).execute()
         self.__data__.update(changes)
+
+    def _has_readable_secret(self) -> bool:
+        """False after the service's key was lost: then a rotation must leave nothing behind to sign with."""
+        try:
+            return bool(self.secret)
+        except secret.SecretUnreadableError:
+            return False
 
     def change(
         self,

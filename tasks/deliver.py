@@ -208,6 +208,7 @@ class Engine:
             headers = signed_headers(
                 claimed.webhook,
                 body,
+                event_id=claimed.event_id,
                 kind=claimed.event_kind,
                 delivery_id=claimed.delivery_id,
                 attempt_number=claimed.attempt_number,

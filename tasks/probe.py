@@ -11,13 +11,22 @@ from webhooks.kinds import EventKind
 from webhooks.sample import sample_event
 
 
-def send_test_delivery(webhook: Webhook) -> Answer:
-    """Send a sample of the first subscribed kind and wait for the answer."""
-    kind = EventKind(webhook.events[0])
+def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) -> Answer:
+    """Send a sample and wait for the answer. Without a kind it is the first subscribed one.
+
+    Its identifiers are new each time: a receiver that deduplicates takes every test.
+    """
+    kind = kind or EventKind(webhook.events[0])
     now = clock.now()
-    body = sample_event(kind, now).encode()
+    body = sample_event(kind, now, new_id).encode()
     headers = signed_headers(
-        webhook, body, kind=kind, delivery_id=new_id("dlv"), attempt_number=1, at=now
+        webhook,
+        body,
+        event_id=new_id("evt"),
+        kind=kind,
+        delivery_id=new_id("dlv"),
+        attempt_number=1,
+        at=now,
     )
 
     async def post() -> Answer:

@@ -19,26 +19,38 @@ def make_client() -> WebhookClient:
 
 
 def signed_headers(
-    webhook: Webhook, body: bytes, *, kind: str, delivery_id: str, attempt_number: int, at: int
+    webhook: Webhook,
+    body: bytes,
+    *,
+    event_id: str,
+    kind: str,
+    delivery_id: str,
+    attempt_number: int,
+    at: int,
 ) -> dict[str, str]:
-    """The headers of one attempt at the time ``at``, signed with the present secret (decision 6).
+    """The headers of one attempt at the time ``at``.
 
-    Raises SecretUnreadableError.
+    X-Service-Signature is made with the present secret only (decision 6), Standard Webhooks' signature also
+    with the previous one for a while (decision 32). Raises SecretUnreadableError.
     """
+    secrets, seconds = webhook.secrets_at(at), at // 1000
     return {
-        signing.HEADER: signing.sign(webhook.secret, body),
+        signing.HEADER: signing.sign(secrets[0], body),
+        signing.ID_HEADER: event_id,
+        signing.TIMESTAMP_HEADER: str(seconds),
+        signing.STANDARD_HEADER: signing.sign_standard(secrets, event_id, seconds, body),
         "X-Service-Event": kind,
         "X-Service-Delivery": delivery_id,
         "X-Service-Attempt": str(attempt_number),
-        "X-Service-Timestamp": str(at // 1000),
+        "X-Service-Timestamp": str(seconds),
     }
 
 
 def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
     """The headers that an attempt went out with, by name, made again from what is on record.
 
-    The signature is None when the webhook's secret was rotated since: nobody keeps the old one. Raises
-    SecretUnreadableError.
+    The signatures are None when the webhook's secret was rotated since: they were made with other secrets.
+    Raises SecretUnreadableError.
     """
     webhook = delivery.webhook
     headers: dict[str, str | None] = {
@@ -47,6 +59,7 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
         **signed_headers(
             webhook,
             delivery.event.payload.encode(),
+            event_id=delivery.event.id,
             kind=delivery.event_kind,
             delivery_id=delivery.id,
             attempt_number=attempt.number,
@@ -54,5 +67,5 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
         ),
     }
     if webhook.secret_changed_at is not None and attempt.started_at <= webhook.secret_changed_at:
-        headers[signing.HEADER] = None
+        headers |= dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
     return headers

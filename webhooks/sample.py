@@ -1,5 +1,7 @@
 """The sample event of a test delivery (specification, POST /webhooks/<webhook_id>/test)."""
 
+from collections.abc import Callable
+
 from webhooks.envelope import MessageError, MessageResource, NumberResource, envelope
 from webhooks.kinds import EventKind
 
@@ -16,24 +18,34 @@ _NUMBER_STATUS = {
     EventKind.NUMBER_BANNED: "BANNED",
 }
 _OURS, _THEIRS = "15550000000", "15550000001"
+# By these a receiver can tell a test: the message's text and number, or the number's name.
+_TEXT, _NUMBER_ID = "This is a test delivery.", "num_sample"
 
 
-def sample_event(kind: EventKind, now: int) -> str:
-    """An event of this kind about things that do not exist (their identifiers end in ``_sample``)."""
+def _fixed_id(prefix: str) -> str:
+    return f"{prefix}_sample"
+
+
+def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixed_id) -> str:
+    """An event of this kind about a message or number that does not exist.
+
+    ``new_id`` makes its identifier from ``msg`` or ``num``; without it, the sample is always the same.
+    """
     if kind in _NUMBER_STATUS:
-        number = NumberResource("num_sample", _OURS, "Sample", _NUMBER_STATUS[kind], now, now)
+        number = NumberResource(new_id("num"), _OURS, _TEXT, _NUMBER_STATUS[kind], now, now)
         return envelope(kind, now, number)
     inbound = kind is EventKind.MESSAGE_RECEIVED
+    message_id = new_id("msg")
     message = MessageResource(
-        id="msg_sample",
-        number_id="num_sample",
+        id=message_id,
+        number_id=_NUMBER_ID,
         direction="INBOUND" if inbound else "OUTBOUND",
         from_number=_THEIRS if inbound else _OURS,
         to_number=_OURS if inbound else _THEIRS,
         type="text",
-        body={"body": "This is a test delivery."},
+        body={"body": _TEXT},
         created_at=now,
-        wa_message_id="wamid.sample",
+        wa_message_id=f"wamid.{message_id}",
         status=_MESSAGE_STATUS[kind],
         error=MessageError("131026", "Message undeliverable")
         if kind is EventKind.MESSAGE_FAILED

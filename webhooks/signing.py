@@ -1,14 +1,48 @@
-"""The signature of deliveries (specification, Signature of outbound webhook deliveries)."""
+"""The two signatures of a delivery: the specification's own, and the one of Standard Webhooks.
 
+X-Service-Signature is as the specification says (Signature of outbound webhook deliveries). Standard Webhooks
+(docs/decisions/0037-standard-webhooks.md) also signs identifier and time, and may carry several signatures.
+"""
+
+import base64
 import hashlib
 import hmac
+from collections.abc import Sequence
+from functools import lru_cache
 
 HEADER = "X-Service-Signature"
+ID_HEADER = "webhook-id"
+TIMESTAMP_HEADER = "webhook-timestamp"
+STANDARD_HEADER = "webhook-signature"
+
+_PREFIX = "whsec_"
+# Older secrets are in the URL-safe alphabet and without padding.
+_TO_STANDARD_ALPHABET = str.maketrans("-_", "+/")
 
 
 def sign(secret: str, body: bytes) -> str:
-    """The header's value: ``sha256=`` and the lowercase hex HMAC-SHA256 of ``body``.
+    """The value of HEADER: ``sha256=`` and the lowercase hex HMAC-SHA256 of ``body``.
 
     The key is the whole secret, its prefix included, as UTF-8.
     """
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def sign_standard(secrets: Sequence[str], event_id: str, seconds: int, body: bytes) -> str:
+    """The value of STANDARD_HEADER: a signature with each of the secrets, in their order.
+
+    The key is what the secret's base64 spells. ``seconds`` is the Unix time in TIMESTAMP_HEADER.
+    """
+    signed = f"{event_id}.{seconds}.".encode() + body
+    return " ".join(f"v1,{_digest(_key(secret), signed)}" for secret in secrets)
+
+
+# The same few secrets sign delivery after delivery.
+@lru_cache(maxsize=4096)
+def _key(secret: str) -> bytes:
+    text = secret.removeprefix(_PREFIX).translate(_TO_STANDARD_ALPHABET)
+    return base64.b64decode(text + "=" * (-len(text) % 4))
+
+
+def _digest(key: bytes, signed: bytes) -> str:
+    return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode("ascii")

@@ -17,6 +17,7 @@ from gateway.logs import (
 )
 
 KEY = "mk_live_" + "k" * 43
+SECRET = "whsec_s/" + "s" * 40 + "+="
 
 
 def _record(message: str, *args: object, **fields: object) -> logging.LogRecord:
@@ -56,7 +57,7 @@ def test_every_line_of_a_request_carries_its_identifier(formatter: logging.Forma
 
 
 def _fail() -> None:
-    raise ValueError(f"no such key {KEY} and no whsec_{'s' * 43}")
+    raise ValueError(f"no such key {KEY} and no {SECRET}")
 
 
 def _crash() -> logging.LogRecord:
@@ -81,6 +82,7 @@ def test_a_key_or_secret_in_an_exception_is_blotted_out(formatter: logging.Forma
     assert "mk_live_**** and no whsec_****" in text
     assert "kkk" not in text
     assert "sss" not in text
+    assert "+=" not in text
 
 
 def test_the_password_in_an_address_is_blotted_out() -> None:

@@ -101,6 +101,7 @@ def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_p
         assert row.deactivated_because is None
         assert row.secret_changed_at is not None
         assert before <= row.secret_changed_at <= round(time.time() * 1000)
+        assert row.secrets_at(row.secret_changed_at) == [row.secret], "the one before was not kept"
     old.close()
 
 

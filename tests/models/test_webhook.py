@@ -1,6 +1,6 @@
 """Webhooks: subscriptions, secrets and the count of discarded events."""
 
-import re
+import base64
 
 import pytest
 
@@ -12,10 +12,13 @@ from models.webhook import Deactivation, Webhook
 from tests import factories
 from tests.conftest import Clock
 
+DAY_MS = 24 * 60 * 60 * 1000
+
 
 def test_a_secret_has_its_prefix_and_32_random_bytes(account: Account) -> None:
     first, second = factories.webhook(account), factories.webhook(account)
-    assert re.fullmatch(r"whsec_[A-Za-z0-9_-]{43}", first.secret)
+    assert first.secret.startswith("whsec_")
+    assert len(base64.b64decode(first.secret.removeprefix("whsec_"), validate=True)) == 32
     assert first.secret != second.secret
 
 
@@ -45,6 +48,41 @@ def test_a_rotation_is_dated_and_a_first_secret_is_not(account: Account, clock: 
         assert [row.secret_changed_at for row in rows] == [clock.at, clock.at]
 
 
+def test_the_previous_secret_signs_beside_the_new_one_for_24_hours(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    old = webhook.secret
+    assert webhook.secrets_at(clock.at) == [old]
+    webhook.rotate_secret()
+    for row in (webhook, Webhook.get_by_id(webhook.id)):
+        assert row.secrets_at(clock.at) == [webhook.secret, old]
+        assert row.secrets_at(clock.at + DAY_MS - 1) == [webhook.secret, old]
+        assert row.secrets_at(clock.at + DAY_MS) == [webhook.secret]
+
+
+def test_a_second_rotation_keeps_the_last_previous_secret_only(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    webhook.rotate_secret()
+    second = webhook.secret
+    clock.advance(hours=1)
+    webhook.rotate_secret()
+    assert webhook.secrets_at(clock.at) == [webhook.secret, second]
+    assert webhook.secrets_at(clock.at + DAY_MS - 1) == [webhook.secret, second]
+
+
+def test_a_secret_that_cannot_be_read_is_not_kept_when_it_is_rotated(
+    account: Account, clock: Clock
+) -> None:
+    """Otherwise nothing could be signed until the overlap is over."""
+    webhook = factories.webhook(account)
+    secret.use_key("another key")
+    webhook.rotate_secret()
+    assert webhook.secrets_at(clock.at) == [webhook.secret]
+
+
 def test_the_plain_secret_is_nowhere_in_the_database(account: Account, state: Stored) -> None:
     webhook = factories.webhook(account)
     plain = [webhook.secret]
@@ -52,6 +90,7 @@ def test_the_plain_secret_is_nowhere_in_the_database(account: Account, state: St
     plain.append(webhook.secret)
     stored = state.everything()
     assert webhook.sealed_secret.encode() in stored
+    assert str(webhook.previous_sealed_secret).encode() in stored
     for text in plain:
         assert text.encode() not in stored
         assert text.removeprefix("whsec_").encode() not in stored

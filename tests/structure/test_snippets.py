@@ -13,7 +13,8 @@ FENCES = {"py": "python", "mjs": "js", "go": "go", "php": "php", "rb": "ruby"}
 
 @pytest.mark.parametrize("ending", FENCES)
 def test_the_documentation_shows_the_dashboard_s_snippet(ending: str) -> None:
-    shown = [b.text for b in blocks("docs/receiving.md") if b.language == FENCES[ending]]
+    found = [b.text for b in blocks("docs/receiving.md") if b.language == FENCES[ending]]
+    shown = [text for text in found if "sha256=" in text]
     assert shown == [(SNIPPETS / f"verify.{ending}").read_text()]
 
 

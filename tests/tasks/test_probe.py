@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 
 import pytest
 
@@ -13,6 +14,7 @@ from tasks.probe import send_test_delivery
 from tests import factories
 from tests.conftest import Configure
 from tests.receiver import Receiver, answer, hang
+from webhooks.kinds import EventKind
 
 
 def test_a_sample_of_the_first_kind_is_sent_signed(account: Account, receiver: Receiver) -> None:
@@ -23,6 +25,37 @@ def test_a_sample_of_the_first_kind_is_sent_signed(account: Account, receiver: R
     assert request.event["event"] == "message.read"
     digest = hmac.new(webhook.secret.encode(), request.body, hashlib.sha256).hexdigest()
     assert request.headers["x-service-signature"] == f"sha256={digest}"
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_a_kind_that_is_asked_for_is_sent_subscribed_or_not(
+    account: Account, receiver: Receiver, kind: EventKind
+) -> None:
+    webhook = factories.webhook(account, receiver.url(), events=["message.read"])
+    assert send_test_delivery(webhook, kind).success
+    [request] = receiver.at()
+    assert request.event["event"] == request.headers["x-service-event"] == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix"), [(EventKind.MESSAGE_READ, "msg"), (EventKind.NUMBER_BANNED, "num")]
+)
+def test_each_test_is_an_event_of_its_own(
+    account: Account, receiver: Receiver, kind: EventKind, prefix: str
+) -> None:
+    """A receiver that deduplicates on event and data.id takes the second one too."""
+    webhook = factories.webhook(account, receiver.url())
+    for _ in range(2):
+        send_test_delivery(webhook, kind)
+    requests = receiver.at()
+    for ids, form in (
+        ({request.event["data"]["id"] for request in requests}, prefix),
+        ({request.headers["webhook-id"] for request in requests}, "evt"),
+        ({request.headers["x-service-delivery"] for request in requests}, "dlv"),
+    ):
+        assert len(ids) == 2
+        assert all(re.fullmatch(rf"{form}_[0-9A-Z]{{26}}", each) for each in ids)
+    assert all("This is a test delivery." in request.body.decode() for request in requests)
 
 
 def test_an_inactive_webhook_can_be_tested(account: Account, receiver: Receiver) -> None:

@@ -1,20 +1,22 @@
 """The headers that an attempt is shown with are those that its receiver got."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from contract_tests.standard_webhooks import TOO_OLD, VERIFIED, verdict
 from models import secret
 from models.account import Account
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.webhook import SECRET_OVERLAP_MS, Webhook
 from tasks import deliver
 from tasks.sender import headers_of, make_client
 from tests import factories
-from tests.conftest import Configure
+from tests.conftest import Clock, Configure
 from tests.receiver import Received, Receiver, answer
 from tests.waiting import until
 from webhooks import signing
@@ -24,6 +26,9 @@ NAMES = {
     "Content-Type",
     "User-Agent",
     signing.HEADER,
+    signing.ID_HEADER,
+    signing.TIMESTAMP_HEADER,
+    signing.STANDARD_HEADER,
     "X-Service-Event",
     "X-Service-Delivery",
     "X-Service-Attempt",
@@ -98,10 +103,11 @@ def test_after_a_rotation_the_signatures_before_it_are_not_known(
     failed.webhook.rotate_secret()
     failed = _find(failed)
     for attempt, request in zip(Attempt.of(failed), receiver.wait(2), strict=True):
-        assert headers_of(attempt, failed) == {**_named(request), signing.HEADER: None}
+        signatures = dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
+        assert headers_of(attempt, failed) == {**_named(request), **signatures}
 
 
-def test_an_attempt_after_a_rotation_is_signed_with_the_new_secret(
+def test_an_attempt_after_a_rotation_is_shown_with_the_signatures_of_both_secrets(
     failed: Delivery, receiver: Receiver
 ) -> None:
     failed.webhook.rotate_secret()
@@ -109,8 +115,26 @@ def test_an_attempt_after_a_rotation_is_signed_with_the_new_secret(
     with _running():
         receiver.wait(3)
         until(lambda: len(Attempt.of(failed)) >= 3, "a third attempt")
-    failed = _find(failed)
-    assert headers_of(Attempt.of(failed)[2], failed) == _named(receiver.at()[2])
+    failed, got = _find(failed), _named(receiver.at()[2])
+    assert len(got[signing.STANDARD_HEADER].split(" ")) == 2
+    assert headers_of(Attempt.of(failed)[2], failed) == got
+    # It stays what was sent, also when the old secret signs no more.
+    changed_at = failed.webhook.secret_changed_at
+    assert changed_at is not None
+    assert failed.webhook.secrets_at(changed_at + SECRET_OVERLAP_MS) == [failed.webhook.secret]
+
+
+def test_a_delivery_that_is_replayed_after_six_minutes_is_refused_by_the_libraries(
+    account: Account, webhook: Webhook, receiver: Receiver, clock: Clock
+) -> None:
+    """The libraries' clock cannot be moved, so it is the service's that lags behind."""
+    receiver.behave(answer(200))
+    for minutes_ago, expected in ((6, TOO_OLD), (4, VERIFIED)):
+        clock.at = round((time.time() - minutes_ago * 60) * 1000)
+        Delivery.schedule(factories.event(account), [webhook])
+        with _running():
+            *_, request = receiver.wait(len(receiver.at()) + 1)
+        assert verdict(webhook.secret, request.headers, request.body) == expected
 
 
 def test_a_secret_of_another_key_is_said_to_be_unreadable(failed: Delivery) -> None:

@@ -104,4 +104,15 @@ def test_every_kind_has_a_sample_of_the_same_shape(kind: EventKind) -> None:
     else:
         assert data["phoneNumber"]
         assert data["status"] != "PROVISIONING"
-    assert data["id"].endswith("_sample"), "a receiver can tell that this is no real resource"
+    told = data["body"]["body"] if kind.startswith("message.") else data["displayName"]
+    assert told == "This is a test delivery.", "a receiver can tell that this is no real resource"
+    assert data.get("numberId", "num_sample") == "num_sample"
+
+
+def test_a_sample_has_the_identifiers_that_its_caller_makes() -> None:
+    def new_id(prefix: str) -> str:
+        return f"{prefix}_7"
+
+    for kind, expected in ((EventKind.MESSAGE_READ, "msg_7"), (EventKind.NUMBER_BANNED, "num_7")):
+        assert json.loads(sample_event(kind, AT, new_id))["data"]["id"] == expected
+        assert sample_event(kind, AT) == sample_event(kind, AT), "or else it is always the same"

@@ -1,10 +1,20 @@
-"""Signatures of deliveries. The expected values were computed with ``openssl dgst -sha256 -hmac``."""
+"""Signatures of deliveries. The expected values were computed with ``openssl dgst -sha256``."""
+
+import base64
 
 import pytest
 
-from webhooks.signing import HEADER, sign
+from webhooks.signing import (
+    HEADER,
+    ID_HEADER,
+    STANDARD_HEADER,
+    TIMESTAMP_HEADER,
+    sign,
+    sign_standard,
+)
 
 SECRET = "whsec_test-secret_0123456789abcdefghijklmnopqrstuv"
+STANDARD_SECRET = "whsec_" + base64.b64encode(b"k+/=0123456789abcdefghijklmnopqr").decode()
 EVENT = b'{"event":"message.received","timestamp":"2026-11-20T09:30:00.000Z","data":{"id":"msg_1"}}'
 
 
@@ -31,3 +41,39 @@ def test_the_prefix_is_part_of_the_key() -> None:
 
 def test_the_header_has_the_name_of_the_specification() -> None:
     assert HEADER == "X-Service-Signature"
+
+
+@pytest.mark.parametrize(
+    ("body", "signature"),
+    [
+        (EVENT, "v1,yy6IFdJPHCPUKBl/k/a448X4Xn2YZ5fNimn4Q0sYZP4="),
+        ('{"text":"olá ☕"}'.encode(), "v1,ATxnUP/vnLLzewJOnP+dK+suHktO3hz8/ULQS++qrbQ="),
+    ],
+)
+def test_a_standard_signature_is_of_identifier_time_and_body_with_the_decoded_secret(
+    body: bytes, signature: str
+) -> None:
+    assert sign_standard([STANDARD_SECRET], "evt_1", 1_795_167_000, body) == signature
+
+
+def test_each_secret_adds_a_signature_in_its_order() -> None:
+    def signed(*secrets: str) -> list[str]:
+        return sign_standard(secrets, "evt_1", 1_795_167_000, EVENT).split(" ")
+
+    other = "whsec_" + base64.b64encode(bytes(32)).decode()
+    assert signed(STANDARD_SECRET, other) == signed(STANDARD_SECRET) + signed(other)
+    assert signed(STANDARD_SECRET) != signed(other)
+
+
+def test_a_secret_in_the_older_alphabet_without_padding_spells_the_same_key() -> None:
+    standard = base64.b64encode(bytes.fromhex("fbffbf") + b"0123456789abcdefghijklmnopqrs").decode()
+    older = "-_-_MDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnM"
+    first, second = (
+        sign_standard([f"whsec_{text}"], "evt_1", 1, EVENT) for text in (standard, older)
+    )
+    assert first == second
+
+
+def test_the_headers_have_the_names_of_standard_webhooks() -> None:
+    names = (ID_HEADER, TIMESTAMP_HEADER, STANDARD_HEADER)
+    assert names == ("webhook-id", "webhook-timestamp", "webhook-signature")
