@@ -87,6 +87,11 @@ def has_body(operation: Operation) -> bool:
     return operation.body_schema is not None
 
 
+def needs_body(operation: Operation) -> bool:
+    """Operations whose JSON body may not be absent."""
+    return has_body(operation) and operation.needs_body
+
+
 def has_no_body(operation: Operation) -> bool:
     """Operations that ignore what comes as a body."""
     return operation.body_schema is None and not operation.takes_form

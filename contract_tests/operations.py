@@ -26,6 +26,7 @@ class Operation:
     path: str
     parameters: tuple[Schema, ...]
     body_schema: Schema | None
+    needs_body: bool
     body_examples: Mapping[str, Any]
     takes_form: bool
     is_public: bool
@@ -107,6 +108,7 @@ def _read(contract: Schema, base: str, path: str, method: str) -> Operation:
         path=base + path,
         parameters=(*shared, *operation.get("parameters", [])),
         body_schema=media.get("schema"),
+        needs_body=operation.get("requestBody", {}).get("required", False),
         body_examples={name: example["value"] for name, example in examples.items()},
         takes_form="multipart/form-data" in operation.get("requestBody", {}).get("content", {}),
         is_public=operation.get("security", contract["security"]) == [],

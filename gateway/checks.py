@@ -41,7 +41,8 @@ def _body_validator(
         case []:
             return None
         case [media_type] if media_type == MEDIA_TYPE:
-            return JsonBodyValidator(operation.body_schema(MEDIA_TYPE))
+            is_required = operation.request_body.get("required", False)
+            return JsonBodyValidator(operation.body_schema(MEDIA_TYPE), required=is_required)
         case [media_type] if media_type == FORM_TYPE:
             return FormBodyValidator()
     raise NotImplementedError(f"{operation.operation_id} takes a body that nobody checks")

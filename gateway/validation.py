@@ -47,15 +47,21 @@ BODY = "Request body"
 
 
 class JsonBodyValidator:
-    """Reads and checks a JSON body. Raises 400 or 415 as Connexion's problems."""
+    """Reads and checks a JSON body. Raises 400 or 415 as Connexion's problems.
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    One that is not ``required`` may be absent, which is to say empty, whatever its content type.
+    """
+
+    def __init__(self, schema: dict[str, Any], *, required: bool = True) -> None:
         self._schema = schema
+        self._required = required
 
     async def check(self, scope: Scope, receive: Receive) -> Receive:
         """Check the body, which comes in one message. Returns where to receive it from once more."""
         message = await receive()
         body: bytes = message.get("body", b"")
+        if not (body or self._required):
+            return _replaying(message, receive)
         _check_content_type(scope)
         if not body:
             raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")

@@ -12,6 +12,7 @@ from tasks import subscriptions
 from tasks.probe import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.envelope import timestamp
+from webhooks.kinds import EventKind
 
 
 def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
@@ -86,10 +87,11 @@ def rotate_webhook_secret(user: str, webhook_id: str) -> dict[str, Any]:
     return render(webhook, secret=webhook.secret)
 
 
-def test_webhook(user: str, webhook_id: str) -> dict[str, Any]:
+def test_webhook(user: str, webhook_id: str, body: dict[str, Any] | None) -> dict[str, Any]:
     """POST /webhooks/{webhook_id}/test."""
     webhook = _find(user, webhook_id)
-    answer = send_test_delivery(webhook)
+    kind = (body or {}).get("event")
+    answer = send_test_delivery(webhook, EventKind(kind) if kind else None)
     return {
         "success": answer.success,
         "statusCode": answer.status_code or 0,

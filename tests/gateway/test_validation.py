@@ -25,6 +25,7 @@ SCHEMA: dict[str, Any] = {
     },
 }
 VALIDATOR = JsonBodyValidator(SCHEMA)
+OPTIONAL = JsonBodyValidator(SCHEMA, required=False)
 PARAMETERS: list[dict[str, Any]] = [
     {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 100}},
     {"name": "status", "in": "query", "schema": {"type": "string", "enum": ["sent", "read"]}},
@@ -45,13 +46,21 @@ PARAMETERS: list[dict[str, Any]] = [
 def _check_body(body: bytes, content_type: str | None = "application/json", **more: str) -> bytes:
     """Validate a body; what the handler then reads of it."""
     headers = {} if content_type is None else {"content-type": content_type}
-    scope = http_scope("POST", headers=headers | more)
+    return _checked(VALIDATOR, body, headers | more)
+
+
+def _check_optional(body: bytes, content_type: str | None = "application/json") -> bytes:
+    return _checked(OPTIONAL, body, {} if content_type is None else {"content-type": content_type})
+
+
+def _checked(validator: JsonBodyValidator, body: bytes, headers: dict[str, str]) -> bytes:
+    scope = http_scope("POST", headers=headers)
 
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def run() -> bytes:
-        handed_on = await VALIDATOR.check(scope, receive)
+        handed_on = await validator.check(scope, receive)
         message = await handed_on()
         handed: bytes = message["body"]
         return handed
@@ -164,6 +173,21 @@ def test_a_packed_body_is_415() -> None:
     with pytest.raises(UnsupportedMediaTypeProblem):
         _check_body(b'{"to": "1"}', **{"content-encoding": "gzip"})
     _check_body(b'{"to": "1"}', **{"content-encoding": "identity"})
+
+
+@pytest.mark.parametrize("content_type", [None, "application/json", "text/plain"])
+def test_an_optional_body_may_be_absent(content_type: str | None) -> None:
+    assert _check_optional(b"", content_type) == b""
+
+
+def test_an_optional_body_that_is_there_is_checked_like_any_other() -> None:
+    assert _check_optional(b'{"to": "1"}') == b'{"to": "1"}'
+    for body in (b" ", b"null", b"{}", b'{"to": 1}'):
+        with pytest.raises(BadRequestProblem):
+            _check_optional(body)
+    for content_type in (None, "text/plain"):
+        with pytest.raises(UnsupportedMediaTypeProblem):
+            _check_optional(b'{"to": "1"}', content_type)
 
 
 @settings(deadline=None)  # How fast a busy machine is says nothing about the validator.
