@@ -6,12 +6,13 @@ from typing import cast
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gateway.edge import Edge
 from gateway.errors import ErrorAnswer
 from gateway.observation import HEADER, new_request_id
 from gateway.settings import Settings
+from gateway.upgrades import OffersIgnored
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ GRACE_SECONDS = 10
 SILENCE_SECONDS = 20
 
 
-class GatewayProtocol(HttpToolsProtocol):
+class GatewayProtocol(OffersIgnored):
     """HTTP/1.1 with a bound on the request line and headers, and malformed requests answered in JSON."""
 
     _header_bytes = 0
