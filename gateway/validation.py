@@ -8,7 +8,6 @@ import re
 from typing import Any
 from urllib.parse import parse_qsl
 
-import jsonschema_rs
 import orjson
 from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
 from starlette.types import Message, Receive, Scope
@@ -22,28 +21,25 @@ MAX_MESSAGE_CHARACTERS = 300
 MAX_QUERY_PARAMETERS = 100
 INTEGER = re.compile(r"-?[0-9]{1,30}", re.ASCII)
 
-# By the identity of the schema, which Connexion keeps for as long as it runs.
-_compiled: dict[int, tuple[dict[str, Any], jsonschema_rs.Draft4Validator]] = {}
-
-
-def _validator_of(schema: dict[str, Any]) -> jsonschema_rs.Draft4Validator:
-    known = _compiled.get(id(schema))
-    if known is None:
-        known = _compiled[id(schema)] = (schema, jsonschema_rs.Draft4Validator(schema))
-    return known[1]
-
-
-def _first_error(schema: dict[str, Any], value: Any, where: str) -> str | None:
-    """What is wrong with ``value``, in one sentence that names the place; None when nothing is."""
-    validator = _validator_of(schema)
-    told = None if validator.is_valid(value) else complaint(validator.iter_errors(value))
-    if told is None:
-        return None
-    path, message = told[0], told[1][:MAX_MESSAGE_CHARACTERS]
-    return f"{where}{', ' if path and where == BODY else ''}{path}: {message}"
-
-
 BODY = "Request body"
+
+
+def _check_value(schema: dict[str, Any], value: Any, where: str) -> None:
+    """Raise BadRequestProblem, which says what is wrong with ``value`` and where, unless it fits."""
+    if (told := complaint(schema, value)) is None:
+        return
+    inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
+    problem = BadRequestProblem(f"{where}{inside}: {_shortened(told.message)}")
+    if where == BODY and told.pointer is not None:
+        problem.ext = {"field": told.pointer}
+    raise problem
+
+
+def _shortened(message: str) -> str:
+    """A message without its middle, where it repeats a long value: what is wrong stands at its end."""
+    half = MAX_MESSAGE_CHARACTERS // 2
+    long = len(message) > MAX_MESSAGE_CHARACTERS
+    return f"{message[:half]} ... {message[-half:]}" if long else message
 
 
 class JsonBodyValidator:
@@ -66,12 +62,10 @@ class JsonBodyValidator:
         if not body:
             raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")
         try:
-            error = _first_error(self._schema, _parse(body), BODY)
+            _check_value(self._schema, _parse(body), BODY)
         except ValueError:
             # The schema's checker gives up some levels of nesting before the parser does.
-            error = f"{BODY}: it is nested too deeply."
-        if error is not None:
-            raise BadRequestProblem(error)
+            raise BadRequestProblem(f"{BODY}: it is nested too deeply.") from None
         return _replaying(message, receive)
 
 
@@ -181,9 +175,7 @@ class ParameterValidator:
             if not INTEGER.fullmatch(text):
                 raise BadRequestProblem(f"{where}: {text[:64]!r} is not an integer.")
             value = int(text)
-        error = _first_error(schema, value, where)
-        if error is not None:
-            raise BadRequestProblem(error)
+        _check_value(schema, value, where)
 
 
 def read_query(query_string: bytes) -> dict[str, str]:

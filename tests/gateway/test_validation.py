@@ -68,10 +68,14 @@ def _checked(validator: JsonBodyValidator, body: bytes, headers: dict[str, str])
     return asyncio.run(run())
 
 
-def _refused(body: bytes) -> str:
+def _problem(body: bytes) -> BadRequestProblem:
     with pytest.raises(BadRequestProblem) as caught:
         _check_body(body)
-    detail = str(caught.value.detail)
+    return caught.value
+
+
+def _refused(body: bytes) -> str:
+    detail = str(_problem(body).detail)
     assert detail.startswith("Request body")
     return detail
 
@@ -133,8 +137,27 @@ def test_what_does_not_fit_the_schema_is_refused_by_its_place(body: bytes, named
     assert named in _refused(body)
 
 
-def test_a_refusal_does_not_repeat_a_long_body() -> None:
-    assert len(_refused(json.dumps({"to": "x" * 100_000}).encode())) < 400
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"{}", {"field": "/to"}),
+        (b'{"to": "1", "tags": ["a", 2]}', {"field": "/tags/1"}),
+        (b"[]", None),
+        (b"{", None),
+        (b"", None),
+    ],
+)
+def test_a_refusal_tells_programs_the_place_as_a_pointer(
+    body: bytes, field: dict[str, str] | None
+) -> None:
+    assert _problem(body).ext == field
+
+
+def test_a_refusal_repeats_no_long_body_and_yet_says_what_is_wrong() -> None:
+    told = _refused(json.dumps({"to": "x" * 100_000}).encode())
+    assert told.startswith('Request body, to: "xxx')
+    assert told.endswith('xxx" does not match "^[0-9]+$"')
+    assert len(told) < 400
 
 
 @pytest.mark.parametrize(
@@ -261,8 +284,9 @@ def test_a_header_that_comes_twice_is_refused() -> None:
 def test_a_path_parameter_that_cannot_be_an_identifier_is_refused(identifier: str) -> None:
     scope = http_scope()
     scope["path_params"] = {"id": identifier}
-    with pytest.raises(BadRequestProblem, match="Path parameter id"):
+    with pytest.raises(BadRequestProblem, match="Path parameter id") as caught:
         ParameterValidator(PARAMETERS).validate(scope)
+    assert caught.value.ext is None
     scope["path_params"] = {}
     with pytest.raises(BadRequestProblem, match="id is missing"):
         ParameterValidator(PARAMETERS).validate(scope)
