@@ -132,12 +132,13 @@ def _shape_faults(answer: Answer) -> list[str]:
         message = error["message"]
     except (ValueError, KeyError, TypeError):
         return [f"body {answer.body[:200]!r}"]
-    shape = {
-        "error": {"code": CODES.get(answer.status), "message": message, "status": answer.status}
-    }
-    found = (
-        [] if answer.json == shape and isinstance(message, str) and message else [f"shape {error}"]
-    )
+    shape = {"code": CODES.get(answer.status), "message": message, "status": answer.status}
+    details = error.get("details", {"field": "/"})
+    shape |= {"details": details} if "details" in error else {}
+    is_good = answer.json == {"error": shape} and isinstance(message, str) and message
+    # Nothing was written down, and the network was not asked.
+    is_good = is_good and details.keys() == {"field"} and details["field"].startswith("/")
+    found = [] if is_good else [f"shape {error}"]
     return found + [f"tells {word!r}" for word in INTERNALS if word in answer.body]
 
 

@@ -7,7 +7,6 @@ import http
 import logging
 from dataclasses import dataclass, field
 
-import orjson
 from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
@@ -15,7 +14,7 @@ from starlette.exceptions import HTTPException
 from dashboard.errors import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
 from dashboard.pages import Page
-from handlers.errors import ApiError
+from handlers.errors import NO_DETAILS, ApiError, Details, error_json
 
 logger = logging.getLogger(__name__)
 
@@ -43,25 +42,29 @@ class ErrorAnswer:
     status: int
     message: str
     headers: dict[str, str] = field(default_factory=dict)
+    details: Details = NO_DETAILS
 
     @property
     def body(self) -> bytes:
         """The one error shape, as JSON."""
-        shape = {"code": CODES[self.status], "message": self.message, "status": self.status}
-        return orjson.dumps({"error": shape})
+        return error_json(self.status, CODES[self.status], self.message, self.details).encode()
 
     def at(self, path: str) -> Page:
         """As it goes out at ``path``: a page where people look, JSON everywhere else."""
         if is_page(path):
             page = error_page(self.status, self.headers, path)
             return Page(page.status, page.body, page.headers | {"Content-Type": HTML})
-        return Page(self.status, self.body, self.headers | {"Content-Type": JSON})
+        headers = self.headers | {"Content-Type": JSON}
+        if self.status == http.HTTPStatus.UNAUTHORIZED:
+            # RFC 9110 demands it of every 401.
+            headers["WWW-Authenticate"] = "Bearer"
+        return Page(self.status, self.body, headers)
 
 
 def from_api_error(error: ApiError) -> ErrorAnswer:
     """A handler's error."""
     headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-    return ErrorAnswer(error.status, error.message, headers)
+    return ErrorAnswer(error.status, error.message, headers, error.details)
 
 
 def from_http_error(error: HTTPException, path: str, method: str) -> ErrorAnswer:
@@ -78,7 +81,14 @@ def from_http_error(error: HTTPException, path: str, method: str) -> ErrorAnswer
         case 500:
             return ErrorAnswer(500, CRASH_MESSAGE)
         case _:
-            return ErrorAnswer(status, detail or http.HTTPStatus(status).phrase, headers)
+            details = _details(error)
+            return ErrorAnswer(status, detail or http.HTTPStatus(status).phrase, headers, details)
+
+
+def _details(error: HTTPException) -> Details:
+    """What our validation says of an error beyond its text."""
+    told = error.ext if isinstance(error, ProblemException) else None
+    return Details(**told) if told else NO_DETAILS
 
 
 def _nearest(status: int) -> int:

@@ -1,4 +1,42 @@
-"""The errors that a handler raises (specification, Errors). The assembly renders them."""
+"""The errors that a handler raises (specification, Errors), and the one shape of them all."""
+
+import json
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Details:
+    """What a program can act on (decision 30 of the design), as far as it is known.
+
+    ``network_code`` is the messaging network's error code, ``field`` a JSON pointer (RFC 6901) into the
+    request body, ``message_id`` the message that was written down for the request.
+    """
+
+    network_code: int | None = None
+    field: str | None = None
+    message_id: str | None = None
+
+    def as_json(self) -> dict[str, int | str]:
+        """The members that are known, as the contract calls them."""
+        members = {
+            "networkCode": self.network_code,
+            "field": self.field,
+            "messageId": self.message_id,
+        }
+        return {name: value for name, value in members.items() if value is not None}
+
+
+NO_DETAILS = Details()
+
+
+def error_json(status: int, code: str, message: str, details: Details = NO_DETAILS) -> str:
+    """The one error shape."""
+    error = {"code": code, "message": message, "status": status}
+    told = details.as_json()
+    # Not orjson: a text that a network brings may have half a character in it.
+    return json.dumps(
+        {"error": error | {"details": told} if told else error}, separators=(",", ":")
+    )
 
 
 class ApiError(Exception):
@@ -7,10 +45,13 @@ class ApiError(Exception):
     status = 500
     code = "INTERNAL_ERROR"
 
-    def __init__(self, message: str, *, retry_after: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, retry_after: int | None = None, details: Details = NO_DETAILS
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.retry_after = retry_after
+        self.details = details
 
 
 class InvalidError(ApiError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from handlers.errors import (
     ApiError,
     ConflictError,
+    Details,
     InvalidError,
     NotFoundError,
     ServerError,
@@ -35,8 +36,19 @@ class Asked:
     unclear: str
 
 
-def answer_to(number: Number, asked: Asked, error: network.NetworkError) -> ApiError:
-    """The answer to a request of the number that failed with this error."""
+def answer_to(
+    number: Number, asked: Asked, error: network.NetworkError, message_id: str | None = None
+) -> ApiError:
+    """The answer to a request of the number that failed with this error.
+
+    ``message_id`` is the message that was written down for it.
+    """
+    answer = _answer(number, asked, error)
+    answer.details = Details(network_code=error.network_code, message_id=message_id)
+    return answer
+
+
+def _answer(number: Number, asked: Asked, error: network.NetworkError) -> ApiError:
     match error:
         case network.RefusedError():
             return InvalidError(f"The messaging network refused the {asked.thing}: {error}")

@@ -2,7 +2,7 @@
 
 from typing import Protocol, TypeVar
 
-from handlers.errors import ForbiddenError, NotFoundError
+from handlers.errors import Details, ForbiddenError, NotFoundError
 from models.number import Number
 
 
@@ -16,25 +16,41 @@ class Owned(Protocol):
 Resource = TypeVar("Resource", bound=Owned)
 
 
-def owned(resource: Resource | None, kind: str, resource_id: str, account_id: str) -> Resource:
-    """The resource, if it exists and is the account's. Raises NotFoundError, ForbiddenError."""
+def owned(
+    resource: Resource | None,
+    kind: str,
+    resource_id: str,
+    account_id: str,
+    field: str | None = None,
+) -> Resource:
+    """The resource, if it exists and is the account's. Raises NotFoundError, ForbiddenError.
+
+    ``field`` is the JSON pointer to its identifier, where that stands in the request body.
+    """
     if resource is None:
-        raise NotFoundError(f"There is no {kind} {resource_id}.")
+        raise _unknown(kind, resource_id, field)
     if resource.account_id != account_id:
-        raise _foreign(kind, resource_id)
+        raise _foreign(kind, resource_id, field)
     return resource
 
 
 def check_numbers(number_ids: list[str], account_id: str) -> None:
-    """Raise NotFoundError or ForbiddenError unless all the numbers are the account's."""
+    """Raise NotFoundError or ForbiddenError unless all the numbers of ``numberIds`` are the account's."""
     owners = Number.owners(number_ids)
-    for number_id in number_ids:
+    places = {number_id: f"/numberIds/{i}" for i, number_id in enumerate(number_ids)}
+    for number_id, place in places.items():
         if number_id not in owners:
-            raise NotFoundError(f"There is no number {number_id}.")
-    for number_id, owner in owners.items():
-        if owner != account_id:
-            raise _foreign("number", number_id)
+            raise _unknown("number", number_id, place)
+    for number_id, place in places.items():
+        if owners[number_id] != account_id:
+            raise _foreign("number", number_id, place)
 
 
-def _foreign(kind: str, resource_id: str) -> ForbiddenError:
-    return ForbiddenError(f"The {kind} {resource_id} belongs to a different account.")
+def _unknown(kind: str, resource_id: str, field: str | None) -> NotFoundError:
+    return NotFoundError(f"There is no {kind} {resource_id}.", details=Details(field=field))
+
+
+def _foreign(kind: str, resource_id: str, field: str | None) -> ForbiddenError:
+    return ForbiddenError(
+        f"The {kind} {resource_id} belongs to a different account.", details=Details(field=field)
+    )

@@ -5,7 +5,7 @@ Callers name it by our identifier, the network knows it by its own.
 
 from typing import Any
 
-from handlers.errors import InvalidError
+from handlers.errors import Details, InvalidError
 from handlers.ownership import owned
 from models.message import Message
 from models.number import Number
@@ -20,8 +20,8 @@ def quoted(body: dict[str, Any], number: Number) -> str | None:
     place = "reaction" if body["type"] == "reaction" else "context"
     if place not in body:
         return None
-    message_id = body[place]["message_id"]
-    message = owned(Message.find(message_id), "message", message_id, number.account_id)
+    message_id, field = body[place]["message_id"], f"/{place}/message_id"
+    message = owned(Message.find(message_id), "message", message_id, number.account_id, field)
     if message.number_id != number.id:
         raise _invalid(place, f"{message_id} is a message of another number.")
     if message.wa_message_id is None:
@@ -30,4 +30,7 @@ def quoted(body: dict[str, Any], number: Number) -> str | None:
 
 
 def _invalid(place: str, message: str) -> InvalidError:
-    return InvalidError(f"Request body, {place}.message_id: {message}")
+    return InvalidError(
+        f"Request body, {place}.message_id: {message}",
+        details=Details(field=f"/{place}/message_id"),
+    )

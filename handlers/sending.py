@@ -5,7 +5,6 @@ held while it answers. Whatever dies in between leaves a claim, and a claim neve
 """
 
 import hashlib
-import json
 import logging
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,8 @@ import orjson
 from flask import Response
 from peewee import DatabaseError
 
-from handlers.contents import as_stored, check_content
-from handlers.errors import ApiError, ConflictError, ServerError
+from handlers.contents import as_stored
+from handlers.errors import ApiError, ConflictError, Details, ServerError, error_json
 from handlers.facts import note
 from handlers.outcomes import Asked, answer_to
 from handlers.ownership import owned
@@ -64,16 +63,8 @@ class StoredResponse:
         return response
 
 
-def error_body(error: ApiError) -> str:
-    """The one error shape, as JSON text."""
-    shape = {"code": error.code, "message": error.message, "status": error.status}
-    # Not orjson: a text that a network brings may have half a character in it.
-    return json.dumps({"error": shape}, separators=(",", ":"))
-
-
 def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
     """Send a message, or replay what became of it. Raises ApiError before the network is asked."""
-    check_content(body)
     fingerprint = _fingerprint(body)
     # One connection for all of it: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
@@ -91,7 +82,15 @@ def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
     outbound = OutboundMessage(
         body["to"], body["type"], body[body["type"]], reference=message.id, quoted=quoted_id
     )
-    return _hand_over(number, message, outbound).to_http()
+    try:
+        return _hand_over(number, message, outbound).to_http()
+    except DatabaseError:
+        logger.exception("what the network said of message %s is not recorded", message.id)
+        raise ServerError(
+            "What the messaging network said of the message could not be recorded yet. "
+            f"Read message {message.id} for its outcome before you send again.",
+            details=Details(message_id=message.id),
+        ) from None
 
 
 def _write_down(number: Number, body: dict[str, Any], key: str | None, fingerprint: str) -> Message:
@@ -110,7 +109,8 @@ def _write_down(number: Number, body: dict[str, Any], key: str | None, fingerpri
 
 def _check_sender(account_id: str, body: dict[str, Any]) -> tuple[Number, str | None]:
     """The number that sends, and the network's identifier of the message that is quoted, if one is."""
-    number = owned(Number.find(body["number_id"]), "number", body["number_id"], account_id)
+    number_id = body["number_id"]
+    number = owned(Number.find(number_id), "number", number_id, account_id, "/number_id")
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
     return number, quoted(body, number)
@@ -130,6 +130,7 @@ def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
             "The first request with this Idempotency-Key has no outcome yet. "
             f"Its message is {known.message_id}.",
             retry_after=RETRY_AFTER_RUNNING,
+            details=Details(message_id=known.message_id),
         )
     note(message_id=known.message_id)
     stored = StoredResponse(known.response_status, known.response_body or "", known.retry_after)
@@ -152,14 +153,7 @@ def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> S
         IdempotencyKey.answer(message, response.status, response.body)
         return response
 
-    try:
-        response = write(accept, *Message.keys(message.id, wa_message_id))
-    except DatabaseError:
-        logger.exception("message %s was accepted, which is not recorded", message.id)
-        raise ServerError(
-            "The messaging network took the message, but that could not be recorded yet. "
-            f"Read message {message.id} for its outcome before you send again."
-        ) from None
+    response = write(accept, *Message.keys(message.id, wa_message_id))
     deliver.wake()
     return response
 
@@ -176,8 +170,9 @@ def _record_failure(
     number: Number, message: Message, error: network.NetworkError
 ) -> StoredResponse:
     """Record why the message was not accepted, in one transaction with the number's transition."""
-    answer = answer_to(number, _asked(message), error)
-    response = StoredResponse(answer.status, error_body(answer), answer.retry_after)
+    answer = answer_to(number, _asked(message), error, message.id)
+    body = error_json(answer.status, answer.code, answer.message, answer.details)
+    response = StoredResponse(answer.status, body, answer.retry_after)
     ambiguous = isinstance(error, network.AmbiguousError)
     status = MessageStatus.UNKNOWN if ambiguous else MessageStatus.FAILED
     with writing():

@@ -7,6 +7,7 @@ from handlers import numbers
 from handlers.errors import (
     ApiError,
     ConflictError,
+    Details,
     InvalidError,
     NotFoundError,
     ServerError,
@@ -72,6 +73,12 @@ def _answer_to_signup(error: onboarding.SignupError) -> ApiError:
 
 
 def _answer_to_network(error: network.NetworkError) -> ApiError:
+    answer = _answer(error)
+    answer.details = Details(network_code=error.network_code)
+    return answer
+
+
+def _answer(error: network.NetworkError) -> ApiError:
     match error:
         case network.ThrottledError():
             return ThrottledError(

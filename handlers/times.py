@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from handlers.errors import InvalidError
+from handlers.errors import Details, InvalidError
 
 MAX_SHOWN_CHARACTERS = 64
 # The minute, the second, and what follows; fromisoformat() would take many more forms.
@@ -14,19 +14,25 @@ _FORM = re.compile(
 _LEAP_SECOND = "60"
 
 
-def parse_time(name: str, text: str | None) -> int | None:
-    """Milliseconds since the epoch, None for None. Raises InvalidError that names the field."""
+def parse_time(name: str, text: str | None, field: str | None = None) -> int | None:
+    """Milliseconds since the epoch, None for None. Raises InvalidError that names the field.
+
+    ``field`` is the JSON pointer to it, where it stands in the request body.
+    """
     if text is None:
         return None
-    shown = f"{name}: {text[:MAX_SHOWN_CHARACTERS]!r}"
+    shown, details = f"{name}: {text[:MAX_SHOWN_CHARACTERS]!r}", Details(field=field)
     try:
         moment = datetime.fromisoformat(_without_leap_second(text.upper()))
     except ValueError:
         raise InvalidError(
-            f"{shown} is not an ISO 8601 timestamp such as 2026-11-20T09:30:00.000Z."
+            f"{shown} is not an ISO 8601 timestamp such as 2026-11-20T09:30:00.000Z.",
+            details=details,
         ) from None
     if moment.tzinfo is None:
-        raise InvalidError(f"{shown} has no time zone. Write Z or an offset at its end.")
+        raise InvalidError(
+            f"{shown} has no time zone. Write Z or an offset at its end.", details=details
+        )
     return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
 
 

@@ -4,6 +4,11 @@ Each carries the network's ``code`` and ``reason``; decision 15 of the design ma
 answer of the API.
 """
 
+import re
+
+# As long as a whole number of 32 bits may be, which is what the contract promises.
+_NUMERAL = re.compile(r"-?[0-9]{1,9}")
+
 
 class NetworkError(Exception):
     """Something went wrong with the messaging network."""
@@ -12,6 +17,11 @@ class NetworkError(Exception):
         super().__init__(f"{code} {reason}")
         self.code = code
         self.reason = reason
+
+    @property
+    def network_code(self) -> int | None:
+        """The network's own error code; None where ``code`` is a word of ours, for it told none."""
+        return int(self.code) if _NUMERAL.fullmatch(self.code) else None
 
 
 class RefusedError(NetworkError):

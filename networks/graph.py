@@ -67,7 +67,7 @@ class GraphClient:
             return response
         with response:
             if response.status_code == HTTP_NOT_FOUND:
-                raise MediaGoneError("404", "There is nothing at the address of the media.")
+                raise MediaGoneError("http", "There is nothing at the address of the media.")
             raise _from_answer(response)
 
     def _may_see_token(self, url: str) -> bool:

@@ -187,7 +187,11 @@ def check_error(response: requests.Response, status: int) -> str:
     assert response.headers["Content-Type"] == "application/json"
     body = response.json()
     assert set(body) == {"error"}
-    assert set(body["error"]) == {"code", "message", "status"}
+    assert set(body["error"]) - {"details"} == {"code", "message", "status"}
+    details = body["error"].get("details", {"field": "/"})
+    assert details.keys() <= {"networkCode", "field", "messageId"}
+    # Without any there is no such member.
+    assert details
     assert body["error"]["code"] == CODES[status]
     assert body["error"]["status"] == status
     message = body["error"]["message"]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from connexion.resolver import Resolution
@@ -10,8 +11,9 @@ from starlette.types import ASGIApp
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM
 from contract_tests.operations import Operation, all_operations
 from gateway.app import build_app
-from gateway.errors import CRASH_MESSAGE, ErrorAnswer
+from gateway.errors import CRASH_MESSAGE, ErrorAnswer, from_api_error
 from gateway.resolver import TagResolver
+from handlers.errors import Details, InvalidError, ThrottledError
 from models.account import Account
 from models.api_key import ApiKey
 from tests.asgi import Answered, ask, http_scope
@@ -101,6 +103,65 @@ def test_a_crash_of_any_operation_is_told_without_its_reason(
     for operation in all_operations():
         _check_crash(_ask(app, operation, key))
     _check_logged(caplog, len(all_operations()))
+
+
+def test_details_are_told_as_far_as_they_are_known() -> None:
+    told = ErrorAnswer(400, "No.", details=Details(131026, "/to", "msg_1")).body
+    assert json.loads(told)["error"]["details"] == {
+        "networkCode": 131026,
+        "field": "/to",
+        "messageId": "msg_1",
+    }
+    told = ErrorAnswer(400, "No.", details=Details(field="/to")).body
+    assert json.loads(told)["error"]["details"] == {"field": "/to"}
+    for answer in (ErrorAnswer(400, "No."), ErrorAnswer(400, "No.", details=Details())):
+        assert "details" not in json.loads(answer.body)["error"]
+
+
+def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
+    answer = from_api_error(InvalidError("The network says \ud83d.", details=Details(1)))
+    assert json.loads(answer.body)["error"]["message"] == "The network says \ud83d."
+
+
+def _too_much(**_: object) -> object:
+    raise ThrottledError("Slow.", retry_after=7, details=Details(130429, message_id="msg_1"))
+
+
+def test_what_a_handler_tells_goes_out_with_its_details(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    app = _app(configure, monkeypatch, _too_much)
+    for operation in all_operations():
+        answered = _ask(app, operation, key)
+        assert answered.header("retry-after") == "7"
+        assert answered.error == {
+            "code": "RATE_LIMITED",
+            "message": "Slow.",
+            "status": 429,
+            "details": {"networkCode": 130429, "messageId": "msg_1"},
+        }
+
+
+@pytest.mark.parametrize(
+    ("change", "details"),
+    [
+        ({"text": {"body": ""}}, {"field": "/text/body"}),
+        ({"type": "texts"}, {"field": "/type"}),
+        ({"no~such/property": 1}, {"field": "/no~0such~1property"}),
+    ],
+)
+def test_what_does_not_fit_the_contract_is_told_with_its_place(
+    configure: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    change: dict[str, object],
+    details: dict[str, str],
+) -> None:
+    app = _app(configure, monkeypatch, _raise)
+    [send] = [operation for operation in all_operations() if operation.id == "sendMessage"]
+    spoilt = replace(send, body_examples={"spoilt": send.body_example | change})
+    error = _ask(app, spoilt, key).error
+    assert (error["status"], error["details"]) == (400, details)
 
 
 def test_a_crash_before_any_handler_is_no_other(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handlers.errors import ForbiddenError, NotFoundError
+from handlers.errors import Details, ForbiddenError, NotFoundError
 from handlers.ownership import check_numbers, owned
 from models.account import Account
 from models.number import Number
@@ -34,7 +34,9 @@ def test_a_filter_takes_the_accounts_own_numbers_only(
 ) -> None:
     check_numbers([], account.id)
     check_numbers([number.id], account.id)
-    with pytest.raises(ForbiddenError, match=foreign.id):
+    with pytest.raises(ForbiddenError, match=foreign.id) as forbidden:
         check_numbers([number.id, foreign.id], account.id)
-    with pytest.raises(NotFoundError, match="num_nothing"):
+    with pytest.raises(NotFoundError, match="num_nothing") as unknown:
         check_numbers([number.id, "num_nothing"], account.id)
+    for caught in (forbidden, unknown):
+        assert caught.value.details == Details(field="/numberIds/1")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from handlers.errors import ForbiddenError, InvalidError, NotFoundError
+from handlers.errors import ApiError, Details, ForbiddenError, InvalidError, NotFoundError
 from handlers.quoting import quoted
 from models.account import Account
 from models.message import Message
@@ -60,6 +60,14 @@ def test_another_numbers_message_is_refused(account: Account, number: Number, sp
     other = factories.active_number(account, "1008", phone_number="15550002222")
     with pytest.raises(InvalidError, match=r"message_id: msg_\w+ is a message of another number"):
         quoted(speak(received(other).id), number)
+
+
+@pytest.mark.parametrize(("speak", "field"), [(reply, "context"), (reaction, "reaction")])
+def test_each_refusal_tells_the_place(number: Number, speak: Any, field: str) -> None:
+    for message_id in ("msg_nothing", factories.outbound(number).id):
+        with pytest.raises(ApiError) as caught:
+            quoted(speak(message_id), number)
+        assert caught.value.details == Details(field=f"/{field}/message_id")
 
 
 @pytest.mark.parametrize("speak", SPEAKING)

@@ -9,7 +9,13 @@ from flask import Response
 from peewee import OperationalError
 
 from handlers import sending
-from handlers.errors import ConflictError, ForbiddenError, NotFoundError, ServerError
+from handlers.errors import (
+    ConflictError,
+    Details,
+    ForbiddenError,
+    NotFoundError,
+    ServerError,
+)
 from models.account import Account
 from models.database import database, writing
 from models.event import Event
@@ -119,6 +125,7 @@ def test_each_outcome_of_the_network_has_its_answer(
     assert response.status_code == status
     told = _json(response)["error"]
     assert (told["code"], told["status"]) == (code, status)
+    assert told["details"] == {"networkCode": 131026, "messageId": Message.get().id}
     assert ("Retry-After" in response.headers) == (status == 429)
     assert Message.get().status == message_status
     assert Number.get_by_id(number.id).status == number_status
@@ -129,8 +136,10 @@ def test_each_outcome_of_the_network_has_its_answer(
 
 def test_an_ambiguous_answer_names_the_message_to_look_at(number: Number, network: Network) -> None:
     network(_refuse(errors.AmbiguousError("timeout", "No answer.")))
-    told = _json(_send(number))["error"]["message"]
-    assert Message.get().id in told
+    told = _json(_send(number))["error"]
+    assert Message.get().id in told["message"]
+    # The network told no code.
+    assert told["details"] == {"messageId": Message.get().id}
 
 
 def test_what_was_not_reached_may_be_sent_again_with_the_same_key(
@@ -164,22 +173,36 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
     assert (len(asked), Message.select().count()) == (1, 1)
 
 
-def test_an_acceptance_that_cannot_be_recorded_is_not_said_to_be_repeatable(
-    number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("recorder", "answer"),
+    [
+        ("record_acceptance", lambda _: "wamid.1"),
+        ("lifecycle.apply_error", _refuse(errors.RefusedError("131026", "Undeliverable."))),
+    ],
+    ids=["accepted", "refused"],
+)
+def test_an_outcome_that_cannot_be_recorded_is_not_said_to_be_repeatable(
+    number: Number,
+    network: Network,
+    monkeypatch: pytest.MonkeyPatch,
+    recorder: str,
+    answer: Callable[[OutboundMessage], str],
 ) -> None:
-    """The network has the message: who sends once more without a key sends it twice."""
+    """The network may have the message: who sends once more without a key sends it twice."""
 
     def fail(*_: object) -> Message:
         raise OperationalError("the database is gone")
 
-    monkeypatch.setattr(sending, "record_acceptance", fail)
-    asked = network(lambda _: "wamid.1")
+    monkeypatch.setattr(f"{sending.__name__}.{recorder}", fail)
+    asked = network(answer)
     with pytest.raises(ServerError) as caught:
         _send(number)
     [message] = Message.select()
     assert f"Read message {message.id}" in caught.value.message
-    with pytest.raises(ConflictError, match="no outcome yet"):
+    with pytest.raises(ConflictError, match="no outcome yet") as repeated:
         _send(number)
+    for each in (caught, repeated):
+        assert each.value.details == Details(message_id=message.id)
     assert len(asked) == 1
 
 
@@ -214,8 +237,10 @@ def test_numbers_that_are_foreign_or_do_not_exist_ask_nobody(
     asked = network(lambda _: "wamid.1")
     rival = Account.open("Rival", "pro")
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
-    with pytest.raises(ForbiddenError):
+    with pytest.raises(ForbiddenError) as forbidden:
         sending.send(rival.id, body, None)
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError) as unknown:
         sending.send(rival.id, body | {"number_id": "num_nothing"}, None)
+    for caught in (forbidden, unknown):
+        assert caught.value.details == Details(field="/number_id")
     assert asked == []
