@@ -27,5 +27,32 @@ _KINDS: dict[str, tuple[int, tuple[str, ...]]] = {
     ),
 }
 LIMITS = {type_: limit for limit, types in _KINDS.values() for type_ in types}
+# Of each type the extensions of its files, the usual one first. The standard library's table lacks some, and
+# what a machine adds to it differs.
+EXTENSIONS = {
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".aac": "audio/aac",
+    ".amr": "audio/amr",
+    ".m4a": "audio/mp4",
+    ".mp3": "audio/mpeg",
+    ".ogg": "audio/ogg",
+    ".oga": "audio/ogg",
+    ".opus": "audio/ogg",
+    ".3gp": "video/3gpp",
+    ".3gpp": "video/3gpp",
+    ".mp4": "video/mp4",
+    ".m4v": "video/mp4",
+    ".webp": "image/webp",
+    ".pdf": "application/pdf",
+    ".txt": "text/plain",
+    ".doc": "application/msword",
+    ".docx": f"{_OFFICE}.wordprocessingml.document",
+    ".xls": "application/vnd.ms-excel",
+    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+    ".ppt": "application/vnd.ms-powerpoint",
+    ".pptx": f"{_OFFICE}.presentationml.presentation",
+}
 # Messages of these types carry a media object.
 KINDS = frozenset(_KINDS)

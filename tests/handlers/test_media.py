@@ -8,7 +8,14 @@ import pytest
 from flask import Flask, Response
 
 from handlers import media, media_types, messages
-from handlers.errors import ApiError, ConflictError, NotFoundError
+from handlers.errors import (
+    ApiError,
+    ConflictError,
+    Details,
+    InvalidError,
+    NotFoundError,
+    UnsupportedMediaTypeError,
+)
 from models.database import database, writing
 from models.event import Event
 from models.message import Message
@@ -100,6 +107,18 @@ def _upload(number: Number, content: bytes = b"picture", mime_type: str = "image
         return media.upload_media(number.account_id, number.id)
 
 
+def _upload_form(number: Number, name: str, part_type: str | None, *types: str) -> Any:
+    """Upload a form as bytes: a part with a file of this name, and fields that name its type."""
+    of_part = "" if part_type is None else f"Content-Type: {part_type}\r\n"
+    parts = [f'name="file"; filename="{name}"\r\n{of_part}\r\npicture']
+    parts += [f'name="type"\r\n\r\n{type_}' for type_ in types]
+    body = "".join(f"--x\r\nContent-Disposition: form-data; {part}\r\n" for part in parts)
+    with Flask("test").test_request_context(
+        method="POST", data=f"{body}--x--\r\n", content_type="multipart/form-data; boundary=x"
+    ):
+        return media.upload_media(number.account_id, number.id)
+
+
 def _download(number: Number) -> Response:
     return media.download_media(number.account_id, _inbound(number).id)
 
@@ -139,6 +158,7 @@ def test_each_error_of_the_network_has_its_answer_and_its_effect_on_the_number(
     with pytest.raises(ApiError) as caught:
         call(number)
     assert caught.value.status == status
+    assert caught.value.details == Details(network_code=error.network_code)
     assert (caught.value.retry_after is not None) == (status == 429)
     assert Number.get_by_id(number.id).status == becomes
     assert [event.kind for event in Event.select()] == kinds
@@ -148,6 +168,90 @@ def test_an_upload_hands_the_whole_file_over(number: Number, network: Network) -
     answer = _upload(number)
     assert network.uploaded == [(b"picture", 7, "image/png")]
     assert (answer["id"], answer["mimeType"], answer["size"]) == ("4711", "image/png", 7)
+
+
+def test_each_type_has_an_extension_and_each_extension_a_type() -> None:
+    assert set(media_types.EXTENSIONS.values()) == set(media_types.LIMITS)
+
+
+@pytest.mark.parametrize(
+    "part_type", [None, "application/octet-stream", "Application/Octet-Stream"]
+)
+@pytest.mark.parametrize(
+    ("name", "mime_type"),
+    [
+        ("a.png", "image/png"),
+        ("A.JPEG", "image/jpeg"),
+        ("a.tar.webp", "image/webp"),
+        ("voice.ogg", "audio/ogg"),
+        ("voice.opus", "audio/ogg"),
+        ("a.amr", "audio/amr"),
+        ("a.aac", "audio/aac"),
+        ("a.m4a", "audio/mp4"),
+        ("a.3gp", "video/3gpp"),
+        ("Rechnung März.pdf", "application/pdf"),
+    ],
+)
+def test_a_part_that_names_no_type_has_that_of_its_files_name(
+    number: Number, network: Network, name: str, mime_type: str, part_type: str | None
+) -> None:
+    assert _upload_form(number, name, part_type)["mimeType"] == mime_type
+    assert network.uploaded == [(b"picture", 7, mime_type)]
+
+
+@pytest.mark.parametrize("part_type", [None, "application/octet-stream", "text/plain", "x/y"])
+@pytest.mark.parametrize("given", ["image/png", "Image/PNG", "image/png; charset=x"])
+def test_the_field_type_wins(
+    number: Number, network: Network, part_type: str | None, given: str
+) -> None:
+    assert _upload_form(number, "a.pdf", part_type, given)["mimeType"] == "image/png"
+    assert network.uploaded == [(b"picture", 7, "image/png")]
+
+
+def test_a_type_of_the_part_counts_before_the_name(number: Number, network: Network) -> None:
+    assert _upload_form(number, "a.pdf", "image/png")["mimeType"] == "image/png"
+    assert network.uploaded == [(b"picture", 7, "image/png")]
+
+
+@pytest.mark.parametrize("name", ["a", "a.exe", ".png", "png", "a.png.", "a." + "x" * 300])
+def test_where_nothing_tells_the_type_it_is_said_what_to_do(
+    number: Number, network: Network, name: str
+) -> None:
+    with pytest.raises(UnsupportedMediaTypeError) as caught:
+        _upload_form(number, name, "application/octet-stream")
+    assert name[:100] in caught.value.message
+    assert ".opus" in caught.value.message
+    assert caught.value.message.endswith("or send its content type in the field type.")
+    assert caught.value.details == Details(field="/file")
+    assert len(caught.value.message) < 500
+    assert network.uploaded == []
+
+
+@pytest.mark.parametrize(
+    ("part_type", "types", "field"),
+    [
+        ("text/html", [], "/file"),
+        ("image/png", ["text/html"], "/type"),
+        ("image/png", ["application/octet-stream"], "/type"),
+        ("image/png", [""], "/type"),
+        ("image/png", ["x" * 4096], "/type"),
+    ],
+)
+def test_a_type_that_the_platform_does_not_take_is_refused_where_it_stands(
+    number: Number, network: Network, part_type: str, types: list[str], field: str
+) -> None:
+    with pytest.raises(
+        UnsupportedMediaTypeError, match="Send one of image/jpeg, image/png"
+    ) as caught:
+        _upload_form(number, "a.png", part_type, *types)
+    assert caught.value.details == Details(field=field)
+    assert network.uploaded == []
+
+
+def test_two_types_are_none(number: Number, network: Network) -> None:
+    with pytest.raises(InvalidError, match="more than once"):
+        _upload_form(number, "a.png", None, "image/png", "image/png")
+    assert network.uploaded == []
 
 
 @pytest.mark.parametrize(("mime_type", "limit"), media_types.LIMITS.items())
