@@ -8,7 +8,7 @@ from handlers.ownership import owned
 from handlers.pages import page_json
 from handlers.times import parse_time
 from models.attempt import Attempt
-from models.delivery import Delivery
+from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
 from tasks import redeliver
 from webhooks.envelope import timestamp
@@ -108,13 +108,13 @@ def redeliver_webhook_deliveries(
     user: str, webhook_id: str, body: dict[str, Any]
 ) -> dict[str, Any]:
     """POST /webhooks/{webhook_id}/redeliver."""
-    since = parse_time("Request body, since", body.get("since"))
-    until = parse_time("Request body, until", body.get("until"))
+    since = parse_time("Request body, since", body.get("since"), "/since")
+    until = parse_time("Request body, until", body.get("until"), "/until")
     webhook = _find_webhook(user, webhook_id)
+    # What is pending waits already.
+    states = set(body.get("states", redeliver.UNDELIVERED)) - {DeliveryState.PENDING}
     try:
-        call = redeliver.redeliver_many(
-            webhook, states=body.get("states", redeliver.UNDELIVERED), since=since, until=until
-        )
+        call = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
     except redeliver.InactiveWebhookError:
         raise _inactive(webhook_id) from None
     return {"count": call.count}

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Response
 
-from handlers.errors import InvalidError
+from handlers.errors import Details, InvalidError
 from handlers.ownership import check_numbers, owned
 from handlers.pages import page_json
 from models.webhook import Webhook
@@ -32,18 +32,23 @@ def _find(user: str, webhook_id: str) -> Webhook:
     return owned(Webhook.find(webhook_id), "webhook", webhook_id, user)
 
 
-def _check(user: str, body: dict[str, Any]) -> None:
+def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The body with each event and number once. Raises ApiError unless what it says may be."""
     if "url" in body:
         try:
             subscriptions.check_url(body["url"])
         except AddressRefusedError as error:
-            raise InvalidError(f"Request body, url: {error}") from None
+            details = Details(field="/url")
+            raise InvalidError(f"Request body, url: {error}", details=details) from None
     check_numbers(body.get("numberIds", []), user)
+    return body | {
+        name: list(dict.fromkeys(body[name])) for name in ("events", "numberIds") if name in body
+    }
 
 
 def create_webhook(user: str, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /webhooks."""
-    _check(user, body)
+    body = _checked(user, body)
     webhook = Webhook.register(user, body["url"], body["events"], body.get("numberIds", []))
     return render(webhook, secret=webhook.secret), 201
 
@@ -61,7 +66,7 @@ def get_webhook(user: str, webhook_id: str) -> dict[str, Any]:
 def update_webhook(user: str, webhook_id: str, body: dict[str, Any]) -> dict[str, Any]:
     """PATCH /webhooks/{webhook_id}."""
     webhook = _find(user, webhook_id)
-    _check(user, body)
+    body = _checked(user, body)
     subscriptions.change(
         webhook,
         url=body.get("url"),

@@ -36,6 +36,11 @@ def _button(**reply: str) -> Content:
     return buttons(action={"buttons": [{"type": "reply", "reply": made}]})
 
 
+def _two_replies(ids: tuple[str, str], titles: tuple[str, str]) -> Content:
+    replies = [{"id": id_, "title": title} for id_, title in zip(ids, titles, strict=True)]
+    return buttons(action={"buttons": [{"type": "reply", "reply": each} for each in replies]})
+
+
 def _row(**row: str) -> Content:
     return choice({"rows": [{"id": "r", "title": "Row"} | row]})
 
@@ -96,49 +101,11 @@ def _all() -> Iterator[Limit]:
 
 
 LIMITS = list(_all())
-# What the schema of the contract cannot say: accepted, refused, and the place that the refusal names.
-RULES: list[tuple[str, Content, Content, str]] = [
-    (
-        "rows of all sections",
-        choice(section(5, "One"), section(5, "Two", 5)),
-        choice(section(5, "One"), section(6, "Two", 5)),
-        "interactive.action.sections",
-    ),
-    (
-        "ids of rows",
-        choice(section(1, "One"), section(1, "Two", 1)),
-        choice(section(1, "One"), section(1, "Two")),
-        "interactive.action.sections",
-    ),
-    (
-        "titles of several sections",
-        choice(section(1, None)),
-        choice(section(1, "One"), section(1, None, 1)),
-        "interactive.action.sections.1",
-    ),
-    (
-        "ids of buttons",
-        buttons(2),
-        buttons(
-            action={
-                "buttons": [
-                    {"type": "reply", "reply": {"id": "same", "title": title}}
-                    for title in ("One", "Two")
-                ]
-            }
-        ),
-        "interactive.action.buttons",
-    ),
-    (
-        "titles of buttons",
-        buttons(2),
-        buttons(
-            action={
-                "buttons": [
-                    {"type": "reply", "reply": {"id": id_, "title": "Same"}} for id_ in ("1", "2")
-                ]
-            }
-        ),
-        "interactive.action.buttons",
-    ),
+# What the schema does not say and the network does not take: the network's code for it.
+REFUSED_BY_NETWORK: list[tuple[str, Content, int]] = [
+    ("11 rows in all", choice(section(5, "One"), section(6, "Two", 5)), 131009),
+    ("a row's id twice", choice(section(1, "One"), section(1, "Two")), 131009),
+    ("a second section without a title", choice(section(1, "One"), section(1, None, 1)), 131008),
+    ("a button's id twice", _two_replies(ids=("1", "1"), titles=("One", "Two")), 131009),
+    ("a button's title twice", _two_replies(ids=("1", "2"), titles=("One", "One")), 131009),
 ]

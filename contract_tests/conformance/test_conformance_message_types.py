@@ -10,12 +10,19 @@ import pytest
 
 from contract_tests.conformance.events import check_message
 from contract_tests.conformance.exchange import Api, load_contract
-from contract_tests.conformance.kinds_of_message import LINK, VARIANTS, Content, buttons, plain
-from contract_tests.conformance.limits_of_message import LIMITS, RULES
+from contract_tests.conformance.kinds_of_message import (
+    LINK,
+    VARIANTS,
+    Content,
+    buttons,
+    choice,
+    plain,
+)
+from contract_tests.conformance.limits_of_message import LIMITS, REFUSED_BY_NETWORK
 from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send
 
 CONTRACT = load_contract()
-TYPES = CONTRACT["components"]["schemas"]["SendMessageRequest"]["properties"]["type"]["enum"]
+TYPES = list(CONTRACT["components"]["schemas"]["SendMessageRequest"]["discriminator"]["mapping"])
 EXAMPLES: dict[str, Content] = {
     name: {k: v for k, v in example["value"].items() if k not in ("number_id", "to")}
     for name, example in CONTRACT["components"]["examples"].items()
@@ -83,15 +90,40 @@ def test_a_limit_is_kept_to_the_last_character_and_nothing_beyond_it_is_sent(
     assert sandbox.accepted(to) == []
 
 
-@pytest.mark.parametrize(("good", "bad", "place"), [pytest.param(*c[1:], id=c[0]) for c in RULES])
-def test_what_no_schema_can_say_is_refused_as_well_and_names_its_place(
-    api: Api, sandbox: Sandbox, number: dict[str, str], good: Content, bad: Content, place: str
+@pytest.mark.parametrize(
+    ("body", "code"), [pytest.param(*case[1:], id=case[0]) for case in REFUSED_BY_NETWORK]
+)
+def test_what_only_the_network_refuses_is_told_with_its_code_and_the_message(
+    api: Api, sandbox: Sandbox, number: dict[str, str], body: Content, code: int
 ) -> None:
-    """The same, by rules that the description of the body tells."""
-    deliver(api, number, good, fits=True)
-    refused, to = deliver(api, number, bad, 400, fits=True)
-    assert refused.json()["error"]["message"].startswith(f"Request body, {place}: ")
+    """Decision 30: details of an error."""
+    refused, to = deliver(api, number, body, 400, fits=True)
+    details = refused.json()["error"]["details"]
+    message = api.get(f"/messages/{details['messageId']}")
+    assert details == {"networkCode": code, "messageId": message["id"]}
+    assert (message["status"], message["error"]["code"]) == ("failed", str(code))
     assert sandbox.accepted(to) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (plain("text", body=""), "/text/body"),
+        (plain("text"), "/text/body"),
+        (plain("image", link=LINK, id="1"), "/image"),
+        (plain("image", link=LINK, filename="a"), "/image/filename"),
+        (choice({"rows": [{"id": "1"}]}), "/interactive/action/sections/0/rows/0/title"),
+        (plain("text", body="x") | {"context": {"message_id": "msg_x"}}, "/context/message_id"),
+    ],
+    ids=str,
+)
+def test_an_error_points_to_the_property_that_is_wrong(
+    api: Api, number: dict[str, str], body: Content, field: str
+) -> None:
+    """The same."""
+    status = 404 if "context" in body else 400
+    refused, _ = deliver(api, number, body, status, fits=status != 400)
+    assert refused.json()["error"]["details"] == {"field": field}
 
 
 @pytest.mark.parametrize(

@@ -196,9 +196,19 @@ def test_states_and_times_choose_which_are_redelivered(
             {"states": ["delivered", "failed", "skipped"]},
             {"since": border, "states": ["delivered"]},
             {"until": border},
+            {"states": ["failed", "failed"]},
         )
     ]
-    assert counts == [1, 1, 2, 0, 0]
+    assert counts == [1, 1, 2, 0, 0, 1]
+
+
+@pytest.mark.parametrize("states", [["pending"], ["pending", "failed"]])
+def test_what_is_pending_waits_already(
+    account: Account, webhook: Webhook, states: list[str]
+) -> None:
+    _schedule(account, webhook)
+    assert _redeliver(webhook, states=states) == {"count": 0}
+    assert not Redelivery.exist()
 
 
 @pytest.mark.parametrize("body", [{"since": "soon"}, {"until": "2026-11-20T09:30:00"}])

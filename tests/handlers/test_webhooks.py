@@ -1,0 +1,44 @@
+"""Webhooks as the API takes them."""
+
+from typing import Any
+
+import pytest
+
+from handlers import webhooks
+from handlers.errors import Details, InvalidError
+from models.account import Account
+from models.number import Number
+from models.webhook import Webhook
+from tests import factories
+
+READ, SENT = "message.read", "message.sent"
+URL = "http://127.0.0.1:9/hook"
+
+
+@pytest.fixture
+def second(account: Account) -> Number:
+    """A second number of the account."""
+    return factories.active_number(account, "1002", phone_number="15550002222")
+
+
+def test_what_is_named_twice_counts_once_where_it_came_first(
+    account: Account, number: Number, second: Number
+) -> None:
+    twice: dict[str, Any] = {
+        "events": [SENT, READ, SENT],
+        "numberIds": [second.id, second.id, number.id, second.id],
+    }
+    once = {"events": [SENT, READ], "numberIds": [second.id, number.id]}
+    created, _ = webhooks.create_webhook(account.id, {"url": URL, **twice})
+    other = webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})[0]
+    updated = webhooks.update_webhook(account.id, other["id"], twice)
+    for webhook in (created, updated):
+        assert webhook.items() >= once.items()
+        kept = Webhook.get_by_id(webhook["id"])
+        assert (kept.events, kept.number_ids) == (once["events"], once["numberIds"])
+
+
+def test_an_address_that_may_not_be_is_refused_by_its_place(account: Account) -> None:
+    with pytest.raises(InvalidError) as caught:
+        webhooks.create_webhook(account.id, {"url": "https://example.com:0/", "events": [READ]})
+    assert caught.value.details == Details(field="/url")
