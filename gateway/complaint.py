@@ -110,9 +110,9 @@ def _meant(left: list[Schema], value: Any, place: Place) -> Schema | Complaint:
 
 
 def _words(schema: Schema) -> dict[str, list[str]]:
-    """What an alternative says of itself: the enumerations among its properties."""
-    properties = schema.get("properties", {})
-    return {name: inner["enum"] for name, inner in properties.items() if "enum" in inner}
+    """What an alternative says of itself: the enumerations among the properties that it requires."""
+    inner = {name: schema["properties"][name] for name in schema.get("required", [])}
+    return {name: each["enum"] for name, each in inner.items() if "enum" in each}
 
 
 def _by_property(left: list[Schema], value: dict[str, Any], place: Place) -> Schema | Complaint:

@@ -32,10 +32,12 @@ def kind(name: str, *required: str, **properties: Schema) -> Schema:
     }
 
 
+# A word that may be left out selects nothing.
+POINT = kind("point", colour={"enum": ["red"]})
 SHAPE: Schema = {
     "oneOf": [
         kind("circle", "radius", radius={"type": "number", "minimum": 1}),
-        {"oneOf": [kind("square", "side", side={"type": "number"}), kind("point")]},
+        {"oneOf": [kind("square", "side", side={"type": "number"}), POINT]},
     ]
 }
 
@@ -74,6 +76,7 @@ def test_of_what_fits_there_is_no_complaint(schema: Schema, body: Body) -> None:
         ({"kind": "square", "side": "x"}, "/side", "not of type"),
         ({"kind": "square", "side": 1, "radius": 2}, "/radius", "'radius' was unexpected"),
         ({"kind": "point", "side": 1}, "/side", "'side' was unexpected"),
+        ({"kind": "point", "colour": "blue"}, "/colour", '"blue" is not one of "red"'),
         ({"kind": "line"}, "/kind", "give one of circle, square, point"),
         ({"kind": ["circle"]}, "/kind", "give one of circle, square, point"),
         ({"radius": 1}, "/kind", '"kind" is a required property'),
