@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from jsonschema_rs import Draft4Validator
@@ -195,6 +196,12 @@ def _number(number_id: str, field: Field) -> list[str]:
     return [json.dumps([number_id] if field.schema["type"] == "array" else number_id)]
 
 
+def _unknown_number(field: Field, target: Target, *, of_change: bool) -> list[str]:
+    """For changes or for all others: the 404 of a change says that what it changes does not exist."""
+    is_change = target.operation.method == "PATCH"
+    return _number(UNKNOWN_NUMBER, field) if is_change == of_change else []
+
+
 def _too_many(field: Field, _: Target) -> list[str]:
     most = field.schema.get("maxItems")
     return [] if most is None else [json.dumps([f"x{i}" for i in range(most + 1)])]
@@ -257,7 +264,8 @@ KINDS = [
     _fields("an unknown property inside", _unknown_inside),
     _fields("a property inside that is missing", _missing_inside),
     _fields("a number outside its range", _out_of_range),
-    _fields("a number that does not exist", lambda f, _: _number(UNKNOWN_NUMBER, f), 404),
+    _fields("a number that does not exist", partial(_unknown_number, of_change=False), 404),
+    _fields("a number that does not exist, in a change", partial(_unknown_number, of_change=True)),
     _fields("another account's number", lambda f, t: _number(t.foreign["number_id"], f), 403),
     Kind("a property that is missing", frozenset({400}), _missing, has_body),
     Kind("a property that comes twice", frozenset({400}), _doubled, has_body),

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Response
 
-from handlers.errors import Details, InvalidError
+from handlers.errors import Details, InvalidError, NotFoundError
 from handlers.ownership import check_numbers, owned
 from handlers.pages import page_json
 from models.webhook import Webhook
@@ -66,7 +66,12 @@ def get_webhook(user: str, webhook_id: str) -> dict[str, Any]:
 def update_webhook(user: str, webhook_id: str, body: dict[str, Any]) -> dict[str, Any]:
     """PATCH /webhooks/{webhook_id}."""
     webhook = _find(user, webhook_id)
-    body = _checked(user, body)
+    try:
+        body = _checked(user, body)
+    except NotFoundError as error:
+        # A 404 would say that there is no such webhook.
+        message = f"Request body, numberIds: {error.message}"
+        raise InvalidError(message, details=error.details) from None
     subscriptions.change(
         webhook,
         url=body.get("url"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from handlers import webhooks
-from handlers.errors import Details, InvalidError
+from handlers.errors import Details, InvalidError, NotFoundError
 from models.account import Account
 from models.number import Number
 from models.webhook import Webhook
@@ -42,3 +42,15 @@ def test_an_address_that_may_not_be_is_refused_by_its_place(account: Account) ->
     with pytest.raises(InvalidError) as caught:
         webhooks.create_webhook(account.id, {"url": "https://example.com:0/", "events": [READ]})
     assert caught.value.details == Details(field="/url")
+
+
+def test_an_unknown_number_is_404_for_a_new_webhook_and_400_for_one_that_exists(
+    account: Account, number: Number
+) -> None:
+    numbers = {"numberIds": [number.id, "num_nothing"]}
+    with pytest.raises(NotFoundError) as refused:
+        webhooks.create_webhook(account.id, {"url": URL, "events": [READ], **numbers})
+    existing = webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})[0]
+    with pytest.raises(InvalidError) as invalid:
+        webhooks.update_webhook(account.id, existing["id"], numbers)
+    assert refused.value.details == invalid.value.details == Details(field="/numberIds/1")
