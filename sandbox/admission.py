@@ -11,10 +11,11 @@ from sandbox.state import Network
 
 # The customer service window (Cloud API, Service messages).
 WINDOW = 24 * 3600.0
+CLOSED = 131047
 
 
-def check(network: Network, number: Number, order: Order) -> bool:
-    """Whether the order is within the customer service window.
+def check(network: Network, number: Number, order: Order) -> int | None:
+    """The error code with which the accepted message fails, None where nothing stands against it.
 
     Raises GraphError when it is not accepted.
     """
@@ -22,6 +23,8 @@ def check(network: Network, number: Number, order: Order) -> bool:
     behaviour = network.behaviour
     if network.chance.sends.happens(behaviour.error_rate):
         raise errors.overloaded()
+    if order.flaw is not None and behaviour.strict_sends:
+        raise order.flaw
     if behaviour.known_media:
         _require_media(network, number, order)
     refusal = fate_of(order.to, more=behaviour.more_fates).refusal
@@ -29,10 +32,12 @@ def check(network: Network, number: Number, order: Order) -> bool:
         refusal = network.meters.refusal(number.id, order.to, clock.now(), behaviour)
     in_window = not behaviour.service_window or _in_window(network, number, order)
     if refusal is None and not in_window and behaviour.service_window_refusal == IN_ANSWER:
-        refusal = 131047
+        refusal = CLOSED
     if refusal is not None:
         raise errors.known(refusal)
-    return in_window
+    if order.flaw is not None:
+        return order.flaw.code
+    return None if in_window else CLOSED
 
 
 def _require_connected(number: Number) -> None:

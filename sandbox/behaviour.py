@@ -61,6 +61,7 @@ class Behaviour:
     register_limit: bool = knob(default=True, check=switch)
     token_life_seconds: float = knob(0, seconds)
     known_media: bool = knob(default=False, check=switch)
+    strict_sends: bool = knob(default=False, check=switch)
     more_fates: bool = knob(default=False, check=switch)
 
     seed: int | None = knob(None, optional(whole(0, MAX_SEED)))

@@ -80,6 +80,9 @@ TABLE: dict[int, Known] = {
         "Message failed to send because there were too many messages sent from this phone number"
         " to the same phone number in a short period of time.",
     ),
+    132012: Known(
+        400, "Template parameter format mismatch", "A parameter does not fit the template."
+    ),
     133005: Known(
         400, "Two step verification PIN Mismatch", "The two-step verification PIN is not correct."
     ),
@@ -104,6 +107,12 @@ class GraphError(Exception):
         super().__init__(error["message"])
         self.status = status
         self.error = error
+
+    @property
+    def code(self) -> int:
+        """The platform's error code."""
+        code: int = self.error["code"]
+        return code
 
     def body(self) -> dict[str, Any]:
         """The JSON body, with a fresh trace id as each real answer has one."""

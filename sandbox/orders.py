@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox import errors
-from sandbox.contents import CONTENTS
+from sandbox.contents import BETWEEN_PARTS, CONTENTS
 from sandbox.contents.checks import MESSAGE_ID
 from sandbox.entities import Number
+from sandbox.errors import GraphError
 from sandbox.numbering import digits_of
 
 MAX_OPAQUE = 512
@@ -18,9 +19,10 @@ EXTRAS = ("biz_opaque_callback_data", "context")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A send request that the platform would accept.
+    """A send request in its shape.
 
-    ``to`` is bare digits, ``given_to`` what the client wrote.
+    ``to`` is bare digits, ``given_to`` what the client wrote. ``flaw`` is why the platform does not take it
+    all the same, None where it does.
     """
 
     to: str
@@ -28,12 +30,13 @@ class Order:
     type: str
     content: Any
     extras: dict[str, Any]
+    flaw: GraphError | None
 
 
 def check(payload: dict[str, Any], number: Number) -> Order:
     """The order in a body whose product has been checked.
 
-    Raises GraphError 100, 131008, 131009 or 131021.
+    Raises GraphError 100, 131008 or 131009.
     """
     given_to = payload.get("to")
     if given_to is None or given_to == "":
@@ -41,16 +44,14 @@ def check(payload: dict[str, Any], number: Number) -> Order:
     to = digits_of(given_to) if isinstance(given_to, str) else None
     if to is None:
         raise errors.known(131009, "Parameter 'to' is not a valid phone number.")
-    if to == number.digits:
-        raise errors.known(131021)
     if payload.get("recipient_type", "individual") != "individual":
         raise errors.parameter("Param recipient_type must be one of {INDIVIDUAL}")
     kind = _type(payload)
     content = _content(payload, kind)
     _check_extras(payload)
-    return Order(
-        to, given_to, kind, content, {name: payload[name] for name in EXTRAS if name in payload}
-    )
+    extras = {name: payload[name] for name in EXTRAS if name in payload}
+    flaw = errors.known(131021) if to == number.digits else _flaw(kind, content)
+    return Order(to, given_to, kind, content, extras, flaw)
 
 
 def _type(payload: dict[str, Any]) -> str:
@@ -67,6 +68,15 @@ def _content(payload: dict[str, Any], kind: str) -> object:
         raise errors.known(131008, f"Parameter '{kind}' is mandatory for type '{kind}'")
     CONTENTS[kind](kind, content)
     return content
+
+
+def _flaw(kind: str, content: Any) -> GraphError | None:
+    if kind in BETWEEN_PARTS:
+        try:
+            BETWEEN_PARTS[kind](content)
+        except GraphError as error:
+            return error
+    return None
 
 
 def _check_extras(payload: dict[str, Any]) -> None:

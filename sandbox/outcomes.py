@@ -13,8 +13,6 @@ from sandbox.state import Network
 
 # What became of a message that failed although it had been delivered is told in the vaguest way.
 VAGUE = 131000
-# What becomes of a message that the customer service window did not let through.
-CLOSED: tuple[tuple[str, ...], int | None] = ((FAILED,), 131047)
 # Seconds after which a send that is never answered loses its connection.
 SILENCE = 60.0
 
@@ -46,11 +44,14 @@ class Outcome:
         return {"statuses": self.statuses, "failure": self.failure}
 
 
-def decide(network: Network, recipient: str, *, in_window: bool) -> Outcome:
-    """The outcome of a message to these digits; with a seed the same each time."""
+def decide(network: Network, recipient: str, *, barred: int | None) -> Outcome:
+    """The outcome of a message to these digits; with a seed the same each time.
+
+    A ``barred`` message fails at once, with this error code.
+    """
     behaviour, chance = network.behaviour, network.chance.sends
     fate, known = fate_of(recipient, more=behaviour.more_fates), fate_of(recipient)
-    statuses, failure = _course(fate, behaviour, chance) if in_window else CLOSED
+    statuses, failure = _course(fate, behaviour, chance) if barred is None else ((FAILED,), barred)
     steps = _steps(statuses, behaviour, chance)
     hasty = DELIVERED in steps and chance.happens(behaviour.delivered_before_response)
     answer = _fault(behaviour, chance) if fate.answer is Answer.OK else fate.answer

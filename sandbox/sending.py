@@ -33,8 +33,8 @@ async def post_message(request: web.Request) -> web.Response:
         return _mark_read(network, number, payload)
     order = orders.check(payload, number)
     network.sends_asked += 1
-    in_window = admission.check(network, number, order)
-    outcome = decide(network, order.to, in_window=in_window)
+    barred = admission.check(network, number, order)
+    outcome = decide(network, order.to, barred=barred)
     message = _accept(network, number, order, outcome)
     request.app[DISPATCHER].follow(message)
     await _wait(request, message, outcome)

@@ -97,7 +97,8 @@ def test_what_only_the_network_refuses_is_told_with_its_code_and_the_message(
     api: Api, sandbox: Sandbox, number: dict[str, str], body: Content, code: int
 ) -> None:
     """Decision 30: details of an error."""
-    refused, to = deliver(api, number, body, 400, fits=True)
+    with sandbox.behaving(strict_sends=True):
+        refused, to = deliver(api, number, body, 400, fits=True)
     details = refused.json()["error"]["details"]
     message = api.get(f"/messages/{details['messageId']}")
     assert details == {"networkCode": code, "messageId": message["id"]}

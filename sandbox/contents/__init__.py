@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from sandbox.contents import contacts, interactive, media, simple, template
 from sandbox.contents.checks import Check
 
@@ -10,7 +13,7 @@ CONTENTS: dict[str, Check] = {
     "contacts": contacts.CONTACTS,
     "document": media.DOCUMENT,
     "image": media.IMAGE,
-    "interactive": interactive.check,
+    "interactive": interactive.INTERACTIVE,
     "location": simple.LOCATION,
     "reaction": simple.REACTION,
     "sticker": media.STICKER,
@@ -19,3 +22,12 @@ CONTENTS: dict[str, Check] = {
     "video": media.VIDEO,
 }
 """The check of each type's content. Each takes the content's place (its type) and the content."""
+
+BETWEEN_PARTS: dict[str, Callable[[Any], None]] = {
+    "interactive": interactive.check_parts,
+    "template": template.check_parts,
+}
+"""What holds between the parts of a content that passed its check, where something does.
+
+No JSON schema can say it, so whoever sends by the contract cannot know it. Raises GraphError.
+"""

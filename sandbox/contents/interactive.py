@@ -38,12 +38,11 @@ LIST = fields(
     # A list has no other header than text.
     {"header": TEXT_HEADER, "footer": FOOTER},
 )
-KINDS = by_word("type", {"button": BUTTONS, "list": LIST})
+INTERACTIVE = by_word("type", {"button": BUTTONS, "list": LIST})
 
 
-def check(place: str, value: Any) -> None:
-    """An interactive message, and what holds between its parts. Raises GraphError."""
-    KINDS(place, value)
+def check_parts(value: dict[str, Any]) -> None:
+    """What holds between the parts of an interactive message. Raises GraphError."""
     if value["type"] == "button":
         _check_buttons([button["reply"] for button in value["action"]["buttons"]])
     else:

@@ -5,6 +5,9 @@ The sandbox knows no templates of its own: it takes any name, and any number of 
 
 from __future__ import annotations
 
+from typing import Any
+
+from sandbox import errors
 from sandbox.contents import media
 from sandbox.contents.checks import array, by_word, fields, matching, text, whole, word
 
@@ -26,30 +29,22 @@ BODY_PARAMETER = by_word(
 )
 HEADER_PARAMETER = by_word("type", {"text": TEXT, **media.HEADERS})
 INDEX = matching("[0-9]", "the position of a button, as a string")
-BUTTON = {
-    "quick_reply": fields(
-        {
-            "type": word("button"),
-            "sub_type": word("quick_reply"),
-            "index": INDEX,
-            "parameters": array(PAYLOAD, 1),
-        }
-    ),
-    "url": fields(
-        {
-            "type": word("button"),
-            "sub_type": word("url"),
-            "index": INDEX,
-            "parameters": array(TEXT, 1),
-        }
-    ),
-}
+# The type of the parameter that each kind of button takes.
+OF_BUTTON = {"quick_reply": "payload", "url": "text"}
+BUTTON = fields(
+    {
+        "type": word("button"),
+        "sub_type": word(*OF_BUTTON),
+        "index": INDEX,
+        "parameters": array(by_word("type", {"payload": PAYLOAD, "text": TEXT}), 1),
+    }
+)
 COMPONENT = by_word(
     "type",
     {
         "header": fields({"type": word("header"), "parameters": array(HEADER_PARAMETER, 10)}),
         "body": fields({"type": word("body"), "parameters": array(BODY_PARAMETER, 100)}),
-        "button": by_word("sub_type", BUTTON),
+        "button": BUTTON,
     },
 )
 LANGUAGE = fields({"code": matching("[a-z]{2,3}(_[A-Za-z0-9]{2,4})?", "a language")})
@@ -57,3 +52,13 @@ NAME = matching("[a-z0-9_]{1,512}", "a template's name: small letters, digits an
 TEMPLATE = fields(
     {"name": NAME, "language": LANGUAGE}, {"components": array(COMPONENT, 20, least=0)}
 )
+
+
+def check_parts(value: dict[str, Any]) -> None:
+    """Each button of a template has the parameter of its kind. Raises GraphError."""
+    for component in value.get("components", ()):
+        if component["type"] == "button":
+            [parameter] = component["parameters"]
+            kind = component["sub_type"]
+            if parameter["type"] != OF_BUTTON[kind]:
+                raise errors.known(132012, f"A button {kind} has a parameter {OF_BUTTON[kind]}.")

@@ -34,6 +34,7 @@ DEFAULTS = {
     "register_limit": True,
     "token_life_seconds": 0,
     "known_media": False,
+    "strict_sends": False,
     "more_fates": False,
     "seed": None,
 }

@@ -7,6 +7,17 @@ import pytest
 
 from tests.sandbox.harness import Business, Receiver, Sandbox
 
+ROW = {"id": "a", "title": "A row"}
+EQUAL_ROWS: dict[str, Any] = {
+    "type": "interactive",
+    "text": None,
+    "interactive": {
+        "type": "list",
+        "body": {"text": "?"},
+        "action": {"button": "Pick", "sections": [{"rows": [ROW, ROW]}]},
+    },
+}
+
 
 def test_an_accepted_message_is_answered_in_the_platform_s_shape(business: Business) -> None:
     response = business.post(to="+1 (650) 555-1234")
@@ -136,8 +147,24 @@ def test_an_unregistered_number_cannot_send(sandbox: Sandbox) -> None:
     assert (response.status_code, response.json()["error"]["code"]) == (400, 133010)
 
 
-def test_sending_to_oneself_is_refused(shared: Business) -> None:
-    assert shared.post(to=shared.digits).json()["error"]["code"] == 131021
+def test_a_message_that_no_schema_rules_out_is_accepted_and_fails(
+    business: Business, receiver: Receiver
+) -> None:
+    oneself = business.send(to=business.digits)
+    receiver.wait_for_statuses(oneself, "failed")
+    twice = business.post(**EQUAL_ROWS).json()["messages"][0]["id"]
+    receiver.wait_for_statuses(twice, "failed")
+    told = [item["errors"][0]["code"] for item in receiver.items("statuses")]
+    assert told == [131021, 131009]
+
+
+def test_with_strict_sends_it_is_refused_at_once(business: Business) -> None:
+    business.sandbox.control("PUT", "behaviour", {"strict_sends": True})
+    oneself = business.post(to=business.digits)
+    assert (oneself.status_code, oneself.json()["error"]["code"]) == (400, 131021)
+    twice = business.post(**EQUAL_ROWS).json()["error"]
+    assert (twice["code"], twice["error_data"]["details"]) == (131009, "Row id is not unique: a")
+    assert business.sandbox.accepted() == []
 
 
 def test_a_body_that_is_no_json_object_is_refused(shared: Business) -> None:
