@@ -1,103 +1,166 @@
-"""Swagger UI in a real browser: it works, and it asks nobody but this machine."""
+"""The pages that show the contract, in a real browser: Swagger UI at /api/ui/, Redoc at /api/docs/."""
 
-import shutil
+import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Self
-from urllib.parse import urlsplit
+from itertools import product
+from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+import requests
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from contract_tests.chromium import FLAGS
-from contract_tests.harness import Customer, Gateway
+from contract_tests.chromium import Witness
+from contract_tests.dashboard.looks import AXE
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
 
-
-class Visit:
-    """A page, and all that it asked for and complained about."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.requested: list[str] = []
-        self.complaints: list[str] = []
-        page.on("request", lambda request: self.requested.append(request.url))
-        page.on("console", lambda message: self._hear(message.type, message.text))
-        page.on("pageerror", lambda error: self._hear("error", str(error)))
-        page.on("requestfailed", lambda request: self._hear("error", request.url))
-
-    def _hear(self, level: str, text: str) -> None:
-        if level in {"error", "warning"}:
-            self.complaints.append(f"{level}: {text}")
-
-    def open(self, url: str) -> Self:
-        """Load Swagger UI and wait until it has read the contract."""
-        self.page.goto(f"{url}/api/ui/")
-        self.page.locator(".opblock").first.wait_for()
-        return self
-
-    def authorize(self, key: str) -> None:
-        """Enter a key in the dialog behind the button Authorize."""
-        self.page.locator(".auth-wrapper").get_by_role("button", name="Authorize").click()
-        dialog = self.page.locator(".dialog-ux")
-        dialog.locator("input").fill(key)
-        dialog.get_by_role("button", name="Apply credentials").click()
-        dialog.get_by_role("button", name="Close").click()
-
-    def execute(self, operation: str) -> tuple[str, str]:
-        """Execute ``tag-operationId`` as it is filled in. Returns the shown status and body."""
-        block = self.page.locator(f"#operations-{operation}")
-        block.locator(".opblock-summary").click()
-        block.get_by_role("button", name="Try it out").click()
-        block.get_by_role("button", name="Execute").click()
-        answer = block.locator(".live-responses-table .response")
-        status = answer.locator(".response-col_status").inner_text()
-        return status.strip(), answer.locator(".highlight-code").first.inner_text()
+PAGES = ["/api/ui/", "/api/docs/"]
+OPENED = {"/api/ui/": "#/messages/sendMessage", "/api/docs/": "#operation/sendMessage"}
+WIDTHS = (390, 1440)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+# What is less than serious is the libraries' own: the order of headings, and what is in no landmark.
+# Of Redoc's operations the one that has most of what there is, because axe takes 6 s for all of them.
+RUN = """async () => (await axe.run(
+    {exclude: "[data-section-id*='/operation/']:not([data-section-id$='/sendMessage'])"},
+    {resultTypes: ["violations"]},
+  )).violations.filter(found => ["serious", "critical"].includes(found.impact))
+  .map(found => `${found.id}: ${found.nodes.map(node => node.target).join(" | ")}`)"""
+# The heading has the colour of the scheme once the library has drawn with it.
+DRAWN = """() => new Set(
+  ["h1", "body"].map(name => getComputedStyle(document.querySelector(name)).color)).size === 1"""
+STORED = """async () => [
+  {...localStorage}, {...sessionStorage}, document.cookie, await indexedDB.databases()]"""
 
 
 @pytest.fixture
-def visit(tmp_path: Path) -> Iterator[Visit]:
-    """A fresh Chromium, its user data thrown away."""
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch_persistent_context(
-            tmp_path / "chromium",
-            executable_path=shutil.which("chromium"),
-            headless=True,
-            args=FLAGS,
-            viewport={"width": 1280, "height": 1000},
+def page(browser: Browser, gateway: Gateway) -> Iterator[Page]:
+    """A browser of one's own. At the end nothing was complained about, and nobody else asked."""
+    context = browser.new_context(base_url=gateway.url, reduced_motion="reduce")
+    page = context.new_page()
+    witness = Witness(page)
+    yield page
+    context.close()
+    # A policy that is violated is a complaint as well. What comes out of the page itself has no host.
+    assert witness.complaints == []
+    assert witness.hosts - {""} == {gateway.url.removeprefix("http://")}
+
+
+def opened(page: Page, path: str) -> Locator:
+    """The page with sendMessage before one's eyes; returns where its examples are chosen."""
+    page.goto(path + OPENED[path])
+    if path == "/api/ui/":
+        return page.locator(
+            ".opblock.is-open .opblock-section-request-body .examples-select-element"
         )
-        yield Visit(chromium.new_page())
-        chromium.close()
+    return page.locator("[id='tag/messages/operation/sendMessage']").get_by_label("Example")
 
 
-def test_swagger_ui_reads_the_contract_and_asks_only_this_machine(
-    visit: Visit, gateway: Gateway
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_of_the_contract_has_no_fault_in_any_look(page: Page, path: str) -> None:
+    opened(page, path).first.wait_for()
+    page.evaluate(AXE.read_text())
+    found = []
+    for width, scheme in product(WIDTHS, SCHEMES):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(DRAWN)
+        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        found += [(width, scheme, fault) for fault in [*page.evaluate(RUN), *[wide] * (wide > 0)]]
+    assert found == []
+
+
+def types_of_a_message(contract: dict[str, Any]) -> set[str]:
+    """What ``type`` may be in a request to send."""
+    body = contract["paths"]["/messages/send"]["post"]["requestBody"]
+    schema = body["content"]["application/json"]["schema"]
+    if "$ref" in schema:
+        schema = contract["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return set(schema["discriminator"]["mapping"])
+
+
+def test_swagger_ui_has_an_example_of_each_type_of_message(page: Page, gateway: Gateway) -> None:
+    choice = opened(page, "/api/ui/")
+    shown = page.locator(".opblock.is-open").get_by_label("Request body")
+    types = set()
+    for name in choice.locator("option").evaluate_all("options => options.map(o => o.value)"):
+        choice.select_option(name)
+        types.add(json.loads(shown.input_value())["type"])
+    contract = requests.get(f"{gateway.api}/openapi.json", timeout=WAIT_SECONDS).json()
+    assert types == types_of_a_message(contract)
+
+
+def authorize(page: Page, key: str) -> None:
+    """Enter a key in the dialog behind the button Authorize."""
+    page.locator(".auth-wrapper").get_by_role("button", name="Authorize").click()
+    dialog = page.locator(".dialog-ux")
+    dialog.locator("input").fill(key)
+    dialog.get_by_role("button", name="Apply credentials").click()
+    dialog.get_by_role("button", name="Close").click()
+
+
+def execute(page: Page, operation: str) -> Locator:
+    """Execute ``tag-operationId`` as it is filled in. Returns the response."""
+    block = page.locator(f"#operations-{operation}")
+    block.locator(".opblock-summary-control").click()
+    block.get_by_role("button", name="Execute").click()
+    return block.locator(".live-responses-table .response")
+
+
+def test_swagger_ui_lists_with_a_key_that_it_keeps_nowhere(page: Page, customer: Customer) -> None:
+    page.goto("/api/ui/")
+    authorize(page, customer.key)
+    for operation in ("numbers-listNumbers", "messages-listMessages"):
+        response = execute(page, operation)
+        expect(response.locator(".response-col_status")).to_have_text("200")
+    expect(page.locator("#operations-numbers-listNumbers .live-responses-table")).to_contain_text(
+        customer.number["id"]
+    )
+    assert page.evaluate(STORED) == [{}, {}, "", []]
+    assert page.context.cookies() == []
+
+
+def test_redoc_finds_an_operation_and_shows_an_example_of_each_type(page: Page) -> None:
+    choice = opened(page, "/api/docs/")
+    expect(choice.locator("option").filter(has_text="A template")).to_have_count(1)
+    page.get_by_placeholder("Search").fill("rotate")
+    expect(page.get_by_role("search").get_by_text("Rotate the signing secret")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_of_the_contract_cannot_be_framed(
+    browser: Browser, gateway: Gateway, path: str
 ) -> None:
-    visit.open(gateway.url)
-    assert visit.page.locator(".info .title").inner_text().startswith("Messaging Gateway")
-    assert visit.page.locator(".opblock").count() > 15
-    assert f"{gateway.api}/openapi.json" in visit.requested
-    web = [url for url in visit.requested if urlsplit(url).scheme != "data"]
-    assert {urlsplit(url).netloc for url in web} == {f"127.0.0.1:{gateway.port}"}
-    assert visit.complaints == []
+    page = browser.new_page()
+    with page.expect_event("requestfailed") as failed:
+        page.set_content(f'<iframe src="{gateway.url}{path}"></iframe>')
+    assert failed.value.failure == "net::ERR_BLOCKED_BY_RESPONSE"
+    page.close()
 
 
-def test_swagger_ui_authorizes_with_a_key_and_lists_the_numbers(
-    visit: Visit, gateway: Gateway, customer: Customer, tmp_path: Path
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_of_the_contract_lets_no_other_script_in(gateway: Gateway, path: str) -> None:
+    headers = requests.get(gateway.url + path, timeout=WAIT_SECONDS).headers
+    policy = headers["Content-Security-Policy"]
+    assert not {"unsafe-inline", "unsafe-eval", "*", "http"} & set(policy.replace("'", " ").split())
+    assert {
+        "default-src 'none'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "connect-src 'self'",
+    } <= {directive.strip() for directive in policy.split(";")}
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_of_the_contract_is_found_without_its_last_slash(
+    gateway: Gateway, path: str
 ) -> None:
-    visit.open(gateway.url)
-    visit.authorize(customer.key)
-    status, body = visit.execute("numbers-listNumbers")
-    assert status == "200"
-    assert customer.number["id"] in body
-    visit.page.screenshot(path=tmp_path / "numbers.png", full_page=True)
-    web = [url for url in visit.requested if urlsplit(url).scheme != "data"]
-    assert {urlsplit(url).netloc for url in web} == {f"127.0.0.1:{gateway.port}"}
-    assert visit.complaints == []
+    answer = requests.head(gateway.url + path[:-1], timeout=WAIT_SECONDS, allow_redirects=True)
+    assert (answer.status_code, answer.url) == (200, gateway.url + path)
 
 
-def test_swagger_ui_shows_the_error_of_a_request_without_a_key(
-    visit: Visit, gateway: Gateway
-) -> None:
-    status, body = visit.open(gateway.url).execute("numbers-listNumbers")
-    assert status == "401"
-    assert "UNAUTHORIZED" in body
+@pytest.mark.parametrize("path", PAGES)
+def test_below_a_page_of_the_contract_is_nothing(gateway: Gateway, path: str) -> None:
+    answer = requests.get(f"{gateway.url}{path}index.html", timeout=WAIT_SECONDS)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")

@@ -1,14 +1,77 @@
-// Redoc of the contract, in the colours that the system asks for.
-const main = document.getElementById("contract");
+// Redoc of the contract, in the colours of reference.css, which change with what the system asks for.
+const place = document.getElementById("contract");
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const contract = await readContract(place);
 
-const contract = await (await fetch(main.dataset.url)).json();
-contract.servers = [{url: new URL("..", location.href).href.replace(/\/$/, "")}];
-
-const draw = () => {
-  const place = document.createElement("div");
-  main.replaceChildren(place);
-  Redoc.init(contract, {}, place);
+const theme = () => {
+  const style = getComputedStyle(document.documentElement);
+  const of = name => style.getPropertyValue(`--${name}`).trim();
+  const item = {activeBackgroundColor: of("tint"), activeTextColor: of("accent"), textTransform: "none"};
+  const response = (color, tint, tabTextColor) => ({color: of(color), backgroundColor: of(tint), tabTextColor});
+  return {
+    spacing: {sectionVertical: 24},
+    colors: {
+      primary: {main: of("accent")},
+      success: {main: of("accent")},
+      warning: {main: of("warn")},
+      error: {main: of("bad")},
+      gray: {50: of("wall"), 100: of("wall")},
+      text: {primary: of("ink"), secondary: of("soft")},
+      border: {dark: of("line"), light: of("line")},
+      // The tabs lie on the panel, which is dark in both schemes.
+      responses: {
+        success: response("accent", "tint", "#5fd39f"),
+        error: response("bad", "bad-tint", "#ff9d90"),
+        redirect: response("warn", "wall", "#ffc27a"),
+        info: response("ink", "wall", "#8fb0e4"),
+      },
+      http: {get: of("get"), post: of("post"), put: of("patch"), patch: of("patch"), delete: of("delete")},
+    },
+    schema: {
+      linesColor: of("line"),
+      nestedBackground: of("wall"),
+      typeNameColor: of("soft"),
+      requireLabelColor: of("bad"),
+      arrow: {color: of("soft")},
+    },
+    typography: {
+      fontSize: "15px",
+      fontFamily: of("sans"),
+      headings: {fontFamily: of("sans"), fontWeight: "650"},
+      code: {fontFamily: of("mono"), color: of("ink"), backgroundColor: of("wall"), wrap: true},
+      links: {color: of("accent"), hover: of("accent"), visited: of("accent")},
+    },
+    sidebar: {
+      backgroundColor: of("wall"), textColor: of("ink"), activeTextColor: of("accent"), groupItems: item, level1Items: item,
+    },
+    rightPanel: {
+      backgroundColor: of("panel"),
+      textColor: "#e9f1ed",
+      servers: {overlay: {backgroundColor: of("wall"), textColor: of("ink")}, url: {backgroundColor: of("paper")}},
+    },
+    codeBlock: {backgroundColor: "#0a100d"},
+    fab: {backgroundColor: of("accent"), color: of("on-accent")},
+  };
 };
-dark.addEventListener("change", draw);
+
+// The menu's items have names that leave out a part of what is seen of them.
+new MutationObserver(() => {
+  for (const item of place.querySelectorAll("li[aria-label]")) item.removeAttribute("aria-label");
+}).observe(place, {childList: true, subtree: true});
+
+const draw = then => {
+  const container = document.createElement("div");
+  place.replaceChildren(container);
+  Redoc.init(contract, {
+    theme: theme(),
+    hideDownloadButtons: true,
+    nativeScrollbars: true,
+    requiredPropsFirst: true,
+    scrollYOffset: ".bar",
+  }, container, then);
+};
+dark.addEventListener("change", () => {
+  const top = scrollY;
+  draw(() => scrollTo(0, top));
+});
 draw();
