@@ -64,8 +64,12 @@ def _answer_to_signup(error: onboarding.SignupError) -> ApiError:
     match error:
         case onboarding.LinkUnknownError():
             return NotFoundError(str(error))
-        case onboarding.LinkClosedError() | onboarding.PinMismatchError():
+        case onboarding.LinkClosedError():
             return ConflictError(str(error))
+        case onboarding.PinMismatchError():
+            return ConflictError(str(error), details=Details(field="/pin"))
+        case onboarding.CodeExpiredError():
+            return InvalidError(str(error), details=Details(field="/code"))
         case onboarding.SignupThrottledError():
             return ThrottledError(str(error), retry_after=error.retry_after)
         case _:
