@@ -1,10 +1,38 @@
-"""Files of others that lie in the repository are what their authors published."""
+"""Files of others are what their authors published, and a wheel has those that are not in the repository."""
 
+import subprocess
+import sys
 from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tooling.vendor import FILES, LOGO, NO_IMAGE
 
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ROOT / "node_modules"
+VENDORED = Path("dashboard/static/vendored")
+PATHS = [(package, file) for package, files in FILES.items() for file in files]
 
 
 def test_htmx_is_the_published_file_of_the_locked_version() -> None:
-    published = ROOT / "node_modules" / "htmx.org" / "dist" / "htmx.min.js"
+    published = PACKAGES / "htmx.org" / "dist" / "htmx.min.js"
     assert (ROOT / "dashboard/static/htmx.min.js").read_bytes() == published.read_bytes()
+
+
+@pytest.mark.parametrize(("package", "file"), PATHS)
+def test_a_vendored_file_is_the_published_one_of_the_locked_version(
+    package: str, file: str
+) -> None:
+    published = (PACKAGES / package / file).read_bytes()
+    ours = (ROOT / VENDORED / package / Path(file).name).read_bytes()
+    assert ours == published.replace(LOGO, NO_IMAGE)
+
+
+def test_a_wheel_has_the_vendored_files_and_their_licenses(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    subprocess.run([*build, "--directory", tmp_path], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    wanted = {(VENDORED / package / Path(file).name).as_posix() for package, file in PATHS}
+    assert {"LICENSE", "NOTICE"} <= {Path(name).name for name in wanted}
+    assert wanted <= set(ZipFile(wheel).namelist())
