@@ -1,0 +1,191 @@
+"""What a customer's program on a generated client is told, does and prints, the same in all languages.
+
+It gets its settings from the environment and its deliveries from stdin, one line of JSON each, and prints one
+JSON document, which is compared here with what the service, the sandbox and the receiver saw.
+"""
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import requests
+import yaml
+
+from contract_tests.clients.toolbox import CONTRACT, tool_environment
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Received, Receiver, Reply
+
+# Seconds until a program is given up: it takes about three, but for a delivery it waits for ever.
+STORY_SECONDS = 60
+STATUSES = ("sent", "delivered", "read")
+
+
+@dataclass
+class Feed:
+    """Hands each delivery to a program, in the order of arrival, and none twice."""
+
+    program: IO[str]
+    given: list[Received] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, received: Received) -> Reply:
+        """What the receiver answers with."""
+        with self.lock:
+            known = {earlier.headers["webhook-id"] for earlier in self.given}
+            if received.headers["webhook-id"] not in known:
+                self.given.append(received)
+                delivery = {"headers": received.headers, "body": received.body.decode()}
+                print(json.dumps(delivery), file=self.program, flush=True)
+        return Reply()
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a program printed, and the deliveries that it was given."""
+
+    story: dict[str, Any]
+    deliveries: list[Received]
+    customer: Customer
+
+
+def tell(gateway: Gateway, folder: Path, command: Sequence[str | Path], **extra: str) -> Told:
+    """Run a program in ``folder`` as a new customer, to its end."""
+    customer = gateway.customer(with_number=False)
+    slug = f"from-{folder.name}".replace("_", "-")
+    gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+    (folder / "events.jsonl").write_text("".join(f"{json.dumps(e)}\n" for e in examples()))
+    environment = {
+        "BASE_URL": gateway.api,
+        "API_KEY": customer.key,
+        "SANDBOX_URL": gateway.sandbox,
+        "SLUG": slug,
+        "EVENTS": str(folder / "events.jsonl"),
+    }
+    story, deliveries = _run(folder, command, environment | extra)
+    return Told(story, deliveries, customer)
+
+
+def _run(
+    folder: Path, command: Sequence[str | Path], environment: dict[str, str]
+) -> tuple[dict[str, Any], list[Received]]:
+    reading, writing = os.pipe()
+    receiver = Receiver()
+    with os.fdopen(writing, "w") as stdin, (folder / "program.log").open("w") as log:
+        receiver.reply = feed = Feed(stdin)
+        try:
+            printed = subprocess.run(
+                command,
+                cwd=folder,
+                env=tool_environment() | environment | {"RECEIVER_URL": receiver.url()},
+                stdin=reading,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                check=False,
+                timeout=STORY_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            kinds = [delivery.event["event"] for delivery in feed.given]
+            raise AssertionError(f"The program is still running, after {kinds}") from None
+        finally:
+            receiver.close()
+            os.close(reading)
+    assert printed.returncode == 0, (folder / "program.log").read_text()
+    story: dict[str, Any] = json.loads(printed.stdout)
+    return story, feed.given
+
+
+def examples() -> list[dict[str, Any]]:
+    """The contract's examples of all events."""
+    named: dict[str, Any] = yaml.safe_load(CONTRACT.read_text())["components"]["examples"]
+    return [example["value"] for name, example in named.items() if name.endswith("Event")]
+
+
+def summary(event: dict[str, Any]) -> list[str]:
+    """An event as programs tell of it: what happened, to which resource, whose phone number."""
+    data = event["data"]
+    return [event["event"], data["id"], data.get("phoneNumber") or data["fromNumber"]]
+
+
+def check(told: Told, gateway: Gateway) -> None:
+    """The story is the one that all programs tell, and it is true."""
+    story = told.story
+    check_sent(told, gateway)
+    check_received(told)
+    [number] = told.customer.request("GET", "/numbers").json()["data"]
+    assert (story["number"], number["status"]) == (number["id"], "ACTIVE")
+    assert story["history"] == ["pending", *STATUSES]
+    assert story["picture"] == "a picture"
+    assert story["test"] == {"success": True, "status": 200}
+    assert story["refusal"] == {"status": 404, "code": "NOT_FOUND"}
+    assert story["examples"] == [summary(event) for event in examples()]
+    assert len({kind for kind, *_ in story["examples"]}) == 8
+    assert told.customer.request("GET", "/webhooks").json()["data"] == []
+
+
+def check_sent(told: Told, gateway: Gateway) -> None:
+    """Six messages were sent, each once, and the network accepted what the program meant."""
+    sent: dict[str, str] = told.story["sent"]
+    listed = told.customer.request("GET", "/messages", params={"direction": "OUTBOUND"}).json()
+    assert {message["type"]: message["id"] for message in listed["data"]} == sent
+    assert len(listed["data"]) == len(sent)
+    url = f"{gateway.sandbox}/_sandbox/messages"
+    accepted = {m["id"]: m for m in requests.get(url, timeout=WAIT_SECONDS).json()["data"]}
+    network_ids = {message["type"]: message["waMessageId"] for message in listed["data"]}
+    first = network_ids["text"]
+    for kind, content in contents(first).items():
+        assert accepted[network_ids[kind]][kind] == content
+    assert accepted[network_ids["image"]]["context"] == {"message_id": first}
+
+
+def check_received(told: Told) -> None:
+    """The program understood each delivery, and each was signed with the secret of its time."""
+    story = told.story
+    summaries = [summary(delivery.event) for delivery in told.deliveries]
+    inbound, sample = summaries[4], summaries[-1]
+    assert (inbound[0], sample[0]) == ("message.received", "number.banned")
+    assert story["received"] == summaries[:4] + summaries[5:-1]
+    assert story["sample"] == sample
+    assert story["payload"] in story["received"]
+    expected = {(f"message.{s}", id_) for id_ in story["sent"].values() for s in STATUSES}
+    expected.add(("number.activated", story["number"]))
+    assert sorted((kind, id_) for kind, id_, _ in story["received"]) == sorted(expected)
+    created, rotated = story["secrets"]
+    assert all(delivery.is_signed_with(created) for delivery in told.deliveries[:5])
+    assert all(delivery.is_signed_with(rotated) for delivery in told.deliveries[5:])
+
+
+def contents(first: str) -> dict[str, Any]:
+    """What the network is to accept for each type, given its identifier of the text."""
+    picture = "https://example.com/parcel.png"
+    rows = [{"id": "1", "title": "Morning"}, {"id": "2", "title": "Evening"}]
+    payload = {"type": "payload", "payload": "STOP"}
+    return {
+        "text": {"body": "Your order has shipped."},
+        "image": {"link": picture, "caption": "A parcel"},
+        "location": {"latitude": 52.5, "longitude": 13.25, "name": "The shop"},
+        "interactive": {
+            "type": "list",
+            "body": {"text": "When?"},
+            "action": {"button": "Pick", "sections": [{"rows": rows}]},
+        },
+        "template": {
+            "name": "order_update",
+            "language": {"code": "en_US"},
+            "components": [
+                {"type": "header", "parameters": [{"type": "image", "image": {"link": picture}}]},
+                {"type": "body", "parameters": [{"type": "text", "text": "Ana"}]},
+                {
+                    "type": "button",
+                    "sub_type": "quick_reply",
+                    "index": "0",
+                    "parameters": [payload],
+                },
+            ],
+        },
+        "reaction": {"message_id": first, "emoji": "👍"},
+    }

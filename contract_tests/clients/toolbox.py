@@ -1,0 +1,55 @@
+"""Generates clients from openapi.yaml and checks their types: the tools, each with default flags.
+
+A program of this folder is copied beside its generated client; story.py runs it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from contract_tests.commands import ROOT
+
+CONTRACT = ROOT / "openapi.yaml"
+PROGRAMS = Path(__file__).parent
+BIN = Path(sys.executable).parent
+NODE_MODULES = ROOT / "node_modules"
+
+# OpenAPI Generator says this of each contract with an object schema, once or more.
+HARMLESS = "[main] WARN  o.o.codegen.utils.ModelUtils - Failed to get the schema name: null"
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a tool of ours, stderr and stdout in one; the locked Python, node and Java come first."""
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=tool_environment() | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def tool_environment() -> dict[str, str]:
+    """The environment that finds the locked tools first."""
+    path = os.pathsep.join([str(BIN), str(NODE_MODULES / ".bin"), os.environ["PATH"]])
+    # A generator is done before Java's second compiler pays: it halves the processor time.
+    return {**os.environ, "NO_COLOR": "1", "PATH": path, "JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
+
+
+def copy_program(name: str, folder: Path) -> Path:
+    """A program in a folder of its own, where its generated client will stand beside it."""
+    return shutil.copytree(PROGRAMS / name, folder / name)
+
+
+def generate(generator: str, folder: Path) -> str:
+    """Let OpenAPI Generator make a client in ``folder``. Returns what it complained about."""
+    tool = ("openapi-generator-cli", "generate")
+    done = run(*tool, "-i", CONTRACT, "-g", generator, "-o", folder, cwd=folder.parent)
+    if done.returncode:
+        return done.stdout
+    usual = (HARMLESS, "[main] INFO ", "#")
+    return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(usual))
