@@ -265,7 +265,7 @@ KINDS = [
     _fields("a property inside that is missing", _missing_inside),
     _fields("a number outside its range", _out_of_range),
     _fields("a number that does not exist", partial(_unknown_number, of_change=False), 404),
-    _fields("a number that does not exist, in a change", partial(_unknown_number, of_change=True)),
+    _fields("an unknown number, in a change", partial(_unknown_number, of_change=True), 409),
     _fields("another account's number", lambda f, t: _number(t.foreign["number_id"], f), 403),
     Kind("a property that is missing", frozenset({400}), _missing, has_body),
     Kind("a property that comes twice", frozenset({400}), _doubled, has_body),

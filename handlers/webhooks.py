@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Response
 
-from handlers.errors import Details, InvalidError, NotFoundError
+from handlers.errors import ConflictError, Details, InvalidError, NotFoundError
 from handlers.ownership import check_numbers, owned
 from handlers.pages import page_json
 from models.webhook import Webhook
@@ -70,8 +70,7 @@ def update_webhook(user: str, webhook_id: str, body: dict[str, Any]) -> dict[str
         body = _checked(user, body)
     except NotFoundError as error:
         # A 404 would say that there is no such webhook.
-        message = f"Request body, numberIds: {error.message}"
-        raise InvalidError(message, details=error.details) from None
+        raise ConflictError(error.message, details=error.details) from None
     subscriptions.change(
         webhook,
         url=body.get("url"),

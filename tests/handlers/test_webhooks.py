@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from handlers import webhooks
-from handlers.errors import Details, InvalidError, NotFoundError
+from handlers.errors import ConflictError, Details, InvalidError, NotFoundError
 from models.account import Account
 from models.number import Number
 from models.webhook import Webhook
@@ -44,13 +44,13 @@ def test_an_address_that_may_not_be_is_refused_by_its_place(account: Account) ->
     assert caught.value.details == Details(field="/url")
 
 
-def test_an_unknown_number_is_404_for_a_new_webhook_and_400_for_one_that_exists(
+def test_an_unknown_number_is_404_for_a_new_webhook_and_409_for_one_that_exists(
     account: Account, number: Number
 ) -> None:
     numbers = {"numberIds": [number.id, "num_nothing"]}
     with pytest.raises(NotFoundError) as refused:
         webhooks.create_webhook(account.id, {"url": URL, "events": [READ], **numbers})
     existing = webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})[0]
-    with pytest.raises(InvalidError) as invalid:
+    with pytest.raises(ConflictError) as conflict:
         webhooks.update_webhook(account.id, existing["id"], numbers)
-    assert refused.value.details == invalid.value.details == Details(field="/numberIds/1")
+    assert refused.value.details == conflict.value.details == Details(field="/numberIds/1")
