@@ -17,6 +17,7 @@ HEADERS = {
     "X-RateLimit-Limit": "100",
     "X-RateLimit-Remaining": "99",
     "X-RateLimit-Reset": "1795167060",
+    "X-Request-Id": "a-request",
 }
 NUMBER = {
     "id": "num_1",
@@ -27,6 +28,15 @@ NUMBER = {
     "activatedAt": None,
 }
 SECRET = "whsec_made-up"
+DELIVERY = {
+    "content-type": "application/json",
+    "x-service-delivery": "dlv_1",
+    "x-service-attempt": "1",
+    "x-service-timestamp": "1795167060",
+    "webhook-id": "evt_1",
+    "webhook-timestamp": "1795167060",
+    "webhook-signature": "v1," + "A" * 43 + "=",
+}
 
 
 def answer(
@@ -53,19 +63,20 @@ def delivery(
     """A delivery as a receiver sees it."""
     event = {"event": kind, "timestamp": "2026-11-20T09:00:00.000Z", "data": data}
     body = json.dumps(event).encode()
-    signed = {"content-type": "application/json", "x-service-signature": digest(secret, body)}
+    signed = DELIVERY | {"x-service-event": kind, "x-service-signature": digest(secret, body)}
     return Received("/hook", signed | (headers or {}), body, at=0)
 
 
 def test_what_fits_the_contract_passes(contract: Contract, callbacks: Callbacks) -> None:
     contract.check_response(answer(200, NUMBER))
+    contract.check_response(answer(401, error(401), {"WWW-Authenticate": "Bearer"}))
     contract.check_response(answer(404, error(404)))
     contract.check_response(answer(405, error(405), {"Allow": "GET, HEAD"}, method="PUT"))
     contract.check_response(answer(429, error(429), {"Retry-After": "42"}))
     callbacks.check(delivery("number.activated", NUMBER), SECRET)
 
 
-@pytest.mark.parametrize("name", [name for name in HEADERS if name.startswith("X-")])
+@pytest.mark.parametrize("name", [name for name in HEADERS if name.startswith("X-RateLimit-")])
 @pytest.mark.parametrize("value", [None, "", "soon", "-1", "1.5"])
 def test_a_rate_limit_header_that_is_no_integer_is_noticed(
     contract: Contract, name: str, value: str | None
@@ -88,12 +99,14 @@ def test_a_rate_limit_header_that_is_no_integer_is_noticed(
         answer(200, NUMBER, {"Content-Type": "text/html"}),
         answer(404, error(404, code="GONE")),
         answer(404, {"title": "Not Found"}),
+        answer(404, error(404), {"X-Request-Id": "with a blank"}),
+        answer(401, error(401)),
         answer(418, error(404)),
         answer(405, error(405), method="PUT"),
         answer(429, error(429)),
         answer(429, error(429), {"Retry-After": "0"}),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_an_answer_that_breaks_the_contract_is_noticed(
     contract: Contract, response: requests.Response
@@ -116,6 +129,14 @@ def test_an_event_that_breaks_the_contract_is_noticed(
     callbacks: Callbacks, received: Received
 ) -> None:
     with pytest.raises(OpenAPIError):
+        callbacks.check(received, SECRET)
+
+
+@pytest.mark.parametrize("name", ["x-service-signature", "x-service-event", *DELIVERY])
+def test_an_event_without_one_of_its_headers_is_noticed(callbacks: Callbacks, name: str) -> None:
+    received = delivery("number.activated", NUMBER)
+    del received.headers[name]
+    with pytest.raises((OpenAPIError, KeyError)):
         callbacks.check(received, SECRET)
 
 
