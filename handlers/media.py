@@ -49,7 +49,7 @@ FETCHING = Asked(
     later="Try again later.",
     unclear="so the media could not be fetched. Try again.",
 )
-FILE, TYPE = Details(field="/file"), Details(field="/type")
+FILE = Details(field="/file")
 # Clients send these where they do not know what a file is; many generated ones for each file.
 UNSPECIFIC = {"", "application/octet-stream"}
 # What may stand in a header between quotes, and is a name on any file system.
@@ -63,8 +63,8 @@ def upload_media(user: str, number_id: str) -> dict[str, Any]:
     Takes the form from Flask: Connexion's view of it leaves out what the contract does not know.
     """
     number = owned(Number.find(number_id), "number", number_id, user)
-    file, given = _parts()
-    mime_type = _type_of(file, given)
+    file = _the_file()
+    mime_type = _type_of(file)
     size = _checked_size(file, mime_type)
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot upload.")
@@ -76,41 +76,33 @@ def upload_media(user: str, number_id: str) -> dict[str, Any]:
     return {"id": media_id, "mimeType": mime_type, "size": size, "sha256": sha256}
 
 
-def _parts() -> tuple[FileStorage, str | None]:
-    """The file, and the content type that the field ``type`` names for it, if there is one."""
+def _the_file() -> FileStorage:
     files = list(request.files.items(multi=True))
     # A part may have no name at all.
     names = {str(name or "") for name in (*request.form, *request.files)}
-    for unknown in sorted(names - {"file", "type"}):
-        raise InvalidError(
-            f"Request body: the part {unknown[:64]!r} is not known. Send file and, optionally, type."
-        )
-    if [name for name, _ in files] != ["file"] or "file" in request.form:
+    for unknown in sorted(names - {"file"}):
+        raise InvalidError(f"Request body: the part {unknown[:64]!r} is not known. Send file.")
+    if len(files) != 1 or "file" in request.form:
         raise InvalidError("Request body: send exactly one part named file, with a filename.")
-    types = request.form.getlist("type")
-    if len(types) > 1:
-        raise InvalidError("Request body, type: it is given more than once.", details=TYPE)
-    return files[0][1], types[0] if types else None
+    return files[0][1]
 
 
-def _type_of(file: FileStorage, given: str | None) -> str:
-    """The content type: the one that is given, else the part's, else that of the file name's extension."""
-    name = file.filename or ""
-    named, details = (file.mimetype, FILE) if given is None else (given, TYPE)
-    mime_type = named.partition(";")[0].strip().lower()
-    if given is None and mime_type in UNSPECIFIC:
+def _type_of(file: FileStorage) -> str:
+    """The content type of the part, or else that of the file name's extension. Raises ApiError."""
+    name, mime_type = file.filename or "", file.mimetype.lower()
+    if mime_type in UNSPECIFIC:
         mime_type = EXTENSIONS.get(Path(name).suffix.lower(), "")
         if not mime_type:
             raise UnsupportedMediaTypeError(
                 f"The type of the file {name[:100]!r} is not known. Give its name one of the extensions "
-                f"{', '.join(EXTENSIONS)}, or send its content type in the field type.",
-                details=details,
+                f"{', '.join(EXTENSIONS)}, or its part a content type.",
+                details=FILE,
             )
     if mime_type not in LIMITS:
         raise UnsupportedMediaTypeError(
             f"The content type {mime_type[:100]!r} of the file is not supported. Send one of "
             f"{', '.join(LIMITS)}.",
-            details=details,
+            details=FILE,
         )
     return mime_type
 
@@ -120,8 +112,6 @@ def _checked_size(file: FileStorage, mime_type: str) -> int:
     limit = LIMITS[mime_type]
     size = file.stream.seek(0, os.SEEK_END)
     file.stream.seek(0)
-    if size == 0:
-        raise InvalidError("Request body, file: it is empty.", details=FILE)
     if size > limit:
         raise PayloadTooLargeError(
             f"The file has {size} bytes; of {mime_type} at most {limit} are allowed.", details=FILE

@@ -244,6 +244,11 @@ def speaking_of(message_id: str) -> list[Content]:
     ]
 
 
+def field_in(body: Content) -> str:
+    """Where a reply or a reaction names its message."""
+    return "/reaction/message_id" if "reaction" in body else "/context/message_id"
+
+
 def test_a_message_that_does_not_exist_cannot_be_answered(
     api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
@@ -266,12 +271,13 @@ def test_another_accounts_message_cannot_be_answered(
 def test_another_numbers_message_cannot_be_answered(
     gateway: Any, customer: Any, api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
-    """400 VALIDATION_ERROR: a conversation is with one number."""
+    """409 CONFLICT: a conversation is with one number."""
     second = gateway.cli("sandbox-connect", customer.account_id)
     there = send(api, second["id"], new_recipient()).json()["id"]
     for body in speaking_of(there):
-        refused, to = deliver(api, number, body, 400, fits=True)
+        refused, to = deliver(api, number, body, 409)
         assert "another number" in refused.json()["error"]["message"]
+        assert refused.json()["error"]["details"] == {"field": field_in(body)}
         assert sandbox.accepted(to) == []
 
 
@@ -283,7 +289,9 @@ def test_a_message_that_the_network_refused_cannot_be_answered(
     listed = api.get("/messages", params={"limit": "5", "status": "failed"})["data"]
     refused_id = next(m["id"] for m in listed if m["toNumber"] == "15550100001")
     for body in speaking_of(refused_id):
-        _, to = deliver(api, number, body, 400, fits=True)
+        refused, to = deliver(api, number, body, 409)
+        assert "was not accepted" in refused.json()["error"]["message"]
+        assert refused.json()["error"]["details"] == {"field": field_in(body)}
         assert sandbox.accepted(to) == []
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from handlers.errors import ApiError, Details, ForbiddenError, InvalidError, NotFoundError
+from handlers.errors import ApiError, ConflictError, Details, ForbiddenError, NotFoundError
 from handlers.quoting import quoted
 from models.account import Account
 from models.message import Message
@@ -56,21 +56,28 @@ def test_another_accounts_message_is_forbidden(number: Number, speak: Any) -> No
 
 
 @pytest.mark.parametrize("speak", SPEAKING)
-def test_another_numbers_message_is_refused(account: Account, number: Number, speak: Any) -> None:
+def test_another_numbers_message_is_a_conflict(
+    account: Account, number: Number, speak: Any
+) -> None:
     other = factories.active_number(account, "1008", phone_number="15550002222")
-    with pytest.raises(InvalidError, match=r"message_id: msg_\w+ is a message of another number"):
+    with pytest.raises(ConflictError, match=r"message_id: msg_\w+ is a message of another number"):
         quoted(speak(received(other).id), number)
 
 
 @pytest.mark.parametrize(("speak", "field"), [(reply, "context"), (reaction, "reaction")])
-def test_each_refusal_tells_the_place(number: Number, speak: Any, field: str) -> None:
-    for message_id in ("msg_nothing", factories.outbound(number).id):
+def test_each_refusal_tells_the_place(
+    account: Account, number: Number, speak: Any, field: str
+) -> None:
+    other = factories.active_number(account, "1008", phone_number="15550002222")
+    for message_id in ("msg_nothing", factories.outbound(number).id, received(other).id):
         with pytest.raises(ApiError) as caught:
             quoted(speak(message_id), number)
         assert caught.value.details == Details(field=f"/{field}/message_id")
 
 
 @pytest.mark.parametrize("speak", SPEAKING)
-def test_a_message_that_the_network_has_not_taken_is_refused(number: Number, speak: Any) -> None:
-    with pytest.raises(InvalidError, match="has not been taken"):
+def test_a_message_that_the_network_did_not_accept_is_a_conflict(
+    number: Number, speak: Any
+) -> None:
+    with pytest.raises(ConflictError, match="was not accepted"):
         quoted(speak(factories.outbound(number).id), number)
