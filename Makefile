@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
+CLIENTS := contract_tests/clients
 VENDORED := dashboard/static/vendored
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet --quiet
 
@@ -37,7 +38,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: bench flamegraphs bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: clients toolchains bench flamegraphs bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +65,10 @@ fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 
 chaos: $(VENV)/.dev | servers ## Kill everything at random 40 times while 2,000 messages are sent, on each backend (TEST_BACKEND=redis: one)
 	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-40} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+
+# First builds fetch what they need from the registries of their languages, and take their time.
+clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in twelve languages, build them, drive most of them
+	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(CLIENTS)/make_clients.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Measure us beside our baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -113,9 +118,10 @@ lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade tak
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
+	@cd $(CLIENTS)/node && npm install --package-lock-only --ignore-scripts --silent
 
 clean: ## Remove what make installed and the tools cached; data in var/ stays
-	@rm -rf $(VENV) $(PEERS) $(VENDORED) node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(PEERS) $(VENDORED) node_modules $(CLIENTS)/node/node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp below says that its step is done, so that a second run does nothing.
@@ -171,12 +177,29 @@ $(VENDORED): package-lock.json tooling/vendor.py | $(VENV)/bin/python
 	@$(BIN)/python tooling/vendor.py
 	@touch $@
 
+# What `make clients` compiles in TypeScript, and a grammar: not for those who run the other tests.
+$(CLIENTS)/node/node_modules/.installed: $(CLIENTS)/node/package-lock.json $(CLIENTS)/node/package.json .npmrc | $(VENV)/.dev
+	@echo "Installing $(CLIENTS)/node/package-lock.json" >&2
+	@cd $(CLIENTS)/node && npm ci --ignore-scripts --silent
+	@touch $@
+
 chromium:
 	@command -v chromium >/dev/null || tooling/system-packages chromium
 
 # For the snippets of docs/receiving.md: 42 MB. Go's packages have 450 MB, so its snippet is run only where Go is.
 runtimes:
 	@{ command -v php && command -v ruby; } >/dev/null || tooling/system-packages php-cli ruby
+
+# For `make clients`. Go and Rust are only named: those of Debian 12 are older than what generated clients need.
+toolchains:
+	@missing=; \
+	{ command -v mvn && command -v javac; } >/dev/null || missing="maven default-jdk-headless"; \
+	php -r 'require "GuzzleHttp/autoload.php"; exit(function_exists("curl_init") && function_exists("mb_strlen") ? 0 : 1);' >/dev/null 2>&1 || \
+	missing="$$missing php-cli php-curl php-mbstring php-guzzlehttp-guzzle"; \
+	ruby -rtyphoeus -e 0 2>/dev/null || missing="$$missing ruby ruby-typhoeus"; \
+	[ -z "$$missing" ] || tooling/system-packages $$missing
+	@for tool in go cargo; do command -v $$tool >/dev/null || { \
+	echo "Missing: $$tool. Install Go 1.23 or newer and a current Rust, then run this again." >&2; exit 1; }; done
 
 # For tests and measurements, which start servers of their own: `command -v` does not see Debian's postgres.
 servers:

@@ -1,0 +1,150 @@
+"""More generators than `make test` has time for: generated with default flags, built, and driven.
+
+Not named test_*: `make clients` names this file, and nothing else collects it. What it makes stays in
+build/clients, for people to look at and for cargo to build on.
+"""
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contract_tests.clients import story, toolbox
+from contract_tests.clients.toolbox import CONTRACT, PROGRAMS
+from contract_tests.harness import ROOT, Gateway
+
+BUILD = ROOT / "build" / "clients"
+NODE_MODULES = PROGRAMS / "node" / "node_modules"
+CARGO_TARGET = BUILD / "cargo"
+GENERATORS = (
+    *("python", "typescript-fetch", "typescript-axios", "java", "go", "php"),
+    *("ruby", "csharp", "kotlin", "rust", "swift5", "dart"),
+)
+# What a generator says of names that its language reserves, and of its own age.
+OF_THE_LANGUAGE = (" o.o.c.languages.", "Generator 'swift5' is considered deprecated")
+MAVEN = "mvn --quiet --batch-mode --no-transfer-progress"
+# Each program is built by these, beside its generated client, and run by the last one. The tests of
+# generated clients are stubs, and nobody reads their documentation here.
+COMMANDS = {
+    "java": [
+        f"{MAVEN} package -DskipTests -Dmaven.javadoc.skip -Dmaven.source.skip",
+        "exec java -cp 'program/target/classes:program/target/lib/*' Main",
+    ],
+    "go": ["go mod tidy", "go vet .", "go build -o program .", "exec ./program"],
+    "rust": ["cargo build --quiet", "exec $CARGO_TARGET_DIR/debug/customer"],
+    "php": [
+        "find client/lib -name '*.php' -print0 | xargs -0 -P 2 -n 1 php -l",
+        "exec php main.php",
+    ],
+    "ruby": ["exec ruby main.rb"],
+    "typescript-axios": ["node_modules/.bin/tsc --project .", "exec node out/main.js"],
+}
+
+
+def new_folder(name: str) -> Path:
+    """An empty folder, or one with the program of that name and the packages of node."""
+    folder, program = BUILD / name, PROGRAMS / name.replace("-", "_")
+    shutil.rmtree(folder, ignore_errors=True)
+    if program.exists():
+        shutil.copytree(program, folder)
+    else:
+        folder.mkdir(parents=True)
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    return folder
+
+
+@cache
+def generated(generator: str) -> tuple[Path, list[str]]:
+    """The folder of a program with its client, made by OpenAPI Generator, and what that complained about."""
+    folder = new_folder(generator)
+    said = toolbox.generate(generator, folder / "client").splitlines()
+    return folder, [line for line in said if not any(part in line for part in OF_THE_LANGUAGE)]
+
+
+def run(command: str, folder: Path) -> str:
+    """Run a tool that has to succeed, by a shell. Returns what it printed."""
+    done = toolbox.run("bash", "-c", command, cwd=folder, CARGO_TARGET_DIR=str(CARGO_TARGET))
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def examples(prefix: str = "", suffix: str = "") -> list[dict[str, Any]]:
+    """The values of the contract's examples that are named so."""
+    named: dict[str, Any] = yaml.safe_load(CONTRACT.read_text())["components"]["examples"]
+    chosen = [name for name in named if name.startswith(prefix) and name.endswith(suffix)]
+    return [named[name]["value"] for name in chosen]
+
+
+def grown(event: dict[str, Any]) -> dict[str, Any]:
+    """An event of a later release, which has more properties."""
+    return {**event, "later": 1, "data": {**event["data"], "later": {"more": True}}}
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_openapi_generator_takes_the_contract_without_a_complaint(generator: str) -> None:
+    _, complaints = generated(generator)
+    assert complaints == []
+
+
+@pytest.mark.parametrize("generator", COMMANDS)
+def test_a_program_on_a_generated_client_does_the_whole_job(
+    generator: str, gateway: Gateway
+) -> None:
+    folder, _ = generated(generator)
+    *build, start = COMMANDS[generator]
+    for command in build:
+        run(command, folder)
+    later = folder / "later.jsonl"
+    later.write_text("".join(f"{json.dumps(grown(e))}\n" for e in examples(suffix="Event")))
+    told = story.tell(
+        gateway,
+        folder,
+        ["bash", "-c", start],
+        EVENTS=str(later),
+        CARGO_TARGET_DIR=str(CARGO_TARGET),
+    )
+    story.check(told, gateway)
+
+
+def test_kotlin_compiles() -> None:
+    folder, _ = generated("kotlin")
+    run(f"{MAVEN} compile", folder)
+
+
+def test_csharp_parses_for_want_of_a_compiler_here() -> None:
+    """NuGet is none of the registries that this is made for, so its grammar stands in for its compiler."""
+    folder, _ = generated("csharp")
+    grammar = NODE_MODULES / "tree-sitter-c-sharp" / "tree-sitter-c_sharp.wasm"
+    script = PROGRAMS / "node" / "syntax.mjs"
+    parsed = json.loads(run(f"node {script} {grammar} client/src/Org.OpenAPITools .cs", folder))
+    assert parsed["mistakes"] == []
+    assert parsed["files"] > 100
+
+
+def test_hey_api_compiles_strictly_with_what_a_customer_writes() -> None:
+    folder = new_folder("hey-api")
+    run(f"node_modules/.bin/openapi-ts --input {CONTRACT} --output client", folder)
+    run("node_modules/.bin/tsc --project .", folder)
+
+
+def test_the_zod_schemas_of_orval_take_every_example_and_nothing_else() -> None:
+    folder = new_folder("orval")
+    zod = f"--input {CONTRACT} --output client/zod.ts --client zod --fail-on-warnings"
+    run(f"node_modules/.bin/orval {zod}", folder)
+    run("node_modules/.bin/tsc --project .", folder)
+    events, requests = examples(suffix="Event"), examples(prefix="Send")
+    event, request = events[0], requests[0]
+    broken_events = [{**event, "event": "number.banned"}, {**event, "timestamp": "now"}]
+    broken_requests = [{**request, "type": "image"}, {**request, "to": "nobody"}]
+    given = {
+        "events": [*events, *map(grown, events), *broken_events],
+        "requests": [*requests, *broken_requests],
+    }
+    (folder / "given.json").write_text(json.dumps(given))
+    taken = json.loads(run("node out/main.js <given.json", folder))
+    assert taken["events"] == [True] * 16 + [False] * 2
+    assert taken["requests"] == [True] * len(requests) + [False] * 2

@@ -1,0 +1,16 @@
+/**
+ * Which requests and events the schemas of orval's zod client take. Reads {"requests": [...], "events": [...]} from
+ * stdin, and prints for each item whether it is taken.
+ */
+
+import { readFileSync } from "node:fs";
+
+import { GetDeliveryResponse, SendMessageBody } from "./client/zod";
+
+// orval makes schemas for operations alone; an event is the payload of a delivery.
+const Event = GetDeliveryResponse.shape.payload;
+
+const given: { requests: unknown[]; events: unknown[] } = JSON.parse(readFileSync(0, "utf8"));
+const requests = given.requests.map((request) => SendMessageBody.safeParse(request).success);
+const events = given.events.map((event) => Event.safeParse(event).success);
+console.log(JSON.stringify({ requests, events }));
