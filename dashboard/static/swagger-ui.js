@@ -27,11 +27,22 @@ const ours = ({React}) => ({
   },
 });
 
-// Controls that Swagger UI gives no name, which a screen reader would read as nothing.
-const names = {".examples-select-element": "Example", "input[type=file]": "File", "textarea.body-param__text": "Request body"};
+// What Swagger UI leaves out for those who do not see the page, or have no mouse.
+const names = {
+  ".examples-select-element": "Example",
+  "input[type=file]": "File",
+  "textarea.body-param__text": "Request body",
+  ".close-modal": "Dismiss",
+};
 new MutationObserver(() => {
   for (const [selector, name] of Object.entries(names))
     for (const control of place.querySelectorAll(`${selector}:not([aria-label])`)) control.ariaLabel = name;
+  for (const control of place.querySelectorAll("[data-param-name] select:not([aria-label])"))
+    control.ariaLabel = control.closest("[data-param-name]").dataset.paramName;
+  // Their names are not what stands on them.
+  for (const button of place.querySelectorAll(".modal-btn[aria-label]")) button.removeAttribute("aria-label");
+  // They scroll, with keys only if they can be reached.
+  for (const code of place.querySelectorAll(":is(.curl, .microlight):not([tabindex])")) code.tabIndex = 0;
 }).observe(place, {childList: true, subtree: true});
 
 SwaggerUIBundle({
