@@ -1,6 +1,7 @@
 """Clients that generators make of openapi.yaml do a customer's whole job, and are typed.
 
-contract_tests/clients has the programs, the tools, and the story that all programs tell.
+contract_tests/clients has the programs, the tools, and the story that all programs tell. The programs of
+docs/clients.md stand beside them, and are typed and run as well.
 """
 
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.clients import story
+from contract_tests.clients import doc_programs, story
 from contract_tests.clients.toolbox import (
     CONTRACT,
     NODE_MODULES,
@@ -21,6 +22,15 @@ from contract_tests.clients.toolbox import (
     run,
 )
 from contract_tests.harness import ROOT, Gateway
+
+PYTHON = ("send.py", "receive.py")
+TYPESCRIPT = ("send.mts", "receive.mts")
+# The files of docs/clients.md that run. TypeScript compiles its own to these.
+DOCUMENTED = {
+    "python": PYTHON,
+    "typescript_fetch": ("out/send.mjs", "out/receive.mjs"),
+    "openapi_typescript": ("out/send.mjs", "out/receive.mjs"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,8 @@ class Client:
 def python(folder: Path) -> Client:
     """OpenAPI Generator's for Python."""
     complaints = generate("python", folder / "client")
-    return Client(folder, complaints, mypy(folder), (sys.executable, "main.py"))
+    doc_programs.write(folder, PYTHON, doc_programs.programs("python"))
+    return Client(folder, complaints, mypy(folder, *PYTHON), (sys.executable, "main.py"))
 
 
 def openapi_python_client(folder: Path) -> Client:
@@ -50,23 +61,26 @@ def openapi_python_client(folder: Path) -> Client:
 def typescript_fetch(folder: Path) -> Client:
     """OpenAPI Generator's for TypeScript."""
     complaints = generate("typescript-fetch", folder / "client")
+    doc_programs.write(folder, TYPESCRIPT, doc_programs.programs("ts")[:2])
     return Client(folder, complaints, tsc(folder), ("node", "out/main.mjs"))
 
 
 def openapi_typescript(folder: Path) -> Client:
     """openapi-typescript's types, and mistakes.mts, which they must refuse."""
     done = run("openapi-typescript", CONTRACT, "-o", "contract.mts", cwd=folder)
+    doc_programs.write(folder, TYPESCRIPT, doc_programs.with_types_only())
     complaints = "\n".join(
         line for line in done.stdout.splitlines() if line[:1] not in {"✨", "🚀"}
     )
     return Client(folder, complaints, tsc(folder), ("node", "out/main.mjs"))
 
 
-def mypy(folder: Path) -> str:
-    """What mypy finds in the program. The generated files are read, but not judged."""
+def mypy(folder: Path, *others: str) -> str:
+    """What mypy finds in the programs. The generated files are read, but not judged."""
     flags = ("--strict", "--follow-imports=silent", "--cache-dir", os.devnull)
     config = ROOT / "pyproject.toml"
-    done = run("mypy", *flags, "--config-file", config, "main.py", cwd=folder, MYPYPATH="client")
+    files = ("main.py", *others)
+    done = run("mypy", *flags, "--config-file", config, *files, cwd=folder, MYPYPATH="client")
     return "" if done.returncode == 0 else done.stdout
 
 
@@ -103,3 +117,15 @@ def test_a_generated_client_is_typed_and_does_a_customers_whole_job(
     assert client.type_errors == ""
     told = story.tell(gateway, client.folder, client.command, PYTHONPATH="client")
     story.check(told, gateway)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_documented_programs_send_and_receive(
+    clients: Clients, gateway: Gateway, name: str
+) -> None:
+    client, files = clients[name].result(), DOCUMENTED[name]
+    interpreter, *_ = client.command
+    reader = doc_programs.Reader(gateway)
+    reader.fill(client.folder, files)
+    reader.check_sending(client.folder, (interpreter, files[0]))
+    reader.check_receiving(client.folder, (interpreter, files[1]))

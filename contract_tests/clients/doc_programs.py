@@ -1,0 +1,132 @@
+"""The programs of docs/clients.md beside generated clients: they send, are refused, and receive.
+
+A reader replaces the address, the number and the port by his own; so do the tests, in the files that run.
+"""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+
+import requests
+
+from contract_tests.clients.toolbox import tool_environment
+from contract_tests.doc_blocks import blocks
+from contract_tests.harness import START_SECONDS, Customer, Gateway, free_port, wait_for
+
+PAGE = "docs/clients.md"
+RECIPIENT = "15551234567"
+Command = Sequence[str | Path]
+
+
+def programs(language: str) -> list[str]:
+    """The blocks of one language, in their order."""
+    return [block.text for block in blocks(PAGE) if block.language == language]
+
+
+def with_types_only() -> list[str]:
+    """The TypeScript programs with openapi-fetch, for types in a module of ECMAScript.
+
+    The page describes the receiver by what differs.
+    """
+    _, receive, send, types = programs("ts")
+    [client] = [line for line in receive.splitlines() if "./client/index.js" in line]
+    receive = receive.replace(client, types)
+    receive = receive.replace("handle(EventFromJSON(event))", "handle(event as Event)")
+    return [text.replace("./contract.js", "./contract.mjs") for text in (send, receive)]
+
+
+def write(folder: Path, files: Sequence[str], texts: Sequence[str]) -> None:
+    """Write each program down under its name."""
+    for file, text in zip(files, texts, strict=True):
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+class Reader:
+    """A customer who tries the programs of a page with a number, a webhook and a port of his own."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.customer: Customer = gateway.customer()
+        self.receiver = f"127.0.0.1:{free_port()}"
+        webhook = {"url": f"http://{self.receiver}/", "events": ["message.received"]}
+        self.secret = self.customer.request("POST", "/webhooks", json=webhook).json()["secret"]
+
+    def fill(self, folder: Path, files: Sequence[str]) -> None:
+        """Replace what the page says by what this customer has."""
+        host, port = self.receiver.split(":")
+        known = {
+            "127.0.0.1:8080": f"127.0.0.1:{self.gateway.port}",
+            "num_...": str(self.customer.number["id"]),
+            "127.0.0.1:9000": self.receiver,
+            '"127.0.0.1", 9000': f'"{host}", {port}',
+            '9000, "127.0.0.1"': f'{port}, "{host}"',
+        }
+        for file in files:
+            text = (folder / file).read_text()
+            for placeholder, value in known.items():
+                text = text.replace(placeholder, value)
+            (folder / file).write_text(text)
+
+    def check_sending(self, folder: Path, command: Command) -> None:
+        """The program prints the message's identifier, or the error's code when the key is wrong."""
+        printed = self._run(folder, command, API_KEY=self.customer.key)
+        [sent] = self.customer.request("GET", "/messages").json()["data"]
+        assert (sent["toNumber"], printed.strip()) == (RECIPIENT, sent["id"])
+        assert "UNAUTHORIZED" in self._run(folder, command, API_KEY="mk_live_wrong")
+
+    def check_receiving(self, folder: Path, command: Command) -> None:
+        """The program takes an event that the gateway signed, and no other."""
+        with self._running(folder, command) as log:
+            wait_for(self._refuses, "a receiver that refuses an unsigned event", START_SECONDS)
+            to = self.customer.number["phoneNumber"]
+            self.gateway.sandbox_call("inbound", to=to, text="Hello", **{"from": RECIPIENT})
+            wait_for(lambda: f"from {RECIPIENT}" in log.read_text(), "an event that is handled")
+            wait_for(self._delivered, "an event that is answered with 2xx")
+
+    def _refuses(self) -> bool:
+        event = {"event": "message.received"}
+        try:
+            response = requests.post(f"http://{self.receiver}/", json=event, timeout=START_SECONDS)
+        except requests.ConnectionError:
+            return False
+        return response.status_code == HTTPStatus.UNAUTHORIZED
+
+    def _delivered(self) -> bool:
+        [webhook] = self.customer.request("GET", "/webhooks").json()["data"]
+        path = f"/webhooks/{webhook['id']}/deliveries?state=delivered"
+        return len(self.customer.request("GET", path).json()["data"]) == 1
+
+    def _run(self, folder: Path, command: Command, **environment: str) -> str:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=tool_environment() | environment | {"PYTHONPATH": "client"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=START_SECONDS,
+        )
+        return done.stdout
+
+    @contextmanager
+    def _running(self, folder: Path, command: Command) -> Iterator[Path]:
+        log = folder / "receiver.log"
+        environment = {"WEBHOOK_SECRET": self.secret, "PYTHONPATH": "client"}
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=tool_environment() | environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            yield log
+        finally:
+            process.terminate()
+            process.wait(START_SECONDS)
