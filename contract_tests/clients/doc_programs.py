@@ -56,7 +56,13 @@ class Reader:
         self.secret = self.customer.request("POST", "/webhooks", json=webhook).json()["secret"]
 
     def fill(self, folder: Path, files: Sequence[str]) -> None:
-        """Replace what the page says by what this customer has."""
+        """Replace in the files what the page says by what this customer has."""
+        for file in files:
+            path = folder / file
+            path.write_text(self.filled(path.read_text()))
+
+    def filled(self, text: str) -> str:
+        """A text of the page with what this customer has."""
         host, port = self.receiver.split(":")
         known = {
             "127.0.0.1:8080": f"127.0.0.1:{self.gateway.port}",
@@ -65,11 +71,9 @@ class Reader:
             '"127.0.0.1", 9000': f'"{host}", {port}',
             '9000, "127.0.0.1"': f'{port}, "{host}"',
         }
-        for file in files:
-            text = (folder / file).read_text()
-            for placeholder, value in known.items():
-                text = text.replace(placeholder, value)
-            (folder / file).write_text(text)
+        for placeholder, value in known.items():
+            text = text.replace(placeholder, value)
+        return text
 
     def check_sending(self, folder: Path, command: Command) -> None:
         """The program prints the message's identifier, or the error's code when the key is wrong."""

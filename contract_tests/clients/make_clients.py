@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from contract_tests.clients import story, toolbox
+from contract_tests.clients import doc_programs, story, toolbox
 from contract_tests.clients.toolbox import CONTRACT, PROGRAMS
 from contract_tests.harness import ROOT, Gateway
 
@@ -27,6 +27,7 @@ GENERATORS = (
 # What a generator says of names that its language reserves, and of its own age.
 OF_THE_LANGUAGE = (" o.o.c.languages.", "Generator 'swift5' is considered deprecated")
 MAVEN = "mvn --quiet --batch-mode --no-transfer-progress"
+PHP_AUTOLOAD = "install -D autoload.php client/vendor/autoload.php"
 # Each program is built by these, beside its generated client, and run by the last one. The tests of
 # generated clients are stubs, and nobody reads their documentation here.
 COMMANDS = {
@@ -38,10 +39,37 @@ COMMANDS = {
     "rust": ["cargo build --quiet", "exec $CARGO_TARGET_DIR/debug/customer"],
     "php": [
         "find client/lib -name '*.php' -print0 | xargs -0 -P 2 -n 1 php -l",
+        PHP_AUTOLOAD,
         "exec php main.php",
     ],
     "ruby": ["exec ruby main.rb"],
     "typescript-axios": ["node_modules/.bin/tsc --project .", "exec node out/main.js"],
+}
+
+# The programs of docs/clients.md: their files, what builds them, and what runs them. Rust's receiver is
+# only compiled, for it is a function without a server.
+JAVA = "exec java -cp 'program/target/classes:program/target/lib/*'"
+DOCUMENTED = {
+    "java": (
+        ("program/Send.java", "program/Receive.java"),
+        f"{MAVEN} package -DskipTests -Dmaven.javadoc.skip -Dmaven.source.skip",
+        (f"{JAVA} Send", f"{JAVA} Receive"),
+    ),
+    "go": (
+        ("send/main.go", "receive/main.go"),
+        "go mod tidy && go vet ./send ./receive && go build -o bin/ ./send ./receive",
+        ("exec bin/send", "exec bin/receive"),
+    ),
+    "rust": (
+        ("examples/send.rs", "examples/receive.rs"),
+        "echo 'fn main() {}' >>examples/receive.rs && cargo build --quiet --examples",
+        (f"exec {CARGO_TARGET}/debug/examples/send",),
+    ),
+    "php": (
+        ("send.php", "receive.php"),
+        PHP_AUTOLOAD,
+        ("exec php send.php", "exec php -S 127.0.0.1:9000 receive.php"),
+    ),
 }
 
 
@@ -108,6 +136,19 @@ def test_a_program_on_a_generated_client_does_the_whole_job(
         CARGO_TARGET_DIR=str(CARGO_TARGET),
     )
     story.check(told, gateway)
+
+
+@pytest.mark.parametrize("generator", DOCUMENTED)
+def test_the_documented_programs_send_and_receive(generator: str, gateway: Gateway) -> None:
+    folder, _ = generated(generator)
+    files, build, (send, *receive) = DOCUMENTED[generator]
+    reader = doc_programs.Reader(gateway)
+    doc_programs.write(folder, files, doc_programs.programs(generator))
+    reader.fill(folder, files)
+    run(build, folder)
+    reader.check_sending(folder, ("bash", "-c", send))
+    for command in receive:
+        reader.check_receiving(folder, ("bash", "-c", reader.filled(command)))
 
 
 def test_kotlin_compiles() -> None:

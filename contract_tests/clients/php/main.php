@@ -15,15 +15,7 @@ use OpenAPI\Client\Configuration;
 use OpenAPI\Client\Model;
 use OpenAPI\Client\ObjectSerializer;
 
-require 'GuzzleHttp/autoload.php';
-
-// What composer would make of the client's composer.json.
-spl_autoload_register(static function (string $class): void {
-    $path = __DIR__ . '/client/lib/' . strtr(substr($class, strlen('OpenAPI\\Client\\')), '\\', '/') . '.php';
-    if (str_starts_with($class, 'OpenAPI\\Client\\') && is_file($path)) {
-        require $path;
-    }
-});
+require __DIR__ . '/client/vendor/autoload.php';
 
 // A warning is a failure.
 set_error_handler(static fn (int $level, string $text) => throw new ErrorException($text, 0, $level));

@@ -1,0 +1,14 @@
+<?php
+
+/** Stands for client/vendor/autoload.php, which composer would make, with Debian's php-guzzlehttp-guzzle. */
+
+declare(strict_types=1);
+
+require 'GuzzleHttp/autoload.php';
+
+spl_autoload_register(static function (string $class): void {
+    $path = dirname(__DIR__) . '/lib/' . strtr(substr($class, strlen('OpenAPI\\Client\\')), '\\', '/') . '.php';
+    if (str_starts_with($class, 'OpenAPI\\Client\\') && is_file($path)) {
+        require $path;
+    }
+});
