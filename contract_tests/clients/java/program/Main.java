@@ -71,8 +71,6 @@ public class Main {
     story.put("refusal", refusal());
     story.put("examples", examples());
     System.out.println(new Gson().toJson(story));
-    // The generated client's connections would keep the program alive for minutes.
-    System.exit(0);
   }
 
   /** Connects a number as its owner does, through the public signup routes. */
