@@ -38,7 +38,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: clients toolchains bench flamegraphs bench-isolation bench-backlog help run test contract fuzz chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: clients toolchains bench flamegraphs bench-isolation bench-backlog help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -62,6 +62,9 @@ contract: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Ru
 
 fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)
+
+fuzz-stranger: $(VENV)/.dev ## Fuzz it as another company does, three seeds, 200 examples for each operation (STRANGER_SEEDS="1 2 3")
+	@STRANGER_EXAMPLES=$${STRANGER_EXAMPLES:-200} $(BIN)/pytest --timeout=0 contract_tests/test_stranger_fuzz.py $(PYTEST_ARGS)
 
 chaos: $(VENV)/.dev | servers ## Kill everything at random 40 times while 2,000 messages are sent, on each backend (TEST_BACKEND=redis: one)
 	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-40} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
@@ -95,8 +98,10 @@ imports: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-logo
 
 lint: node_modules/.installed ## Lint the contract, openapi.yaml
+	@$(BIN)/python -m openapi_spec_validator --validation-errors=all openapi.yaml
 	@$(NODE)/redocly lint --format=stylish openapi.yaml
-	@$(NODE)/spectral lint --fail-severity=warn openapi.yaml
+	@$(NODE)/spectral lint --fail-severity=hint --ruleset=.spectral-oas.yaml openapi.yaml
+	@$(NODE)/spectral lint --fail-severity=hint --ruleset=.spectral-ibm.yaml openapi.yaml
 
 # Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
 # keeps silent is not counted either.
