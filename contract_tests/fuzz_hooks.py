@@ -5,7 +5,7 @@ things of another account (403). Invalid requests stay invalid for the reason th
 
 * Every other valid request names an existing resource: the account's own and the stranger's in turn.
 * A valid webhook address keeps its path and query; its host becomes the receiver on this machine.
-* A valid message to send is one that makes sense to the network (``fuzz_messages``).
+* Every other reply or reaction is one to a message that exists.
 * Who completes an open signup link gets a signup code of the sandbox.
 """
 
@@ -13,24 +13,14 @@ import re
 from typing import Any, TypeAlias
 from zlib import crc32
 
-import jsonschema_rs
 import schemathesis
 from schemathesis import Case, CheckContext, DeserializationContext, HookContext, Response
 
+from contract_tests.fuzz_addresses import keep_on
 from contract_tests.fuzz_live import FOREIGN, OWN, PREPARED, Live, sign_up
-from contract_tests.fuzz_messages import answer_own, answers_another, make_sensible
-from contract_tests.fuzz_run import read_contract
 
 AnyCase: TypeAlias = "Case[Any]"
 
-CONTRACT = read_contract()
-WEBHOOK_URL = jsonschema_rs.Draft4Validator(CONTRACT["components"]["schemas"]["WebhookUrl"])
-LONGEST_URL = CONTRACT["components"]["schemas"]["WebhookUrl"]["maxLength"]
-NUMBER_IDS = jsonschema_rs.Draft4Validator(CONTRACT | {"$ref": "#/components/schemas/NumberIds"})
-AUTHORITY = re.compile(r"https?://[^/?]*")
-# The network refuses a message to its sender's own number, and has plans for 155501000xx.
-SANDBOX_NUMBERS = re.compile(r"1555(0100|2)")
-RECIPIENT = "15551234567"
 IDENTIFIER = re.compile(r"(wh|msg|dlv)_[0-9A-Z]{26}")
 # Signup links that are left for chains of requests.
 RESERVED_SLUGS = 4
@@ -60,16 +50,14 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
     if case.meta is None:
         return
     operation, is_chained = _operation_id(case), case.meta.phase.name == "stateful"
-    _keep_on_this_machine(case)
-    if is_chained and operation == "updateWebhook":
-        _name_known_numbers(case)
+    keep_on(PREPARED["receiver"], case)
     if not case.meta.generation.mode.is_positive:
         return
     _name_existing(case, operation, is_chained=is_chained)
     if operation in CHANGES_WEBHOOK and case.path_parameters["webhook_id"] == OWN["webhook"]:
         case.path_parameters = {"webhook_id": live.spare_webhook()}
     if operation == "sendMessage":
-        _steer_message(case)
+        _answer_existing(case)
     if operation in SIGNUP:
         _steer_signup(case, operation, reserve=0 if is_chained else RESERVED_SLUGS)
 
@@ -77,32 +65,6 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
 def _operation_id(case: AnyCase) -> str:
     found: str = case.operation.definition.raw["operationId"]
     return found
-
-
-def _body(case: AnyCase) -> dict[str, Any]:
-    """The body; empty when it is no object."""
-    return case.body if isinstance(case.body, dict) else {}
-
-
-def _keep_on_this_machine(case: AnyCase) -> None:
-    """An address that is not valid stays, for it is refused unread."""
-    url = _body(case).get("url")
-    if not isinstance(url, str) or not WEBHOOK_URL.is_valid(url):
-        return
-    local: str = PREPARED["receiver"] + AUTHORITY.sub("", url, count=1)
-    # Where the receiver's name is the longer one, the end goes, but no escape is cut in two.
-    case.body = _body(case) | {"url": re.sub(r"%.?$", "", local[:LONGEST_URL])}
-
-
-def _name_known_numbers(case: AnyCase) -> None:
-    """In a chain 404 has to mean that the webhook is gone, and not that a number is unknown.
-
-    For ensure_resource_availability cannot tell the two apart.
-    """
-    given = _body(case).get("numberIds")
-    # A list that is not valid is refused before any number is looked up.
-    if NUMBER_IDS.is_valid(given) and not _is_real("number", given):
-        case.body = _body(case) | {"numberIds": [OWN["number"]]}
 
 
 def _name_existing(case: AnyCase, operation: str, *, is_chained: bool) -> None:
@@ -133,14 +95,16 @@ def _own(kind: str, operation: str) -> str:
     return live.spare_webhook() if operation in CHANGES_WEBHOOK else OWN[kind]
 
 
-def _steer_message(case: AnyCase) -> None:
-    body = make_sensible(_body(case))
-    if SANDBOX_NUMBERS.match(body["to"]):
-        body |= {"to": RECIPIENT}
-    # The others speak of messages that do not exist. A chain has to take the same course again.
-    if answers_another(body) and crc32(body["to"].encode()) % 2:
-        body = answer_own(body)
-    case.body = body
+def _answer_existing(case: AnyCase) -> None:
+    """Every other reply and reaction is one to the prepared message, from that message's number.
+
+    A chain has to take the same course again.
+    """
+    body: Any = case.body
+    place = next((name for name in ("context", "reaction") if name in body), None)
+    if place is not None and crc32(body["to"].encode()) % 2:
+        answered = body[place] | {"message_id": OWN["message"]}
+        case.body = body | {"number_id": OWN["number"], place: answered}
 
 
 def _steer_signup(case: AnyCase, operation: str, *, reserve: int) -> None:
@@ -171,7 +135,7 @@ def after_call(_context: HookContext, case: AnyCase, response: Response) -> None
             live.spend_slug(case.path_parameters["slug"])
 
 
-@schemathesis.deserializer("application/octet-stream", "image/*")
+@schemathesis.deserializer("application/octet-stream", "audio/*", "image/*", "video/*")
 def read_bytes(_context: DeserializationContext, response: Response) -> str:
     """The bytes of a file, which any content fits."""
     return response.content.decode("latin-1")
