@@ -23,6 +23,7 @@ LONGEST = (
     "test_conformance_limits.py",
     "test_survival.py",
     "test_doctor.py",
+    "test_stranger_fuzz.py",
     "test_redelivery.py",
     "test_traces.py",
     "test_bad_input.py",

@@ -1,0 +1,56 @@
+"""Prism as a proxy before the service: it compares each request and response with the contract."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from contract_tests.clients.toolbox import tool_environment
+from contract_tests.harness import START_SECONDS, Customer, Gateway, free_port, wait_for
+from contract_tests.raw_http import Answer, Request, Wire
+
+VIOLATIONS = "sl-violations"
+
+
+def violations(headers: Mapping[str, str], of: str) -> list[str]:
+    """What Prism finds wrong with the ``request`` or the ``response`` of an exchange."""
+    found: list[dict[str, Any]] = json.loads(headers.get(VIOLATIONS, "[]"))
+    return [f"{v['location']}: {v['message']}" for v in found if v["location"][0] == of]
+
+
+class Prism:
+    """A running Prism. It lets every request through and tells what it finds in a header."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    def exchange(self, request: Request) -> Answer:
+        """Send a request that is meant for the service."""
+        # Prism's address has no path.
+        through = replace(request, target=request.target.removeprefix(b"/api"))
+        with closing(Wire(self._port)) as wire:
+            answer = wire.exchange(through.encode(), request.method)
+        assert answer is not None, f"no answer to {request}"
+        return answer
+
+    def before(self, customer: Customer) -> Customer:
+        """The customer, whose requests now go through Prism."""
+        return replace(customer, api=f"http://127.0.0.1:{self._port}")
+
+
+@contextmanager
+def prism_before(gateway: Gateway, folder: Path) -> Iterator[Prism]:
+    """A Prism of one's own; what it prints goes to a file in the folder."""
+    port, printed = free_port(), folder / "prism.log"
+    command = ["prism", "proxy", f"{gateway.api}/openapi.yaml", gateway.api, "--port", str(port)]
+    with printed.open("w") as log:
+        process = subprocess.Popen(command, env=tool_environment(), stdout=log, stderr=log)
+    try:
+        wait_for(lambda: "is listening" in printed.read_text(), "a Prism", START_SECONDS)
+        yield Prism(port)
+    finally:
+        process.terminate()
+        process.wait()
