@@ -1,6 +1,8 @@
 """Prism as a proxy before the service: it compares each request and response with the contract."""
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -47,10 +49,13 @@ def prism_before(gateway: Gateway, folder: Path) -> Iterator[Prism]:
     port, printed = free_port(), folder / "prism.log"
     command = ["prism", "proxy", f"{gateway.api}/openapi.yaml", gateway.api, "--port", str(port)]
     with printed.open("w") as log:
-        process = subprocess.Popen(command, env=tool_environment(), stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, env=tool_environment(), stdout=log, stderr=log, start_new_session=True
+        )
     try:
         wait_for(lambda: "is listening" in printed.read_text(), "a Prism", START_SECONDS)
         yield Prism(port)
     finally:
-        process.terminate()
+        # The `node` of the virtual environment is a program that starts the real one.
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait()
