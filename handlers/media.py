@@ -77,14 +77,11 @@ def upload_media(user: str, number_id: str) -> dict[str, Any]:
 
 
 def _the_file() -> FileStorage:
-    files = list(request.files.items(multi=True))
-    # A part may have no name at all.
-    names = {str(name or "") for name in (*request.form, *request.files)}
-    for unknown in sorted(names - {"file"}):
-        raise InvalidError(f"Request body: the part {unknown[:64]!r} is not known. Send file.")
+    """The part named file. Other parts are ignored: HTML forms send buttons and tokens as well."""
+    files = request.files.getlist("file")
     if len(files) != 1 or "file" in request.form:
         raise InvalidError("Request body: send exactly one part named file, with a filename.")
-    return files[0][1]
+    return files[0]
 
 
 def _type_of(file: FileStorage) -> str:
