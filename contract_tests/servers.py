@@ -14,6 +14,7 @@ from typing import Any, Self
 import psycopg
 from psycopg import sql
 
+from contract_tests.processes import children_of
 from contract_tests.server_process import HOST, Server
 from contract_tests.waiting import START_SECONDS
 
@@ -55,7 +56,7 @@ class PostgresServer(Server):
         """SIGKILL every process of the server."""
         assert self.process is not None
         segment = self._status()[6].split()[1]
-        processes = _children(self.process.pid)
+        processes = children_of(self.process.pid)
         super().kill()  # First the one that would start the others again.
         for pid in processes:
             _kill_and_wait(pid)
@@ -154,11 +155,6 @@ def _program(name: str) -> str:
     if on_path := shutil.which(name):
         return on_path
     raise FileNotFoundError(f"{name} is missing: make servers")
-
-
-def _children(parent: int) -> list[int]:
-    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-    return [int(pid) for pid in listed.split()]
 
 
 def _kill_and_wait(pid: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from redis import Redis
 
 from contract_tests.harness import ROOT, wait_for
+from contract_tests.processes import is_alive
 from contract_tests.server_process import HOST, Server
 from contract_tests.servers import PostgresServer, RedisServer
 
@@ -94,15 +95,7 @@ def test_a_server_ends_with_a_test_run_that_is_killed(kind: str) -> None:
         run.kill()
         run.wait()
     wait_for(lambda: not Path(folder).exists(), "no folder")
-    wait_for(lambda: not _runs(int(pid)), "no server")
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
+    wait_for(lambda: not is_alive(int(pid)), "no server")
 
 
 def test_what_redis_holds_goes_with_its_kill_unless_it_is_durable() -> None:

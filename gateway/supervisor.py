@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 STOP_SECONDS = 15
 POLL_SECONDS = 0.1
@@ -16,10 +17,13 @@ RESTART_SECONDS = 1
 PR_SET_PDEATHSIG = 1
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(parent: int) -> None:
     """Have Linux send SIGTERM when the supervisor dies, so that no part outlives a SIGKILL of it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        # The supervisor may have died before this call; then no signal comes.
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 @dataclass
@@ -41,7 +45,7 @@ class Part:
             [sys.executable, *self.arguments],
             env=dict(self.environment),
             start_new_session=True,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 - the supervisor has one thread
+            preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509 - the supervisor has one thread
         )
 
     def is_running(self) -> bool:

@@ -4,14 +4,15 @@ import contextlib
 import os
 import random
 import signal
-import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
 
 from contract_tests.chaos.engines import Outage
 from contract_tests.chaos.senders import CLIENTS, Progress
+from contract_tests.halting import halt
 from contract_tests.harness import START_SECONDS, Gateway, wait_for
+from contract_tests.processes import children_of, is_alive
 
 PARTS = ("web", "worker", "sandbox")
 # "up" dies alone, and its parts end as if by SIGTERM; with "everything" they die at the same moment.
@@ -75,9 +76,11 @@ class Monkey:
         if victim in self._outages:
             self._interrupt(self._outages[victim])
         else:
-            pids = self._pids_of(victim)
             self._wait_for_work()
-            self._kill(pids)
+            if victim in PARTS:
+                self._kill_part(victim)
+            else:
+                self._kill_up(alone=victim == "up")
         self.kills[victim] += 1
 
     def _interrupt(self, outage: Outage) -> None:
@@ -110,35 +113,25 @@ class Monkey:
         messages = self._progress.under_way
         return (messages, deliveries) if messages and deliveries else None
 
-    def _pids_of(self, victim: str) -> list[int]:
-        if victim in PARTS:
-            return [self._gateway.part(victim)]
+    def _kill_part(self, name: str) -> None:
+        # A part that dies by itself in this very moment is dead as well.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._gateway.part(name), signal.SIGKILL)
+
+    def _kill_up(self, *, alone: bool) -> None:
         up = self._gateway.process
         assert up is not None
-        return [up.pid, *(self._gateway.part(p) for p in PARTS if victim == "everything")]
-
-    def _kill(self, pids: list[int]) -> None:
-        for pid in pids:
-            # A part that dies by itself in this very moment is dead as well.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        up = self._gateway.process
-        assert up is not None
-        if up.pid in pids:
-            up.wait()
-            wait_for(self._is_down, "the end of web and sandbox", 30)
-            self._gateway.start()
-
-    def _is_down(self) -> bool:
-        ports = (self._gateway.port, self._gateway.sandbox_port)
-        return not any(_is_open(port) for port in ports)
+        # Halted, it starts no part between the look at its parts and their end.
+        halt(up.pid)
+        parts = children_of(up.pid)
+        for pid in (up.pid, *([] if alone else parts)):
+            os.kill(pid, signal.SIGKILL)
+        up.wait()
+        # A closed port proves nothing: a part that has just been started opens it later.
+        wait_for(lambda: not any(map(is_alive, parts)), "the end of its parts", 30)
+        self._gateway.start()
 
     def delete_queue(self) -> None:
         """Delete the queue under the running processes."""
         self._gateway.stored.lose_queue()
         self.queue_deletions += 1
-
-
-def _is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
