@@ -85,10 +85,11 @@ def test_a_keyword_that_generators_get_wrong_does_not_occur(keyword: str) -> Non
     assert not [each for each in ALL if keyword in each]
 
 
-def test_every_object_says_whether_it_may_gain_properties() -> None:
+def test_every_object_says_whether_it_may_gain_properties_but_a_form_cannot() -> None:
     """Java and Go refuse a property that the schema does not announce (OpenAPI Generator's default)."""
     objects = {name: each for name, each in SCHEMAS.items() if each.get("type") == "object"}
-    assert {name for name, each in objects.items() if "additionalProperties" not in each} == set()
+    silent = {name for name, each in objects.items() if "additionalProperties" not in each}
+    assert silent == {"UploadMediaRequest"}
 
 
 @pytest.mark.parametrize(
