@@ -1,6 +1,7 @@
 """The web application: Connexion on Flask, built from the contract, behind the edge."""
 
 import gc
+from copy import deepcopy
 from typing import NoReturn
 
 from connexion.exceptions import ProblemException
@@ -88,7 +89,6 @@ def _by_contract(app: ASGIApp, *, validate_responses: bool) -> ConnexionMiddlewa
         app,
         import_name="gateway",
         middlewares=[ExceptionMiddleware, *checks],
-        specification_dir=contract.path().parent,
         resolver=TagResolver(),
         validate_responses=validate_responses,
         security_map={SCHEME: BearerSecurity},
@@ -97,7 +97,7 @@ def _by_contract(app: ASGIApp, *, validate_responses: bool) -> ConnexionMiddlewa
         connexion.add_error_handler(framework_error, errors.render_http_error)
     connexion.add_error_handler(ApiError, errors.render_api_error)
     connexion.add_error_handler(Exception, errors.render_crash)
-    connexion.add_api(contract.path().name)
+    connexion.add_api(deepcopy(contract.load()))
     return connexion
 
 
