@@ -210,9 +210,11 @@ def test_nothing_that_traces_is_imported_where_no_collector_is_named() -> None:
     # Not all of opentelemetry: redis-py imports its metrics of its own accord, where they are installed.
     done = _python(
         "import sys\n"
-        "from gateway import app, tracing, worker\n"
+        "from gateway import worker\n"
+        "from gateway.api import app\n"
+        "from gateway.ops import tracing\n"
         "tracing.start('web')\n"
-        "traces = ('gateway.otel', 'opentelemetry.exporter', 'opentelemetry.sdk.trace')\n"
+        "traces = ('gateway.ops.otel', 'opentelemetry.exporter', 'opentelemetry.sdk.trace')\n"
         "print([name for name in sys.modules if name.startswith(traces)])\n",
         OTEL_EXPORTER_OTLP_ENDPOINT="",
     )

@@ -8,7 +8,7 @@ import threading
 from huey.consumer import Consumer
 from prometheus_client import start_http_server
 
-from gateway.one_core import keep_to_one_core
+from gateway.ops.one_core import keep_to_one_core
 from gateway.settings import PREFIX, Settings, SettingsError
 from tasks import (
     checks,

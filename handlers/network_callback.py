@@ -1,6 +1,7 @@
 """The network's callback, /network/callback: the service's own, not part of the contract.
 
-Stored raw before it is answered, ingested afterwards (design, section 2.2). HTTP is spoken by gateway.intake.
+Stored raw before it is answered, ingested afterwards (design, section 2.2).
+HTTP is spoken by gateway.http.intake.
 """
 
 import hmac

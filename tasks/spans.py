@@ -1,6 +1,6 @@
 """What a process shows of its work to a collector of traces: spans, where somebody gathers them.
 
-Nothing is gathered until the process puts a tracer here at its start (gateway.tracing), and a span costs
+Nothing is gathered until the process puts a tracer here at its start (gateway.ops.tracing), and a span costs
 next to nothing until then. Attributes are identifiers, words and figures of ours: no key, secret, phone
 number or text of a message, and of an address only the host.
 """

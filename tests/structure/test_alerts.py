@@ -10,7 +10,7 @@ import yaml
 from flask import Flask
 
 from contract_tests.stored import Stored
-from gateway import metrics
+from gateway.ops import metrics
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 RULES: list[dict[str, Any]] = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"][0][

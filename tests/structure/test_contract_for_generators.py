@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway import contract
-from gateway.methods import METHODS
+from gateway.api import contract
+from gateway.http.methods import METHODS
 
 CONTRACT = contract.load()
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gateway import contract
-from gateway.errors import CODES
-from gateway.methods import METHODS
-from gateway.resolver import function_name
+from gateway.api import contract
+from gateway.api.resolver import function_name
+from gateway.http.errors import CODES
+from gateway.http.methods import METHODS
 from handlers import errors
 from models.delivery import DeliveryState
 from models.identifier import new_id

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from openapi_schema_validator import OAS30Validator
 
-from gateway import contract
-from gateway.errors import CODES, ErrorAnswer
+from gateway.api import contract
+from gateway.http.errors import CODES, ErrorAnswer
 from handlers import deliveries, messages, numbers, signup, webhooks
 from models.account import Account
 from models.claim import claim_due

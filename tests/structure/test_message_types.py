@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway import contract
+from gateway.api import contract
 from sandbox.contents import CONTENTS
 
 CONTRACT = contract.load()

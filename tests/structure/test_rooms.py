@@ -37,7 +37,7 @@ OPENS_SOCKETS = {
     "webhooks/client.py": "the one door through which deliveries leave",
     "webhooks/address.py": "reads the spelling of addresses, and connects to nothing",
     "webhooks/resolver.py": "asks name servers, and connects to nothing else",
-    "gateway/up.py": "probes whether the ports of its own parts are open",
+    "gateway/cli/up.py": "probes whether the ports of its own parts are open",
 }
 
 

@@ -1,0 +1,71 @@
+"""The contract itself: where openapi.yaml lies, and how it is served."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import yaml
+from flask import Blueprint, Response
+
+from gateway.settings import get_settings
+
+PACKAGE = Path(__file__).parent.parent
+
+blueprint = Blueprint("contract", __name__)
+
+
+def path() -> Path:
+    """openapi.yaml: inside the package in a wheel, at the root of the repository in a checkout."""
+    packaged = PACKAGE / "openapi.yaml"
+    return packaged if packaged.exists() else PACKAGE.parent / "openapi.yaml"
+
+
+@cache
+def load() -> dict[str, Any]:
+    """The contract as an object."""
+    contract: dict[str, Any] = _parse(path().read_bytes())
+    return contract
+
+
+def _parse(text: str | bytes) -> Any:
+    # libyaml takes a seventh of the time: each start parses the contract.
+    return yaml.load(text, Loader=yaml.CSafeLoader)
+
+
+def base_path() -> str:
+    """The path of the contract's first server."""
+    server = load()["servers"][0]
+    defaults = {name: variable["default"] for name, variable in server["variables"].items()}
+    address: str = server["url"].format(**defaults)
+    return urlsplit(address).path
+
+
+@cache
+def served(public_url: str) -> str:
+    """The contract with ``public_url`` as the default of its server, so that clients find this gateway."""
+    text = path().read_text(encoding="utf-8")
+    here = urlsplit(public_url)
+    variables = load()["servers"][0]["variables"]
+    for name, value in (("scheme", here.scheme), ("host", here.netloc + here.path.rstrip("/"))):
+        # The first such line is the server's.
+        text = text.replace(f"default: {variables[name]['default']}\n", f"default: {value}\n", 1)
+    return text
+
+
+@blueprint.get("/api/openapi.yaml")
+def as_yaml() -> Response:
+    """The contract, comments and order included."""
+    return Response(served(get_settings().public_url), content_type="application/yaml")
+
+
+@blueprint.get("/api/openapi.json")
+def as_json() -> Response:
+    """The same in JSON."""
+    return Response(_served_json(get_settings().public_url), content_type="application/json")
+
+
+@cache
+def _served_json(public_url: str) -> bytes:
+    return orjson.dumps(_parse(served(public_url)))

@@ -1,0 +1,86 @@
+"""gateway callbacks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from gateway.cli.output import json_option, open_state, print_many, print_one
+from models.set_aside import Reason, SetAside
+from tasks import ingest
+from webhooks.envelope import timestamp
+
+MAX_LISTED = 100
+REASONS = click.Choice([str(reason) for reason in Reason])
+
+
+def _render(aside: SetAside) -> dict[str, Any]:
+    """What is known of an item, without what a person wrote."""
+    return {
+        "id": aside.id,
+        "createdAt": timestamp(aside.created_at),
+        "reason": aside.reason,
+        "phoneNumberId": aside.phone_number_id,
+        "waMessageId": aside.wa_message_id,
+        "error": aside.error,
+    }
+
+
+@click.group()
+def callbacks() -> None:
+    """Callbacks of the messaging network."""
+
+
+@callbacks.command("aside")
+@click.option("--reason", type=REASONS, help="Set aside for this reason.")
+@json_option
+def aside_(reason: str | None, *, as_json: bool) -> None:
+    """List the oldest items that could not be taken in.
+
+    foreign_number: for a number that is not connected here. unknown_message: a status of a message that
+    was not sent here; it finds its message by itself. failed: every try to take it in failed.
+    unreadable: not understood.
+    """
+    open_state()
+    rows = [_render(aside) for aside in SetAside.waiting(reason, limit=MAX_LISTED)]
+    print_many(rows, ("id", "createdAt", "reason", "phoneNumberId"), as_json=as_json)
+    if not as_json:
+        counts = [f"{count} {reason}" for reason, count in SetAside.counts().items() if count]
+        click.echo(f"In all: {', '.join(counts) or 'none'}.")
+
+
+@callbacks.command("replay")
+@click.argument("item_id", required=False)
+@click.option("--reason", type=REASONS, help="All that were set aside for this reason.")
+@click.option("--all", "everything", is_flag=True, help="All.")
+@json_option
+def replay_(item_id: str | None, reason: str | None, *, everything: bool, as_json: bool) -> None:
+    """Try again to take items in: one by its ID, those of a reason, or all."""
+    if sum([item_id is not None, reason is not None, everything]) != 1:
+        raise click.UsageError("Give an ID, or --reason, or --all.")
+    open_state()
+    chosen = _all(reason) if item_id is None else iter([_find(item_id)])
+    results = [ingest.replay(aside) for aside in chosen]
+    counts = {"replayed": results.count(True), "stillAside": results.count(False)}
+    print_one(counts, as_json=as_json)
+    if item_id is not None and not all(results):
+        now = _find(item_id)
+        raise click.ClickException(f"{item_id} stays aside: {now.error or now.reason}")
+
+
+def _find(item_id: str) -> SetAside:
+    aside = SetAside.find(item_id)
+    if aside is None:
+        raise click.ClickException(f"No item {item_id} is aside. See: gateway callbacks aside")
+    return aside
+
+
+def _all(reason: str | None) -> Iterator[SetAside]:
+    """Page by page behind the last one, so that each is tried once even when it stays."""
+    last = ""
+    while page := SetAside.waiting(reason, after=last):
+        yield from page
+        last = page[-1].id
+
+
+COMMANDS = (callbacks,)

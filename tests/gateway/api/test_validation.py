@@ -1,0 +1,292 @@
+"""Requests against the contract's schemas: strict where the framework is lax."""
+
+import asyncio
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.types import Message
+
+from gateway.api.validation import JsonBodyValidator, ParameterValidator
+from tests.asgi import http_scope
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["to"],
+    "additionalProperties": False,
+    "properties": {
+        "to": {"type": "string", "pattern": "^[0-9]+$"},
+        "count": {"type": "integer"},
+        "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    },
+}
+VALIDATOR = JsonBodyValidator(SCHEMA)
+OPTIONAL = JsonBodyValidator(SCHEMA, required=False)
+PARAMETERS: list[dict[str, Any]] = [
+    {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 100}},
+    {"name": "status", "in": "query", "schema": {"type": "string", "enum": ["sent", "read"]}},
+    {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    },
+    {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    },
+]
+
+
+def _check_body(body: bytes, content_type: str | None = "application/json", **more: str) -> bytes:
+    """Validate a body; what the handler then reads of it."""
+    headers = {} if content_type is None else {"content-type": content_type}
+    return _checked(VALIDATOR, body, headers | more)
+
+
+def _check_optional(body: bytes, content_type: str | None = "application/json") -> bytes:
+    return _checked(OPTIONAL, body, {} if content_type is None else {"content-type": content_type})
+
+
+def _checked(validator: JsonBodyValidator, body: bytes, headers: dict[str, str]) -> bytes:
+    scope = http_scope("POST", headers=headers)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def run() -> bytes:
+        handed_on = await validator.check(scope, receive)
+        message = await handed_on()
+        handed: bytes = message["body"]
+        return handed
+
+    return asyncio.run(run())
+
+
+def _problem(body: bytes) -> BadRequestProblem:
+    with pytest.raises(BadRequestProblem) as caught:
+        _check_body(body)
+    return caught.value
+
+
+def _refused(body: bytes) -> str:
+    detail = str(_problem(body).detail)
+    assert detail.startswith("Request body")
+    return detail
+
+
+def _check_parameters(query: bytes = b"", **headers: str) -> None:
+    scope = http_scope(query=query, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    scope["path_params"] = {"id": "msg_1"}
+    ParameterValidator(PARAMETERS).validate(scope)
+
+
+def test_a_body_that_fits_is_handed_on_byte_by_byte() -> None:
+    body = b' {"to" : "1555", "tags": ["\\u00e1"] } '
+    assert _check_body(body) == body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" ",
+        b"{",
+        b"{'to': '1'}",
+        b'{"to": "1",}',
+        b'{"to": "1"} {}',
+        b'{"to": "1", "count": NaN}',
+        b'{"to": "1", "count": Infinity}',
+        b'{"to": "1", "tags": ["\\ud800"]}',
+        b'{"to": "1", "tags": ["\xff"]}',
+        b'{"to": "1", "tags": ["\xed\xa0\x80"]}',
+        b'\xef\xbb\xbf{"to": "1"}',
+        '{"to": "1"}'.encode("utf-16"),
+        b'{"to": "1", "tags": ["a\x00b"]}',
+        b"[" * 100_000,
+        b'{"to":' * 50_000 + b"1" + b"}" * 50_000,
+    ],
+)
+def test_what_is_not_strict_json_in_utf_8_is_refused(body: bytes) -> None:
+    _refused(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (b"{}", "to"),
+        (b'{"to": 1}', "to"),
+        (b'{"to": "+1"}', "to"),
+        (b'{"to": "1", "count": 1.5}', "count"),
+        (b'{"to": "1", "count": "1"}', "count"),
+        (b'{"to": "1", "count": true}', "count"),
+        (b'{"to": "1", "tags": ["a", 2]}', "tags.1"),
+        (b'{"to": "1", "tags": ["a", "a"]}', "tags"),
+        (b'{"to": "1", "tto": "1"}', "tto"),
+        (b"[]", "object"),
+        (b"null", "object"),
+        (b'"text"', "object"),
+    ],
+)
+def test_what_does_not_fit_the_schema_is_refused_by_its_place(body: bytes, named: str) -> None:
+    assert named in _refused(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"{}", {"field": "/to"}),
+        (b'{"to": "1", "tags": ["a", 2]}', {"field": "/tags/1"}),
+        (b"[]", None),
+        (b"{", None),
+        (b"", None),
+    ],
+)
+def test_a_refusal_tells_programs_the_place_as_a_pointer(
+    body: bytes, field: dict[str, str] | None
+) -> None:
+    assert _problem(body).ext == field
+
+
+def test_a_refusal_repeats_no_long_body_and_yet_says_what_is_wrong() -> None:
+    told = _refused(json.dumps({"to": "x" * 100_000}).encode())
+    assert told.startswith('Request body, to: "xxx')
+    assert told.endswith('xxx" does not match "^[0-9]+$"')
+    assert len(told) < 400
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json ; charset=utf8",
+    ],
+)
+def test_json_in_utf_8_is_taken_under_any_of_its_names(content_type: str) -> None:
+    _check_body(b'{"to": "1"}', content_type)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        None,
+        "",
+        "text/plain",
+        "application/xml",
+        "application/jsonp",
+        "application/json; charset=latin-1",
+        "application/json; charset=utf-16",
+        "multipart/form-data; boundary=x",
+    ],
+)
+def test_any_other_media_type_or_charset_is_415(content_type: str | None) -> None:
+    with pytest.raises(UnsupportedMediaTypeProblem):
+        _check_body(b'{"to": "1"}', content_type)
+
+
+def test_a_packed_body_is_415() -> None:
+    with pytest.raises(UnsupportedMediaTypeProblem):
+        _check_body(b'{"to": "1"}', **{"content-encoding": "gzip"})
+    _check_body(b'{"to": "1"}', **{"content-encoding": "identity"})
+
+
+@pytest.mark.parametrize("content_type", [None, "application/json", "text/plain"])
+def test_an_optional_body_may_be_absent(content_type: str | None) -> None:
+    assert _check_optional(b"", content_type) == b""
+
+
+def test_an_optional_body_that_is_there_is_checked_like_any_other() -> None:
+    assert _check_optional(b'{"to": "1"}') == b'{"to": "1"}'
+    for body in (b" ", b"null", b"{}", b'{"to": 1}'):
+        with pytest.raises(BadRequestProblem):
+            _check_optional(body)
+    for content_type in (None, "text/plain"):
+        with pytest.raises(UnsupportedMediaTypeProblem):
+            _check_optional(b'{"to": "1"}', content_type)
+
+
+@settings(deadline=None)  # How fast a busy machine is says nothing about the validator.
+@given(st.binary(max_size=200) | st.text().map(str.encode))
+def test_no_body_whatever_its_bytes_is_a_crash(body: bytes) -> None:
+    with contextlib.suppress(BadRequestProblem):
+        assert json.loads(_check_body(body))["to"].isdecimal()
+
+
+@pytest.mark.parametrize("query", [b"", b"limit=1", b"limit=100&status=sent", b"limit=%31%30"])
+def test_parameters_that_fit_pass(query: bytes) -> None:
+    _check_parameters(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        b"limit=0",
+        b"limit=101",
+        b"limit=-1",
+        b"limit=",
+        b"limit",
+        b"limit=1.0",
+        b"limit=1e1",
+        b"limit=+1",
+        b"limit=%201",
+        b"limit=1_0",
+        b"limit=0x1",
+        b"limit=true",
+        b"limit=%D9%A1",
+        b"limit=" + b"9" * 5000,
+        b"status=SENT",
+        b"status=",
+        b"limit=1&limit=1",
+        b"limit=1&limit=2",
+        b"limit=1&%6cimit=1",
+        b"Limit=1",
+        b"other=1",
+        b"limit[]=1",
+        b"=1",
+        b"status=%FF",
+        b"\xff=1",
+        b"&".join(b"p%d=1" % i for i in range(200)),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(query: bytes) -> None:
+    with pytest.raises(BadRequestProblem):
+        _check_parameters(query)
+
+
+@pytest.mark.parametrize("value", ["k", "a" * 255, "!~", "2b1f-key:1"])
+def test_an_idempotency_key_is_visible_ascii(value: str) -> None:
+    _check_parameters(idempotency_key=value)
+
+
+@pytest.mark.parametrize("value", ["", "a" * 256, "two words", "tab\t", "é", "\x7f"])
+def test_any_other_idempotency_key_is_refused(value: str) -> None:
+    with pytest.raises(BadRequestProblem, match="Idempotency-Key"):
+        _check_parameters(idempotency_key=value)
+
+
+def test_a_header_that_comes_twice_is_refused() -> None:
+    scope = http_scope(headers={"Idempotency-Key": "a"})
+    scope["headers"] *= 2
+    scope["path_params"] = {"id": "msg_1"}
+    with pytest.raises(BadRequestProblem, match="more than once"):
+        ParameterValidator(PARAMETERS).validate(scope)
+
+
+@pytest.mark.parametrize("identifier", ["", "a b", "é", "a" * 65, "a\n", "../etc"])
+def test_a_path_parameter_that_cannot_be_an_identifier_is_refused(identifier: str) -> None:
+    scope = http_scope()
+    scope["path_params"] = {"id": identifier}
+    with pytest.raises(BadRequestProblem, match="Path parameter id") as caught:
+        ParameterValidator(PARAMETERS).validate(scope)
+    assert caught.value.ext is None
+    scope["path_params"] = {}
+    with pytest.raises(BadRequestProblem, match="id is missing"):
+        ParameterValidator(PARAMETERS).validate(scope)

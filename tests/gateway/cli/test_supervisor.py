@@ -1,0 +1,235 @@
+"""The supervisor in a process of its own, with small programs as its parts."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+SECONDS = 20
+RESTART_SECONDS = 0.2
+SUPERVISE = f"""
+import json, os, signal, sys, time
+from gateway.cli import supervisor
+
+supervisor.POLL_SECONDS, supervisor.RESTART_SECONDS = 0.01, {RESTART_SECONDS}
+supervisor.STOP_SECONDS = 0.3
+parts = [supervisor.Part(n, ["-c", *words], os.environ) for n, words in json.loads(sys.argv[1])]
+running = supervisor.Supervisor(parts, say=lambda text: print(time.monotonic(), text))
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda *_: running.stopping.set())
+running.start()
+running.watch()
+running.stop()
+"""
+# Writes a line for its start and for each signal; what it does otherwise is its second argument.
+PART = """
+import os, signal, sys, time
+
+def note(word):
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{word} {os.getpid()}\\n")
+
+def hear(number, _frame):
+    note(signal.Signals(number).name)
+    if sys.argv[2] != "deaf":
+        os._exit(0)
+
+signal.signal(signal.SIGINT, hear)
+signal.signal(signal.SIGTERM, hear)
+if sys.argv[2] == "parent" and os.fork() == 0:
+    note("child")
+    while True:
+        time.sleep(1)
+note("start")
+while sys.argv[2] != "broken":
+    time.sleep(1)
+sys.exit(3)
+"""
+
+
+def wait_for(probe: Callable[[], T | None], what: str) -> T:
+    """Poll until it returns something true."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        if found := probe():
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"{what} did not happen")
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that waits to be reaped has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line that a part wrote."""
+
+    word: str
+    pid: int
+
+
+class Supervised:
+    """A running supervisor with one part for each kind of program, and what they wrote."""
+
+    def __init__(self, folder: Path, *kinds: str) -> None:
+        self._folder = folder
+        # What the supervisor said, and when; known in the end.
+        self.said: list[tuple[float, str]] = []
+        parts = [(kind, [PART, str(folder / kind), kind]) for kind in kinds]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SUPERVISE, json.dumps(parts)],
+            stdout=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+
+    def notes(self, kind: str, word: str) -> list[Note]:
+        """The lines of a part with this word, so far."""
+        path = self._folder / kind
+        lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+        return [Note(line[0], int(line[1])) for line in lines if line[0] == word]
+
+    def wait(self, kind: str, word: str, count: int = 1) -> list[Note]:
+        """Wait for so many of these lines."""
+
+        def found() -> list[Note] | None:
+            notes = self.notes(kind, word)
+            return notes if len(notes) >= count else None
+
+        return wait_for(found, f"{word} of {kind}, {count} times")
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Signal the supervisor's group. Returns its exit status."""
+        os.killpg(self.process.pid, number)
+        output, _ = self.process.communicate(timeout=SECONDS)
+        for line in output.splitlines():
+            at, _, text = line.partition(" ")
+            self.said.append((float(at), text))
+        return self.process.returncode
+
+
+@pytest.fixture
+def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
+    """Start a supervisor; it is stopped in the end."""
+    started: list[Supervised] = []
+
+    def start(*kinds: str) -> Supervised:
+        supervised = Supervised(tmp_path, *kinds)
+        started.append(supervised)
+        for kind in kinds:
+            supervised.wait(kind, "start")
+        return supervised
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            each.end()
+
+
+def test_a_part_that_dies_is_started_again_and_said_so(
+    supervise: Callable[..., Supervised],
+) -> None:
+    supervised = supervise("steady", "other")
+    victim = supervised.wait("steady", "start")[0].pid
+    os.kill(victim, signal.SIGKILL)
+    assert supervised.wait("steady", "start", 2)[1].pid != victim
+    assert len(supervised.notes("other", "start")) == 1
+    assert supervised.end() == 0
+    assert [text for _, text in supervised.said] == ["steady ended (-9); starting it again"]
+
+
+def test_a_part_that_dies_at_once_is_not_started_in_a_hurry(
+    supervise: Callable[..., Supervised],
+) -> None:
+    supervised = supervise("broken")
+    supervised.wait("broken", "start", 4)
+    assert supervised.end() == 0
+    assert {text for _, text in supervised.said} == {"broken ended (3); starting it again"}
+    times = [at for at, _ in supervised.said]
+    assert all(later - earlier >= RESTART_SECONDS for earlier, later in pairwise(times))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_asks_all_parts_and_ctrl_c_does_not_reach_them(
+    supervise: Callable[..., Supervised], number: signal.Signals
+) -> None:
+    supervised = supervise("steady", "other")
+    assert (supervised.end(number), supervised.said) == (0, [])
+    for kind in ("steady", "other"):
+        assert len(supervised.notes(kind, "SIGTERM")) == 1
+        assert supervised.notes(kind, "SIGINT") == []
+        assert is_gone(supervised.notes(kind, "start")[0].pid)
+
+
+def test_a_part_that_does_not_end_in_time_is_made_to(
+    supervise: Callable[..., Supervised],
+) -> None:
+    supervised = supervise("deaf")
+    assert (supervised.end(), supervised.said) == (0, [])
+    assert supervised.notes("deaf", "SIGTERM")
+    assert is_gone(supervised.notes("deaf", "start")[0].pid)
+
+
+def test_children_of_a_killed_part_make_way_for_the_new_one(
+    supervise: Callable[..., Supervised],
+) -> None:
+    supervised = supervise("parent")
+    child = supervised.wait("parent", "child")[0].pid
+    os.kill(supervised.notes("parent", "start")[0].pid, signal.SIGKILL)
+    supervised.wait("parent", "start", 2)
+    wait_for(lambda: is_gone(child), "the end of the child")
+    assert supervised.notes("parent", "SIGTERM") == []
+
+
+def test_no_part_outlives_a_killed_supervisor(supervise: Callable[..., Supervised]) -> None:
+    supervised = supervise("steady")
+    supervised.process.kill()
+    supervised.process.communicate(timeout=SECONDS)
+    supervised.wait("steady", "SIGTERM")
+
+
+INTERRUPTED = """
+import signal
+from gateway.cli.supervisor import StopFlag
+
+flag, heard = StopFlag(), 0
+
+def hear(*_):
+    global heard
+    heard += 1
+    flag.set()
+
+signal.signal(signal.SIGALRM, hear)
+signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+while heard < 3000:
+    flag.wait(0.001)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print("done")
+"""
+
+
+def test_a_signal_inside_any_moment_of_the_wait_stops_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert done.stdout == "done\n"

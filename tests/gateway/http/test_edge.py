@@ -1,0 +1,185 @@
+"""The edge: what holds for every request (specification, Limits and Errors)."""
+
+import pytest
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.http import edge as edge_module
+from gateway.http.edge import BODY_LIMIT, DRAIN_LIMIT, NETWORK_BODY_LIMIT, Edge
+from gateway.http.rate_limit import RateLimiter
+from gateway.http.transfers import TransferSlots
+from models.account import Account
+from models.api_key import ApiKey
+from tests.asgi import Answered, ask, http_scope
+
+PLANS = {"starter": 3, "pro": 5, "anonymous": 2}
+LIMIT_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
+
+pytestmark = pytest.mark.usefixtures("state")
+
+
+async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the body, and with the headers that it saw."""
+    message = await receive()
+    seen = [(b"saw-" + name, value) for name, value in scope["headers"]]
+    await send({"type": "http.response.start", "status": 200, "headers": seen})
+    await send({"type": "http.response.body", "body": message["body"]})
+
+
+def _edge(app: ASGIApp = _echo) -> Edge:
+    return Edge(app, RateLimiter(PLANS), TransferSlots(2))
+
+
+def _ask(
+    edge: Edge,
+    *chunks: bytes,
+    path: str = "/api/numbers",
+    headers: dict[str, str] | None = None,
+) -> Answered:
+    answered = ask(edge, http_scope("POST", path, headers=headers), chunks or (b"",))
+    assert answered is not None
+    assert {name for name, _ in answered.headers} >= LIMIT_HEADERS
+    return answered
+
+
+def test_a_request_passes_with_its_body_and_its_length() -> None:
+    answered = _ask(_edge(), b"ab", b"", b"cd", headers={"Transfer-Encoding": "chunked"})
+    assert (answered.status, answered.body) == (200, b"abcd")
+    assert answered.header("saw-content-length") == "4"
+    assert "saw-transfer-encoding" not in dict(answered.headers)
+
+
+def test_a_valid_key_is_counted_against_its_account_and_plan(account: Account) -> None:
+    _, key = ApiKey.issue(account, "ci")
+    edge = _edge()
+    limits = {
+        _ask(edge, headers={"Authorization": value}).header("x-ratelimit-limit")
+        for value in (f"Bearer {key}", f"bearer {key}")
+    }
+    assert limits == {"5"}
+
+
+@pytest.mark.parametrize(
+    "value", ["", "Bearer", "Bearer wrong", "Basic {key}", "{key}", "Bearer  "]
+)
+def test_anything_else_is_counted_against_the_address(account: Account, value: str) -> None:
+    _, key = ApiKey.issue(account, "ci")
+    answered = _ask(_edge(), headers={"Authorization": value.format(key=key)})
+    assert answered.header("x-ratelimit-limit") == "2"
+
+
+def test_two_keys_in_one_request_are_none(account: Account) -> None:
+    _, key = ApiKey.issue(account, "ci")
+    scope = http_scope(headers={"Authorization": f"Bearer {key}"})
+    scope["headers"] *= 2
+    answered = ask(_edge(), scope)
+    assert answered is not None
+    assert answered.header("x-ratelimit-limit") == "2"
+
+
+def test_past_the_limit_comes_429_with_retry_after() -> None:
+    edge = _edge()
+    assert [_ask(edge).status for _ in range(3)] == [200, 200, 429]
+    answered = _ask(edge)
+    assert answered.error["code"] == "RATE_LIMITED"
+    assert 1 <= int(answered.header("retry-after")) <= 61
+    assert answered.header("x-ratelimit-remaining") == "0"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/network/callback"])
+def test_probes_and_callbacks_are_not_limited(path: str) -> None:
+    edge = _edge()
+    assert {_ask(edge, path=path).status for _ in range(5)} == {200}
+    assert _ask(edge).header("x-ratelimit-remaining") == "1"
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [("/api/webhooks", BODY_LIMIT), ("/network/callback", NETWORK_BODY_LIMIT)],
+)
+def test_a_body_may_be_as_large_as_the_limit_and_no_larger(path: str, limit: int) -> None:
+    edge = _edge()
+    exact = _ask(edge, b"x" * (limit - 1), b"y", path=path)
+    assert (exact.status, len(exact.body)) == (200, limit)
+    larger = _ask(edge, b"x" * limit, b"y", path=path)
+    assert (larger.status, larger.error["code"]) == (413, "PAYLOAD_TOO_LARGE")
+
+
+def test_a_body_that_is_too_large_is_read_to_its_end_so_that_the_client_gets_its_answer() -> None:
+    chunks = [b"x" * BODY_LIMIT] * 8
+    answered = _ask(_edge(), *chunks)
+    assert (answered.status, answered.read) == (413, len(chunks))
+
+
+def test_a_body_without_an_end_is_cut_off() -> None:
+    chunks = [b"x" * BODY_LIMIT] * 40
+    answered = _ask(_edge(), *chunks)
+    assert answered.status == 413
+    assert answered.read == DRAIN_LIMIT // BODY_LIMIT + 1
+
+
+def test_a_body_that_is_too_large_counts_as_a_request() -> None:
+    edge = _edge()
+    assert _ask(edge, b"x" * (BODY_LIMIT + 1)).header("x-ratelimit-remaining") == "1"
+
+
+def test_a_client_that_hangs_up_is_not_answered_and_reaches_nobody() -> None:
+    assert ask(_edge(), http_scope("POST", "/api/webhooks"), [b"half", None]) is None
+
+
+def test_a_crash_inside_is_the_one_error_shape_and_tells_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def crash(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    answered = _ask(_edge(crash))
+    assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
+    assert b"secret detail" not in answered.body
+    assert "secret detail" in caplog.text
+
+
+def test_a_crash_in_the_middle_of_a_response_cuts_it_off() -> None:
+    async def crash(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        del scope, receive
+        raise ZeroDivisionError
+
+    answered = _ask(_edge(crash))
+    assert (answered.status, answered.body) == (200, b"half")
+
+
+def test_a_refusal_inside_keeps_its_status_and_allow() -> None:
+    async def refuse(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise HTTPException(405, headers={"Allow": "GET", "Other": "dropped"})
+
+    answered = _ask(_edge(refuse))
+    assert (answered.status, answered.error["code"]) == (405, "METHOD_NOT_ALLOWED")
+    assert answered.header("allow") == "GET"
+    assert "other" not in dict(answered.headers)
+
+
+def test_a_database_that_is_gone_is_500_in_the_one_error_shape(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail_at_once(_scope: Scope) -> None:
+        raise OSError("disk gone")
+
+    def fail(_scope: Scope) -> None:
+        raise OSError("server gone")
+
+    monkeypatch.setattr(edge_module, "identify_at_once", fail_at_once)
+    monkeypatch.setattr(edge_module, "identify", fail)
+    answered = _ask(_edge())
+    assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
+
+
+def test_a_media_type_arrives_in_the_spelling_that_the_validator_knows() -> None:
+    answered = _ask(_edge(), headers={"Content-Type": "Application/JSON ; charset=UTF-8"})
+    assert answered.header("saw-content-type") == "application/json;charset=UTF-8"
+
+
+def test_a_header_with_an_underscore_does_not_pass_for_another() -> None:
+    answered = _ask(_edge(), headers={"Idempotency_Key": "smuggled"})
+    assert "smuggled" not in dict(answered.headers).values()

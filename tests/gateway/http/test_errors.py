@@ -1,0 +1,179 @@
+"""A crash inside any handler is a 500 in the one error shape that tells nothing (specification, Errors)."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from connexion.resolver import Resolution
+from starlette.types import ASGIApp
+
+from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM
+from contract_tests.operations import Operation, all_operations
+from gateway.api.app import build_app
+from gateway.api.resolver import TagResolver
+from gateway.http.errors import CRASH_MESSAGE, ErrorAnswer, from_api_error
+from handlers.errors import Details, InvalidError, ThrottledError
+from models.account import Account
+from models.api_key import ApiKey
+from tests.asgi import Answered, ask, http_scope
+from tests.conftest import Configure
+
+SECRET = "the password is swordfish"
+LIMIT_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+Handler = Callable[..., object]
+
+
+def _raise(**_: object) -> object:
+    raise RuntimeError(SECRET)
+
+
+def _fail_lookup(**_: object) -> object:
+    raise KeyError(SECRET)
+
+
+def _answer_with_what_is_no_json(**_: object) -> object:
+    return {"secret": object()}
+
+
+def _answer_with_a_header_that_is_none(**_: object) -> object:
+    return {}, 200, {"X-Secret": f"{SECRET}\r\nX-Other: 1"}
+
+
+def _app(configure: Configure, monkeypatch: pytest.MonkeyPatch, handler: Handler) -> ASGIApp:
+    """The whole application, with one handler for all operations."""
+
+    def resolve(_: TagResolver, operation: object) -> Resolution:
+        return Resolution(handler, operation.operation_id)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(TagResolver, "resolve", resolve)
+    return build_app(configure())
+
+
+@pytest.fixture
+def key(account: Account) -> str:
+    """A key of the account."""
+    return ApiKey.issue(account, "test")[1]
+
+
+def _ask(app: ASGIApp, operation: Operation, key: str) -> Answered:
+    values = {p["name"]: p["example"] for p in operation.parameters if p["in"] == "path"}
+    headers = {"Host": "127.0.0.1", "Authorization": f"Bearer {key}"}
+    body = b""
+    if operation.body_schema is not None:
+        headers["Content-Type"] = "application/json"
+        body = json.dumps(operation.body_example).encode()
+    if operation.takes_form:
+        headers["Content-Type"] = FORM_TYPE.decode()
+        body = GOOD_FORM
+    path = operation.path.format(**values)
+    answered = ask(app, http_scope(operation.method, path, headers=headers), [body])
+    assert answered is not None
+    return answered
+
+
+def _check_crash(answered: Answered) -> None:
+    assert answered.status == 500
+    assert answered.body == ErrorAnswer(500, CRASH_MESSAGE).body
+    assert answered.error == {"code": "INTERNAL_ERROR", "message": CRASH_MESSAGE, "status": 500}
+    assert answered.header("content-type") == "application/json"
+    assert all(answered.header(name).isdecimal() for name in LIMIT_HEADERS)
+    assert SECRET not in str(answered.headers)
+
+
+def _check_logged(caplog: pytest.LogCaptureFixture, count: int) -> None:
+    """The operator reads of each crash, with its reason."""
+    crashes = [record for record in caplog.records if "crash" in record.getMessage()]
+    assert len(crashes) == count
+    assert all(record.exc_info is not None for record in crashes)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [_raise, _fail_lookup, _answer_with_what_is_no_json, _answer_with_a_header_that_is_none],
+)
+def test_a_crash_of_any_operation_is_told_without_its_reason(
+    configure: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    key: str,
+    handler: Handler,
+) -> None:
+    app = _app(configure, monkeypatch, handler)
+    for operation in all_operations():
+        _check_crash(_ask(app, operation, key))
+    _check_logged(caplog, len(all_operations()))
+
+
+def test_details_are_told_as_far_as_they_are_known() -> None:
+    told = ErrorAnswer(400, "No.", details=Details(131026, "/to", "msg_1")).body
+    assert json.loads(told)["error"]["details"] == {
+        "networkCode": 131026,
+        "field": "/to",
+        "messageId": "msg_1",
+    }
+    told = ErrorAnswer(400, "No.", details=Details(field="/to")).body
+    assert json.loads(told)["error"]["details"] == {"field": "/to"}
+    for answer in (ErrorAnswer(400, "No."), ErrorAnswer(400, "No.", details=Details())):
+        assert "details" not in json.loads(answer.body)["error"]
+
+
+def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
+    answer = from_api_error(InvalidError("The network says \ud83d.", details=Details(1)))
+    assert json.loads(answer.body)["error"]["message"] == "The network says \ud83d."
+
+
+def _too_much(**_: object) -> object:
+    raise ThrottledError("Slow.", retry_after=7, details=Details(130429, message_id="msg_1"))
+
+
+def test_what_a_handler_tells_goes_out_with_its_details(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    app = _app(configure, monkeypatch, _too_much)
+    for operation in all_operations():
+        answered = _ask(app, operation, key)
+        assert answered.header("retry-after") == "7"
+        assert answered.error == {
+            "code": "RATE_LIMITED",
+            "message": "Slow.",
+            "status": 429,
+            "details": {"networkCode": 130429, "messageId": "msg_1"},
+        }
+
+
+@pytest.mark.parametrize(
+    ("change", "details"),
+    [
+        ({"text": {"body": ""}}, {"field": "/text/body"}),
+        ({"type": "texts"}, {"field": "/type"}),
+        ({"no~such/property": 1}, {"field": "/no~0such~1property"}),
+    ],
+)
+def test_what_does_not_fit_the_contract_is_told_with_its_place(
+    configure: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    change: dict[str, object],
+    details: dict[str, str],
+) -> None:
+    app = _app(configure, monkeypatch, _raise)
+    [send] = [operation for operation in all_operations() if operation.id == "sendMessage"]
+    spoilt = replace(send, body_examples={"spoilt": send.body_example | change})
+    error = _ask(app, spoilt, key).error
+    assert (error["status"], error["details"]) == (400, details)
+
+
+def test_a_crash_before_any_handler_is_no_other(
+    configure: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    key: str,
+) -> None:
+    def crash(_: str) -> Account:
+        raise RuntimeError(SECRET)
+
+    app = _app(configure, monkeypatch, _raise)
+    monkeypatch.setattr(ApiKey, "authenticate", crash)
+    _check_crash(_ask(app, all_operations()[0], key))
+    _check_logged(caplog, 1)

@@ -1,0 +1,129 @@
+"""The network's callback: verified, kept raw, answered at once, ingested afterwards."""
+
+import hashlib
+import hmac
+import sqlite3
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from contract_tests.stored import Stored
+from gateway.http import intake
+from gateway.http.edge import Edge
+from gateway.http.intake import Intake
+from gateway.http.rate_limit import RateLimiter
+from gateway.http.transfers import TransferSlots
+from handlers import network_callback
+from models.callback import Callback
+from tasks.queue import huey
+from tests.asgi import Answered, ask, http_scope
+from tests.conftest import Configure
+
+PLANS = {"starter": 3, "pro": 5, "anonymous": 2}
+HANDSHAKE = {
+    "hub.mode": "subscribe",
+    "hub.challenge": "1158",
+    "hub.verify_token": "verify-token",
+}
+
+
+@pytest.fixture(autouse=True)
+def _secrets(state: Stored, configure: Configure) -> None:
+    assert state.environment
+    configure(NETWORK_APP_SECRET="app-secret", NETWORK_VERIFY_TOKEN="verify-token")
+
+
+def _sign(body: bytes, secret: str = "app-secret") -> dict[str, str]:
+    digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return {"X-Hub-Signature-256": f"sha256={digest}"}
+
+
+async def _elsewhere(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 418, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _ask(scope: Scope, chunks: Sequence[bytes] = (b"",)) -> Answered:
+    edge = Edge(Intake(_elsewhere), RateLimiter(PLANS), TransferSlots(1))
+    answered = ask(edge, scope, chunks)
+    assert answered is not None
+    return answered
+
+
+def _post(body: bytes, headers: dict[str, str]) -> Answered:
+    half = len(body) // 2
+    return _ask(http_scope("POST", intake.PATH, headers=headers), [body[:half], body[half:]])
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_the_handshake_gives_the_bare_challenge_back(method: str) -> None:
+    answered = _ask(http_scope(method, intake.PATH, query=urlencode(HANDSHAKE).encode()))
+    assert (answered.status, answered.body) == (200, b"1158")
+    assert answered.header("content-type").startswith("text/plain")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        b"",
+        urlencode(HANDSHAKE | {"hub.verify_token": "wrong"}).encode(),
+        urlencode(HANDSHAKE | {"hub.mode": "unsubscribe"}).encode(),
+        urlencode({k: v for k, v in HANDSHAKE.items() if k != "hub.verify_token"}).encode(),
+        urlencode(HANDSHAKE).replace("verify-token", "%ED%B3%BF").encode(),
+        urlencode(HANDSHAKE).encode().replace(b"verify-token", b"\xff"),
+    ],
+)
+def test_a_handshake_without_our_token_is_refused(query: bytes) -> None:
+    answered = _ask(http_scope(path=intake.PATH, query=query))
+    assert (answered.status, answered.error["code"]) == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
+def test_another_method_is_told_what_is_allowed(method: str) -> None:
+    answered = _ask(http_scope(method, intake.PATH))
+    assert (answered.status, answered.error["code"]) == (405, "METHOD_NOT_ALLOWED")
+    assert answered.header("allow") == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize("path", ["/network/callback/", "/network", "/api/numbers"])
+def test_what_is_at_another_path_is_left_to_others(path: str) -> None:
+    assert _ask(http_scope("POST", path)).status == 418
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b'{"entry": [ ] , "text":"ol\\u00e1 \\/"}', id="escaped in its own way"),
+        pytest.param(b"\xff\0 not json", id="unreadable"),
+        pytest.param(b"", id="empty"),
+        pytest.param(b"{}" * intake.LARGE, id="large"),
+    ],
+)
+def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
+    answered = _post(body, _sign(body))
+    assert (answered.status, answered.body) == (200, b"")
+    [callback] = Callback.select()
+    assert bytes(callback.body) == body
+    assert huey.dequeue().args == (callback.id,)
+
+
+@pytest.mark.parametrize("body", [b"{}", b"{}" * intake.LARGE])
+@pytest.mark.parametrize("headers", [{}, _sign(b"{}", "other"), _sign(b"{ }")])
+def test_a_callback_that_is_not_signed_leaves_no_trace(
+    headers: dict[str, str], body: bytes
+) -> None:
+    answered = _post(body, headers)
+    assert (answered.status, answered.error["code"]) == (401, "UNAUTHORIZED")
+    assert Callback.select().count() == 0
+    assert len(huey) == 0
+
+
+def test_a_callback_that_cannot_be_kept_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_bodies: Sequence[bytes]) -> None:
+        raise sqlite3.OperationalError("disk is full")
+
+    monkeypatch.setattr(network_callback, "store", fail)
+    answered = _post(b"{}", _sign(b"{}"))
+    assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")

@@ -1,0 +1,150 @@
+"""Every request has an identifier and a line of its own, and the line tells no secret."""
+
+import logging
+import re
+from typing import Any
+
+import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.api.app import build_app
+from gateway.http.observation import Observed, safe_path, words_of
+from gateway.ops.logs import current_request
+from tests.asgi import Answered, ask, http_scope
+from tests.conftest import Configure
+
+WORDS = words_of(["/api/messages/{message_id}", "/connect/<slug>", "/healthz"])
+MADE = re.compile(r"req_[0-9A-Z]{26}")
+MESSAGE = "msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C"
+
+
+async def _ok(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"12345"})
+
+
+def _ask(path: str = "/api/messages", app: ASGIApp = _ok, **scope: Any) -> Answered:
+    answered = ask(Observed(app, WORDS), http_scope(path=path, **scope))
+    assert answered is not None
+    return answered
+
+
+def _lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    return [r.__dict__["fields"] for r in caplog.records if r.message == "request"]
+
+
+@pytest.fixture(autouse=True)
+def _at_info(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="gateway.http.observation")
+
+
+@pytest.mark.parametrize("given", ["a", "01JD-x_y.z", "A" * 128])
+def test_a_clients_own_identifier_is_kept(given: str) -> None:
+    assert _ask(headers={"X-Request-Id": given}).header("x-request-id") == given
+
+
+@pytest.mark.parametrize("given", ["", "a b", "ä", "a" * 129, 'x"}', "a\n"])
+def test_an_identifier_unfit_for_a_log_is_replaced(given: str) -> None:
+    assert MADE.fullmatch(_ask(headers={"X-Request-Id": given}).header("x-request-id"))
+
+
+def test_two_identifiers_are_none() -> None:
+    scope = http_scope(headers={"X-Request-Id": "a"})
+    scope["headers"] *= 2
+    answered = ask(Observed(_ok, WORDS), scope)
+    assert answered is not None
+    assert MADE.fullmatch(answered.header("x-request-id"))
+
+
+def test_two_requests_have_two_identifiers() -> None:
+    assert _ask().header("x-request-id") != _ask().header("x-request-id")
+
+
+def test_the_application_knows_the_identifier_and_nobody_does_afterwards() -> None:
+    seen = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(current_request.get())
+        await _ok(scope, receive, send)
+
+    answered = _ask(app=app)
+    assert [c.request_id for c in seen if c] == [answered.header("x-request-id")]
+    assert current_request.get() is None
+
+
+def test_a_request_is_one_line_that_says_what_came_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    _ask(f"/api/messages/{MESSAGE}", query=b"token=hush")
+    [line] = _lines(caplog)
+    assert line.pop("duration_ms") >= 0
+    assert line == {
+        "method": "GET",
+        "path": f"/api/messages/{MESSAGE}",
+        "status": 200,
+        "bytes": 5,
+        "account_id": None,
+    }
+
+
+def test_what_a_handler_noted_is_in_the_line(caplog: pytest.LogCaptureFixture) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        context = current_request.get()
+        assert context is not None
+        context.facts["message_id"] = MESSAGE
+        await _ok(scope, receive, send)
+
+    _ask(app=app)
+    assert _lines(caplog)[0]["message_id"] == MESSAGE
+
+
+def test_a_request_without_an_answer_is_a_line_too(caplog: pytest.LogCaptureFixture) -> None:
+    async def hang_up(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        return
+
+    assert ask(Observed(hang_up, WORDS), http_scope()) is None
+    assert [line["status"] for line in _lines(caplog)] == [None]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_probes_are_not_logged(caplog: pytest.LogCaptureFixture, path: str) -> None:
+    assert _ask(path).header("x-request-id")
+    assert not _lines(caplog)
+
+
+def test_a_method_that_nobody_knows_is_not_repeated(caplog: pytest.LogCaptureFixture) -> None:
+    ask(Observed(_ok, WORDS), http_scope("SECRET"))
+    assert _lines(caplog)[0]["method"] == "*"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/connect/acme-invitation", "/connect/*"),
+        ("/api/messages/15551234567", "/api/messages/*"),
+        ("/api/messages/mk_live_x/y", "/api/messages/*/*"),
+        (f"/api/messages/{MESSAGE}x", "/api/messages/*"),
+        ("/", "/"),
+        ("//healthz/", "//healthz/"),
+    ],
+)
+def test_of_a_path_only_our_own_words_and_identifiers_are_said(path: str, said: str) -> None:
+    assert safe_path(path, WORDS) == said
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/api/numbers", "/api/numbers"),
+        ("/api/signup/acme/complete", "/api/signup/*/complete"),
+        ("/connect/acme", "/connect/*"),
+        ("/network/callback", "/network/callback"),
+        ("/nothing/at/all", "/*/*/*"),
+    ],
+)
+def test_the_application_knows_the_words_of_all_its_routes(
+    configure: Configure, caplog: pytest.LogCaptureFixture, path: str, said: str
+) -> None:
+    answered = ask(build_app(configure()), http_scope(path=path))
+    assert answered is not None
+    assert MADE.fullmatch(answered.header("x-request-id"))
+    assert _lines(caplog)[0]["path"] == said

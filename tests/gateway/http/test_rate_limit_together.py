@@ -1,0 +1,82 @@
+"""Limits that several processes count together, in a real Redis."""
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from contract_tests import backends
+from gateway.http import rate_limit
+from gateway.http.rate_limit import WINDOW_SECONDS, RateLimiter
+from models.account import Account
+
+STARTER = Account(id="acc_1", name="A", plan="starter", created_at=0)
+ADDRESS = "192.0.2.1"
+PLANS = {"starter": 3, "anonymous": 2}
+DATABASE = 999
+
+
+@pytest.fixture(scope="module")
+def url() -> str:
+    return backends.redis().url(DATABASE)
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Redis]:
+    with Redis.from_url(url) as client:
+        client.flushdb()
+        yield client
+
+
+@pytest.fixture
+def both(url: str, client: Redis) -> tuple[RateLimiter, RateLimiter]:
+    """The limiters of two processes."""
+    assert client.dbsize() == 0
+    return RateLimiter(PLANS, url), RateLimiter(PLANS, url)
+
+
+def test_both_count_the_same_requests(both: tuple[RateLimiter, RateLimiter], client: Redis) -> None:
+    windows = [limiter.count(STARTER, ADDRESS) for limiter in (*both, *both)]
+    assert [(w.remaining, w.exceeded) for w in windows] == [
+        (2, False),
+        (1, False),
+        (0, False),
+        (0, True),
+    ]
+    assert len({w.reset for w in windows}) == 1
+    [key] = client.keys()
+    assert 0 < client.ttl(key) <= WINDOW_SECONDS
+
+
+def test_a_look_counts_nothing_and_opens_no_window(
+    both: tuple[RateLimiter, RateLimiter], client: Redis
+) -> None:
+    one, other = both
+    assert one.count(None, ADDRESS, metered=False).remaining == 2
+    assert client.keys() == []
+    one.count(None, ADDRESS)
+    seen = other.count(None, ADDRESS, metered=False)
+    assert (seen.remaining, seen.exceeded) == (1, False)
+
+
+def test_a_glance_is_a_look_of_a_moment_ago(
+    both: tuple[RateLimiter, RateLimiter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = both
+    assert one.glance(ADDRESS) is None
+    seen = one.count(None, ADDRESS, metered=False)
+    other.count(None, ADDRESS)
+    assert one.glance(ADDRESS) == seen
+    assert (other.glance(ADDRESS), one.glance("192.0.2.2")) == (None, None)
+    monkeypatch.setattr(rate_limit, "GLANCE_SECONDS", 0)
+    assert one.glance(ADDRESS) is None
+
+
+def test_so_many_glances_are_kept_in_mind(
+    both: tuple[RateLimiter, RateLimiter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limit, "MAX_GLANCES", 2)
+    addresses = [f"192.0.2.{i}" for i in range(3)]
+    for address in addresses:
+        both[0].count(None, address, metered=False)
+    assert [both[0].glance(each) is None for each in addresses] == [True, True, False]

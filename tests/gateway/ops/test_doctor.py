@@ -1,0 +1,358 @@
+"""``gateway doctor`` finds what is broken for real, says so in one line, and how to mend it."""
+
+import http.server
+import json
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from contract_tests.stored import Stored
+from gateway.cli import cli
+from gateway.settings import Settings
+from models import secret
+from models.account import Account
+from models.callback import Callback
+from models.database import writing
+from models.number import Number, NumberStatus
+from models.set_aside import Reason, SetAside
+from tests import factories
+from tests.conftest import Clock, Configure
+
+VERIFY_TOKEN, APP_SECRET = "right-verify-token", "right-app-secret"
+Found = Mapping[str, Mapping[str, Any]]
+
+
+class Outside(http.server.ThreadingHTTPServer):
+    """Network and web part in one: knows an app's secret and a verify token."""
+
+    daemon_threads = True
+    date: str | None = None
+    challenge: str | None = None
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Outside
+
+    def do_GET(self) -> None:
+        path, _, query = self.path.partition("?")
+        given = dict(pair.split("=") for pair in query.split("&")) if query else {}
+        if path == "/network/callback":
+            is_right = given["hub.verify_token"] == VERIFY_TOKEN
+            self._answer(200 if is_right else 403, self.server.challenge or given["hub.challenge"])
+        elif path.endswith("/debug_token"):
+            is_right = self.headers["Authorization"].endswith(f"|{APP_SECRET}")
+            self._answer(*(200, '{"data": {}}') if is_right else (400, '{"error": {"code": 190}}'))
+        else:
+            self._answer(404, "")
+
+    def _answer(self, status: int, body: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return self.server.date or super().date_time_string(timestamp)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def outside() -> Iterator[Outside]:
+    """The world outside, on loopback."""
+    with Outside(("127.0.0.1", 0), _Handler) as server:
+        serve = server.serve_forever
+        threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def settings(configure: Configure, outside: Outside, state: Stored) -> Settings:
+    """An installation that is well, but for a worker: nobody takes tasks."""
+    assert state.environment
+    return configure(
+        NETWORK_URL=outside.url,
+        PUBLIC_URL=outside.url,
+        NETWORK_APP_SECRET=APP_SECRET,
+        NETWORK_VERIFY_TOKEN=VERIFY_TOKEN,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _no_long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.ops.doctor.work.WORKER_SECONDS", 0.05)
+
+
+def run(*options: str) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(cli, ["doctor", *options])
+
+
+def examine() -> Found:
+    """Its checks by their names."""
+    result = run("--json")
+    document = json.loads(result.output)
+    has_problem = any(check["state"] == "problem" for check in document["checks"])
+    assert (document["ok"], result.exit_code) == (not has_problem, int(has_problem))
+    assert all(list(c) == ["name", "state", "found", "mend"] for c in document["checks"])
+    assert all((c["state"] == "ok") == (c["mend"] is None) for c in document["checks"])
+    return {check["name"]: check for check in document["checks"]}
+
+
+def assert_only(found: Found, name: str, state: str, *words: str) -> None:
+    """This check alone is not well, beside the worker that no test here has."""
+    unwell = {n for n, check in found.items() if check["state"] != "ok"} - {"worker"}
+    assert unwell == {name}, found
+    assert found[name]["state"] == state
+    for word in words:
+        assert word in f"{found[name]['found']} {found[name]['mend']}"
+
+
+@contextmanager
+def nobody_listening() -> Iterator[str]:
+    """An address that refuses connections for as long as this lasts."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
+def test_of_a_well_installation_without_a_worker_only_the_worker_is_a_problem(
+    settings: Settings,
+) -> None:
+    found = examine()
+    assert [n for n, check in found.items() if check["state"] != "ok"] == ["worker"]
+    assert "gateway worker" in found["worker"]["mend"]
+    # Counts in a process' own memory are no place to check.
+    assert ("rate limits" in found) == (settings.rate_limit_url != "memory")
+    assert len(found.keys() - {"rate limits"}) == 15
+    assert settings.data_dir.as_posix() in found["data directory"]["found"]
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_trial_leaves_nothing_in_the_queue(state: Stored) -> None:
+    for _ in range(2):
+        assert "0 wait" in examine()["queue"]["found"]
+    assert state.queued() == 0
+
+
+def test_every_mistake_in_the_settings_is_named(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure()
+    for name, value in {"WORKRS": "1", "THREADS": "no", "RETRY_SCHEDULE": "-1"}.items():
+        monkeypatch.setenv(f"GATEWAY_{name}", value)
+    result = run("--json")
+    checks = json.loads(result.output)["checks"]
+    assert result.exit_code == 1
+    assert [(c["name"], c["state"]) for c in checks] == [("settings", "problem")] * 3
+    assert {c["found"].split()[0].strip(":") for c in checks} == {
+        "GATEWAY_WORKRS",
+        "GATEWAY_THREADS",
+        "GATEWAY_RETRY_SCHEDULE",
+    }
+
+
+@pytest.mark.sqlite("the database is a file of its own")
+@pytest.mark.usefixtures("settings")
+def test_a_missing_data_directory_is_a_problem_and_is_not_made(
+    configure: Configure, tmp_path: Path
+) -> None:
+    configure(DATA_DIR=str(tmp_path / "nowhere"))
+    found = examine()
+    assert found["data directory"]["state"] == "problem"
+    assert "Not checked" in found["database"]["found"]
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_data_directory_that_takes_no_file_is_a_problem(configure: Configure) -> None:
+    # Not even root may write there.
+    configure(DATA_DIR="/proc")
+    found = examine()["data directory"]
+    assert found["state"] == "problem"
+    assert "Nothing can be written to /proc" in found["found"]
+
+
+@pytest.mark.sqlite("the database is a file of its own")
+def test_a_database_that_was_never_migrated_is_a_problem(settings: Settings) -> None:
+    (settings.data_dir / "gateway.db").unlink()
+    found = examine()["database"]
+    assert (found["state"], found["mend"]) == ("problem", "Run: gateway migrate")
+    assert not (settings.data_dir / "gateway.db").exists()
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_missing_migration_is_named(state: Stored) -> None:
+    [row] = state.rows("SELECT * FROM schema_migration ORDER BY name DESC LIMIT 1")
+    [(last,)] = state.rows("SELECT max(name) FROM schema_migration")
+    state.change("DELETE FROM schema_migration WHERE name = ?", last)
+    try:
+        found = examine()["database"]
+    finally:
+        places = ", ".join("?" for _ in row)
+        state.change(f"INSERT INTO schema_migration VALUES ({places})", *row)  # noqa: S608 - placeholders
+    assert found["state"] == "problem"
+    assert found["found"] == f"1 migration is missing, first {last}."
+
+
+@pytest.mark.sqlite("the database is a file of its own")
+def test_a_damaged_database_is_a_problem(settings: Settings) -> None:
+    path = settings.data_dir / "gateway.db"
+    rows = sqlite3.connect(path)
+    rows.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    (page,) = rows.execute("SELECT rootpage FROM sqlite_master WHERE name = 'webhook'").fetchone()
+    (size,) = rows.execute("PRAGMA page_size").fetchone()
+    rows.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    found = examine()["database"]
+    assert found["state"] == "problem"
+    assert "damaged" in found["found"] or "malformed" in found["found"]
+
+
+@pytest.mark.sqlite("the database is a file of its own")
+def test_a_file_that_is_no_database_is_a_problem(settings: Settings) -> None:
+    path = settings.data_dir / "gateway.db"
+    path.with_name(f"{path.name}-wal").unlink()
+    path.write_bytes(b"nothing of the kind" * 1000)
+    assert examine()["database"]["state"] == "problem"
+
+
+def test_a_queue_that_cannot_be_opened_is_a_problem(
+    settings: Settings, configure: Configure
+) -> None:
+    configure(QUEUE_URL=f"sqlite://{settings.data_dir}")
+    found = examine()
+    assert found["queue"]["state"] == "problem"
+    assert "Not checked" in found["worker"]["found"]
+
+
+@pytest.mark.usefixtures("settings", "number")
+def test_a_key_that_does_not_open_what_is_stored_is_a_problem(
+    configure: Configure,
+) -> None:
+    configure(SECRET_KEY="another-key")
+    assert_only(examine(), "key", "problem", "1 of 1 stored secrets", "GATEWAY_SECRET_KEY")
+
+
+def test_a_key_that_others_may_read_is_a_warning(settings: Settings, configure: Configure) -> None:
+    kept = configure(SECRET_KEY="")
+    secret.use_key(kept.encryption_key())
+    (settings.data_dir / "secret.key").chmod(0o644)
+    assert_only(examine(), "key", "warning", "chmod 600")
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_network_that_nobody_answers_for_is_a_problem(configure: Configure) -> None:
+    with nobody_listening() as url:
+        configure(NETWORK_URL=url)
+        found = examine()
+    assert (found["network"]["state"], found["app"]["state"]) == ("problem", "warning")
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_clock_that_is_wrong_is_a_warning(outside: Outside) -> None:
+    outside.date = "Fri, 20 Nov 2020 09:30:00 GMT"
+    assert_only(examine(), "network", "warning", "clocks differ")
+
+
+@pytest.mark.usefixtures("settings")
+def test_an_app_secret_that_the_network_refuses_is_a_problem_and_not_printed(
+    configure: Configure,
+) -> None:
+    configure(NETWORK_APP_SECRET="wrong-app-secret")
+    assert_only(examine(), "app", "problem", "code 190", "GATEWAY_NETWORK_APP_SECRET")
+    assert "wrong-app-secret" not in run().output
+
+
+@pytest.mark.usefixtures("settings")
+def test_another_verify_token_than_the_web_part_has_is_a_problem_and_not_printed(
+    configure: Configure,
+) -> None:
+    configure(NETWORK_VERIFY_TOKEN="wrong-verify-token")
+    assert_only(examine(), "callback address", "problem", "GATEWAY_NETWORK_VERIFY_TOKEN")
+    assert "wrong-verify-token" not in run().output
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_page_in_place_of_the_challenge_is_a_problem(outside: Outside) -> None:
+    outside.challenge = "<h1>Welcome</h1>"
+    assert_only(examine(), "callback address", "problem", "something else")
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_public_address_that_nobody_answers_at_is_a_problem_without_the_token(
+    configure: Configure,
+) -> None:
+    with nobody_listening() as url:
+        configure(PUBLIC_URL=url)
+        found = examine()
+    assert_only(found, "callback address", "problem", "Nobody answers")
+    assert VERIFY_TOKEN not in json.dumps(found)
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_public_address_without_https_is_a_problem_with_the_real_network(
+    configure: Configure,
+) -> None:
+    others = {"NETWORK_APP_ID": "1", "NETWORK_CONFIG_ID": "2"}
+    with nobody_listening() as url:
+        # A name of its own for this machine: what is not called a loopback is no sandbox.
+        configure(NETWORK_URL=url.replace("127.0.0.1", "127.0.0.2"), **others)
+        assert examine()["public address"]["state"] == "problem"
+
+
+@pytest.mark.usefixtures("settings")
+def test_webhooks_numbers_and_items_in_trouble_are_warnings(
+    account: Account, number: Number
+) -> None:
+    webhook = factories.webhook(account, active=False)
+    with writing():
+        number.move_to(NumberStatus.BANNED)
+        SetAside.keep(Reason.UNREADABLE, b"{}")
+    found = examine()
+    for name, word in {
+        "webhooks": webhook.id,
+        "numbers": number.id,
+        "items set aside": "1 unreadable",
+    }.items():
+        assert found[name]["state"] == "warning"
+        assert word in f"{found[name]['found']} {found[name]['mend']}"
+
+
+@pytest.mark.usefixtures("settings")
+def test_overdue_work_is_a_warning(clock: Clock, account: Account) -> None:
+    Callback.store(b"{}")
+    factories.deliveries(account, factories.webhook(account))
+    assert examine()["deliveries"]["state"] == "ok"
+    clock.advance(minutes=2)
+    found = examine()
+    for name in ("deliveries", "callbacks"):
+        assert found[name]["state"] == "warning"
+        assert "120 s overdue" in found[name]["found"]
+
+
+@pytest.mark.usefixtures("settings")
+def test_it_reads_well_in_80_columns(configure: Configure) -> None:
+    with nobody_listening() as url:
+        configure(PUBLIC_URL=url)
+        lines = run().output.splitlines()
+    # A path is not broken: it is there to be copied.
+    assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
+    assert lines[0] == "ok       settings          All make sense."
+    assert lines[-1] == "2 problems, 0 warnings."

@@ -1,0 +1,119 @@
+"""Log lines: JSON for machines, text for people, and no key or secret in either."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from gateway.ops.logs import (
+    OURS,
+    JsonFormatter,
+    RequestContext,
+    TextFormatter,
+    configure_logging,
+    current_request,
+)
+
+KEY = "mk_live_" + "k" * 43
+SECRET = "whsec_s/" + "s" * 40 + "+="
+
+
+def _record(message: str, *args: object, **fields: object) -> logging.LogRecord:
+    record = logging.LogRecord("tasks.deliver", logging.WARNING, "", 0, message, args, None)
+    record.created, record.fields = 1_795_167_000.25, fields
+    return record
+
+
+@pytest.fixture
+def request_context() -> Iterator[RequestContext]:
+    context = RequestContext("req_1")
+    token = current_request.set(context)
+    yield context
+    current_request.reset(token)
+
+
+def test_a_json_line_has_time_level_logger_message_and_the_fields_given() -> None:
+    assert json.loads(JsonFormatter().format(_record("%d gone", 2, delivery_id="dlv_1"))) == {
+        "time": "2026-11-20T09:30:00.250Z",
+        "level": "WARNING",
+        "logger": "tasks.deliver",
+        "message": "2 gone",
+        "delivery_id": "dlv_1",
+    }
+
+
+def test_a_text_line_says_the_same() -> None:
+    assert TextFormatter().format(_record("%d gone", 2, delivery_id="dlv_1")) == (
+        "2026-11-20T09:30:00.250Z WARNING tasks.deliver: 2 gone delivery_id=dlv_1"
+    )
+
+
+@pytest.mark.usefixtures("request_context")
+@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter()], ids=["json", "text"])
+def test_every_line_of_a_request_carries_its_identifier(formatter: logging.Formatter) -> None:
+    assert "req_1" in formatter.format(_record("deep inside"))
+
+
+def _fail() -> None:
+    raise ValueError(f"no such key {KEY} and no {SECRET}")
+
+
+def _crash() -> logging.LogRecord:
+    record = _record("crash")
+    try:
+        _fail()
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    return record
+
+
+def test_an_exception_is_a_text_field_of_its_line() -> None:
+    [line] = JsonFormatter().format(_crash()).splitlines()
+    exception = json.loads(line)["exception"]
+    assert exception.startswith("Traceback")
+    assert "ValueError: no such key" in exception
+
+
+@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter()], ids=["json", "text"])
+def test_a_key_or_secret_in_an_exception_is_blotted_out(formatter: logging.Formatter) -> None:
+    text = formatter.format(_crash())
+    assert "mk_live_**** and no whsec_****" in text
+    assert "kkk" not in text
+    assert "sss" not in text
+    assert "+=" not in text
+
+
+def test_the_password_in_an_address_is_blotted_out() -> None:
+    urls = "postgresql://gateway:s3cret@db/gateway and redis://:s3cret@redis:6379/0"
+    line = TextFormatter().format(_record("cannot use %s", urls))
+    assert "postgresql://gateway:****@db/gateway and redis://:****@redis:6379/0" in line
+    assert "s3cret" not in line
+
+
+def _configured(monkeypatch: pytest.MonkeyPatch, log_format: str) -> logging.Formatter | None:
+    """The formatter that a process without any logging gets; everything is put back afterwards."""
+    root = logging.getLogger()
+    for logger in (root, *map(logging.getLogger, (*OURS, "uvicorn.error"))):
+        monkeypatch.setattr(logger, "level", logger.level)
+    # pytest's own handlers come for each phase of a test, so they are taken away in here.
+    monkeypatch.setattr(root, "handlers", [])
+    configure_logging(log_format)
+    [handler] = root.handlers
+    return handler.formatter
+
+
+@pytest.mark.parametrize(
+    ("log_format", "formatter"),
+    [("json", JsonFormatter), ("text", TextFormatter), ("auto", JsonFormatter)],
+)
+def test_away_from_a_terminal_lines_are_json_unless_text_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, log_format: str, formatter: type[logging.Formatter]
+) -> None:
+    assert isinstance(_configured(monkeypatch, log_format), formatter)
+
+
+def test_at_a_terminal_lines_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert isinstance(_configured(monkeypatch, "auto"), TextFormatter)

@@ -1,0 +1,140 @@
+"""/metrics: what was counted, and what the database says at the moment of asking."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+from redis import RedisError
+
+from gateway.ops import metrics
+from models.account import Account
+from models.claim import claim_due
+from models.database import writing
+from models.heartbeat import Heartbeat
+from models.set_aside import Reason, SetAside
+from networks import errors as network
+from tasks import deliver, meters, queue
+from tests import factories
+from tests.conftest import Clock, Configure
+from webhooks.client import Answer
+
+pytestmark = pytest.mark.usefixtures("state")
+
+
+def _samples() -> Iterator[Sample]:
+    app = Flask("probe")
+    app.register_blueprint(metrics.blueprint)
+    answer = app.test_client().get("/metrics")
+    assert answer.content_type.startswith("text/plain")
+    for family in text_string_to_metric_families(answer.get_data(as_text=True)):
+        yield from family.samples
+
+
+def _read() -> dict[tuple[str, str], float]:
+    """Every sample, by its name and the value of its only label."""
+    return {
+        (sample.name.removeprefix("gateway_"), next(iter(sample.labels.values()), "")): sample.value
+        for sample in _samples()
+        if sample.name.startswith("gateway_") and not sample.name.endswith("_bucket")
+    }
+
+
+def _steps(before: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """What rose since, and by how much. The counts are the process's, so other tests count too."""
+    now = _read()
+    return {at: now[at] - before.get(at, 0) for at in now if now[at] != before.get(at, 0)}
+
+
+def test_what_waits_is_read_at_the_moment_of_asking(account: Account, clock: Clock) -> None:
+    factories.deliveries(account, factories.webhook(account), count=3)
+    clock.advance(seconds=7)
+    claim_due(1, 1, 10_000)
+    deliver.deliver_due()
+    Heartbeat.beat()
+    with writing():
+        SetAside.keep(Reason.UNREADABLE, b"{}")
+    seen = _read()
+    assert seen["deliveries_pending", ""] == 3
+    assert seen["deliveries_due", ""] == 2
+    assert seen["oldest_due_seconds", ""] == 7
+    assert seen["queue_tasks", ""] == 1
+    assert seen["worker_last_seen_timestamp_seconds", ""] == clock.at / 1000
+    assert seen["set_aside", "unreadable"] == 1
+    assert seen["set_aside", "failed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (None, "accepted"),
+        (network.RefusedError, "refused"),
+        (network.ThrottledError, "throttled"),
+        (network.NotReachedError, "not_reached"),
+        (network.AmbiguousError, "ambiguous"),
+        (network.NumberBannedError, "number"),
+    ],
+)
+def test_a_send_is_counted_by_what_the_network_said(
+    error: type[network.NetworkError] | None, outcome: str
+) -> None:
+    before = _read()
+    meters.count_send(None if error is None else error("131026", "No."))
+    assert _steps(before) == {("sends_total", outcome): 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (Answer(204, None, "", 40), "success"),
+        (Answer(500, "no", "", 40), "refused"),
+        (Answer(None, "late", None, 40, timed_out=True), "timeout"),
+        (Answer(None, "closed", None, 40), "no_answer"),
+    ],
+)
+def test_an_attempt_is_timed_by_its_outcome(
+    account: Account, clock: Clock, answer: Answer, outcome: str
+) -> None:
+    factories.deliveries(account, factories.webhook(account))
+    [claimed] = claim_due(1, 1, 10_000)
+    before = _read()
+    meters.count_attempt(claimed, answer, clock.advance(seconds=2))
+    steps = _steps(before)
+    assert steps["attempt_duration_seconds_count", outcome] == 1
+    assert steps["attempt_duration_seconds_sum", outcome] == pytest.approx(0.04)
+    assert steps["delivery_lag_seconds_sum", ""] == pytest.approx(2)
+
+
+def test_a_delivery_counts_when_it_is_at_its_end(account: Account) -> None:
+    factories.deliveries(account, factories.webhook(account), count=4)
+    good, *bad = claim_due(4, 4, 10_000)
+    before = _read()
+    outcomes = [factories.success(good), *map(factories.failure, bad)]
+    meters.count_recorded(outcomes, retried=2)
+    assert _steps(before) == {
+        ("deliveries_total", "delivered"): 1,
+        ("deliveries_total", "given_up"): 1,
+    }
+
+
+def test_one_of_several_web_processes_says_which_it_is(configure: Configure) -> None:
+    configure(WORKERS="2", RATE_LIMIT_URL="redis://127.0.0.1/0")
+    meters.count_send(None)
+    own = {"pid": str(os.getpid())}
+    samples = {(s.name, tuple(s.labels.items())) for s in _samples()}
+    assert ("gateway_sends_total", (("outcome", "accepted"), *own.items())) in samples
+    # What is read from the database is the same whoever is asked.
+    assert ("gateway_deliveries_pending", ()) in samples
+
+
+def _refuse() -> None:
+    raise RedisError("away")
+
+
+def test_without_the_queue_everything_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue.huey.storage, "queue_size", _refuse)
+    told = {name for name, _ in _read()}
+    assert "queue_tasks" not in told
+    assert {"sends_total", "deliveries_pending", "worker_last_seen_timestamp_seconds"} <= told
