@@ -1,10 +1,12 @@
 """Attempts to sign in that failed or are under way: who has too many of them has to wait.
 
-Counted by the email that is tried and by the client's address, both kept as digests: what people type
-into the wrong field is nobody's business.
+They are counted by the client's address, by the email, and by both together, all kept as digests: what
+people type into the wrong field is nobody's business. No number of attempts from elsewhere keeps a user
+out, because an address is refused for its own attempts only (ADR 23).
 """
 
 import hashlib
+import ipaddress
 import math
 
 from peewee import BigIntegerField, CharField
@@ -15,8 +17,13 @@ from models.identifier import new_id
 from models.user import normalise
 
 WINDOW_MS = 15 * 60_000
-# Many people may share an address, nobody else shares an email.
-EMAIL_LIMIT, ADDRESS_LIMIT = 5, 30
+# Attempts in one window from one address, at one email and in all: many people may share an address.
+PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
+# An email that was tried so often from all addresses together is under attack. Each address then has one
+# attempt: guessing gets slower, and the owner with the right password gets in.
+ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
+# A customer of an internet provider has so many bits of an IPv6 address for himself.
+IPV6_PREFIX = 64
 
 
 class TooManyAttemptsError(Exception):
@@ -28,7 +35,7 @@ class TooManyAttemptsError(Exception):
 
 
 class SignInAttempt(BaseModel):
-    """One attempt under one subject: each attempt writes two of these."""
+    """One attempt under one subject: each attempt writes three of these."""
 
     id = CharField(primary_key=True)
     subject = CharField()
@@ -44,38 +51,55 @@ class SignInAttempt(BaseModel):
         Raises TooManyAttemptsError.
         """
         now = clock.now()
+        pair, by_email, by_address = subjects = _subjects(email, address)
         with writing():
-            for subject, limit in _subjects(email, address):
-                cls._refuse_if_full(subject, limit, now)
-            for subject, _ in _subjects(email, address):
+            is_attacked = len(cls._recent(by_email, ATTACKED_AT, now)) == ATTACKED_AT
+            cls._refuse_if_full(pair, ATTACKED_PAIR_LIMIT if is_attacked else PAIR_LIMIT, now)
+            cls._refuse_if_full(by_address, ADDRESS_LIMIT, now)
+            for subject in subjects:
                 cls.create(id=new_id("sia"), subject=subject, at=now)
 
     @classmethod
+    def _recent(cls, subject: str, limit: int, now: int) -> list[int]:
+        """The times of the last attempts, newest first."""
+        query = cls.select(cls.at).where(cls.subject == subject, cls.at > now - WINDOW_MS)
+        return [row.at for row in query.order_by(cls.at.desc()).limit(limit)]
+
+    @classmethod
     def _refuse_if_full(cls, subject: str, limit: int, now: int) -> None:
-        recent = (
-            cls.select(cls.at)
-            .where(cls.subject == subject, cls.at > now - WINDOW_MS)
-            .order_by(cls.at.desc())
-            .limit(limit)
-        )
-        times = [row.at for row in recent]
+        times = cls._recent(subject, limit, now)
         if len(times) == limit:
             raise TooManyAttemptsError(max(1, math.ceil((times[-1] + WINDOW_MS - now) / 1000)))
 
     @classmethod
     def forget(cls, email: str, address: str) -> None:
-        """It was the right password: the email starts afresh, the address is free of this attempt."""
-        (by_email, _), (by_address, _) = _subjects(email, address)
+        """It was the right password: the pair starts afresh, email and address are free of this attempt."""
+        pair, *others = _subjects(email, address)
         with writing():
-            cls.delete().where(cls.subject == by_email).execute()
-            newest = cls.select(cls.id).where(cls.subject == by_address)
-            newest = newest.order_by(cls.id.desc()).limit(1)
-            cls.delete().where(cls.id.in_(newest)).execute()
+            cls.delete().where(cls.subject == pair).execute()
+            for subject in others:
+                newest = cls.select(cls.id).where(cls.subject == subject)
+                newest = newest.order_by(cls.id.desc()).limit(1)
+                cls.delete().where(cls.id.in_(newest)).execute()
 
 
-def _subjects(email: str, address: str) -> tuple[tuple[str, int], tuple[str, int]]:
-    by_email = _digest(f"email {normalise(email)}")
-    return (by_email, EMAIL_LIMIT), (_digest(f"address {address}"), ADDRESS_LIMIT)
+def _subjects(email: str, address: str) -> tuple[str, str, str]:
+    """What an attempt counts for: the pair, the email, the address."""
+    email, place = normalise(email), _place(address)
+    parts = f"pair {place} {email}", f"email {email}", f"address {place}"
+    pair, by_email, by_address = map(_digest, parts)
+    return pair, by_email, by_address
+
+
+def _place(address: str) -> str:
+    """The part of an address that one client cannot change."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    return str(ip.ipv4_mapped or ipaddress.ip_network((int(ip), IPV6_PREFIX), strict=False))
 
 
 def _digest(text: str) -> str:

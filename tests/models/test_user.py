@@ -4,7 +4,13 @@ import pytest
 
 from contract_tests.stored import Stored
 from models.account import Account
-from models.sign_in_attempt import ADDRESS_LIMIT, EMAIL_LIMIT, SignInAttempt, TooManyAttemptsError
+from models.sign_in_attempt import (
+    ADDRESS_LIMIT,
+    ATTACKED_AT,
+    PAIR_LIMIT,
+    SignInAttempt,
+    TooManyAttemptsError,
+)
 from models.user import EmailTakenError, User
 from models.user_session import UserSession, change_password
 from tasks.retention import remove_old
@@ -105,15 +111,60 @@ def test_a_new_password_ends_the_users_sessions_and_nobody_elses(
     assert User.authenticate(user.email, "another password") == user
 
 
-def test_an_email_has_five_attempts_in_fifteen_minutes_from_wherever(clock: Clock) -> None:
-    for count in range(EMAIL_LIMIT):
-        SignInAttempt.begin("Ada@example.com", f"192.0.2.{count}")
+def test_an_address_has_five_attempts_at_an_email_in_fifteen_minutes(clock: Clock) -> None:
+    for _ in range(PAIR_LIMIT):
+        SignInAttempt.begin("Ada@example.com", ADDRESS)
         clock.advance(minutes=1)
-    assert _seconds_to_wait("ada@example.com", "192.0.2.99") == 10 * 60
-    SignInAttempt.begin("other@example.com", "192.0.2.99")
+    assert _seconds_to_wait("ada@example.com", ADDRESS) == 10 * 60
+    SignInAttempt.begin("other@example.com", ADDRESS)
     clock.advance(minutes=10)
-    SignInAttempt.begin("ada@example.com", "192.0.2.99")
-    assert _seconds_to_wait("ada@example.com", "192.0.2.99") == 60
+    SignInAttempt.begin("ada@example.com", ADDRESS)
+    assert _seconds_to_wait("ada@example.com", ADDRESS) == 60
+
+
+def test_wrong_passwords_from_one_address_keep_nobody_out_elsewhere(user: User) -> None:
+    for _ in range(PAIR_LIMIT):
+        with pytest.raises(WrongCredentialsError):
+            sign_in(user.email, "wrong", ADDRESS)
+    assert _seconds_to_wait(user.email, ADDRESS) > 0
+    assert sign_in(user.email, PASSWORD, "192.0.2.2")
+
+
+def test_an_email_tried_from_many_addresses_has_one_attempt_from_each(
+    clock: Clock, user: User
+) -> None:
+    assert clock.at
+    for count in range(ATTACKED_AT):
+        SignInAttempt.begin(user.email, f"198.51.100.{count}")
+    for address in ("198.51.100.0", "198.51.100.19"):
+        assert _seconds_to_wait(user.email, address) == 15 * 60
+    SignInAttempt.begin(user.email, "203.0.113.1")
+    assert _seconds_to_wait(user.email, "203.0.113.1") == 15 * 60
+    # The owner gets in as often as they like, which does not call the alarm off for others.
+    for _ in range(PAIR_LIMIT * 2):
+        assert sign_in(user.email, PASSWORD, ADDRESS)
+    assert _seconds_to_wait(user.email, "203.0.113.1") == 15 * 60
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_one"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::2", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("unknown", "unknown", True),
+    ],
+)
+def test_an_ipv6_network_of_one_customer_counts_as_one_address(
+    first: str, second: str, *, are_one: bool
+) -> None:
+    for _ in range(PAIR_LIMIT):
+        SignInAttempt.begin("ada@example.com", first)
+    if are_one:
+        assert _seconds_to_wait("ada@example.com", second) > 0
+    else:
+        SignInAttempt.begin("ada@example.com", second)
 
 
 def test_an_address_cannot_try_one_email_after_another_for_ever(clock: Clock) -> None:
@@ -123,12 +174,13 @@ def test_an_address_cannot_try_one_email_after_another_for_ever(clock: Clock) ->
     assert _seconds_to_wait("one-more@example.com", ADDRESS) == 15 * 60
 
 
-def test_signing_in_forgives_the_email_but_only_itself_to_the_address(user: User) -> None:
+def test_signing_in_forgives_the_pair_but_only_itself_to_email_and_address(user: User) -> None:
     SignInAttempt.begin("nobody@example.com", ADDRESS)
-    for _ in range(EMAIL_LIMIT * 2):
+    SignInAttempt.begin(user.email, "192.0.2.2")
+    for _ in range(PAIR_LIMIT * 2):
         sign_in(user.email, PASSWORD, ADDRESS)
-    # One attempt of two rows is left: the wrong one.
-    assert SignInAttempt.select().count() == 2
+    # Two attempts of three rows are left.
+    assert SignInAttempt.select().count() == 6
 
 
 def test_sessions_and_attempts_are_removed_after_a_day(clock: Clock, user: User) -> None:
@@ -136,7 +188,7 @@ def test_sessions_and_attempts_are_removed_after_a_day(clock: Clock, user: User)
     SignInAttempt.begin(user.email, ADDRESS)
     clock.advance(hours=23)
     remove_old()
-    assert (UserSession.select().count(), SignInAttempt.select().count()) == (1, 2)
+    assert (UserSession.select().count(), SignInAttempt.select().count()) == (1, 3)
     clock.advance(hours=2)
     remove_old()
     assert (UserSession.select().count(), SignInAttempt.select().count()) == (0, 0)

@@ -1,0 +1,42 @@
+"""The sign-in's form, without a server: who has to wait, and whose form is refused."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from dashboard.urls import blueprint
+from models.account import Account
+from models.user import User
+
+EMAIL, PASSWORD = "ada@example.com", "correct horse battery"
+PATH = "/dashboard/sign-in"
+
+
+@pytest.fixture
+def client(account: Account) -> FlaskClient:
+    """A browser, and a user who could sign in with it."""
+    User.enrol(account, EMAIL, PASSWORD)
+    app = Flask("pages")
+    app.register_blueprint(blueprint)
+    return app.test_client()
+
+
+def _sign_in(
+    client: FlaskClient, password: str, address: str = "192.0.2.1", origin: str | None = None
+) -> TestResponse:
+    token = client.get(PATH).text.partition('name="csrf_token" value="')[2][:64]
+    return client.post(
+        PATH,
+        data={"csrf_token": token, "email": EMAIL, "password": password},
+        headers={} if origin is None else {"Origin": origin},
+        environ_base={"REMOTE_ADDR": address},
+    )
+
+
+def test_five_wrong_passwords_lock_nobody_out_at_another_address(client: FlaskClient) -> None:
+    assert [_sign_in(client, "wrong").status_code for _ in range(5)] == [422] * 5
+    waiting = _sign_in(client, PASSWORD)
+    assert waiting.status_code == 429
+    assert 0 < int(waiting.headers["Retry-After"]) <= 900
+    assert _sign_in(client, PASSWORD, "192.0.2.2").status_code == 303
