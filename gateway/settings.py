@@ -22,6 +22,12 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, Sett
 from gateway import __version__
 
 PREFIX = "GATEWAY_"
+# What Kubernetes sets for a Service whose name begins with "gateway", such as GATEWAY_PORT_8080_TCP_ADDR.
+_OF_KUBERNETES = re.compile(
+    rf"{PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_ADDR|_PORT|_PROTO)?)"
+)
+# GATEWAY_PORT itself might be a mistake for --port, but not with such a value.
+_OF_KUBERNETES_PORT = re.compile(rf"{PREFIX}(\w+_)?PORT=(tcp|udp|sctp)://.*")
 ANONYMOUS = "anonymous"
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _SANDBOX_SECRETS = {
@@ -231,9 +237,15 @@ def _unknown_names() -> list[str]:
     in_file = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
     return [
         f"{name} is not a setting; see docs/configuration.md"
-        for name in sorted({*os.environ, *in_file} - known)
+        for name in sorted({*filter(_is_ours, os.environ), *in_file} - known)
         if name.startswith(PREFIX)
     ]
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a variable is meant for us, and not set by Kubernetes for a Service of our name."""
+    of_kubernetes = _OF_KUBERNETES.fullmatch(name)
+    return not (of_kubernetes or _OF_KUBERNETES_PORT.fullmatch(f"{name}={os.environ[name]}"))
 
 
 def _one_line(error: ErrorDetails) -> str:

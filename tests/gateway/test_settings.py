@@ -46,6 +46,9 @@ NONSENSE = [
     ("WORKERS", "0"),
     ("THREADS", "many"),
     ("REDY", "1"),
+    ("PORT", "9000"),
+    ("SANBOX_PORT", "9000"),
+    ("SERVICE", "web"),
 ]
 
 
@@ -59,6 +62,28 @@ def test_a_setting_that_makes_no_sense_is_named_in_one_line(
         load_settings()
     assert str(refused.value).startswith(PREFIX + name)
     assert "\n" not in str(refused.value)
+
+
+KUBERNETES = {
+    "GATEWAY_SERVICE_HOST": "10.0.0.7",
+    "GATEWAY_SERVICE_PORT": "8080",
+    "GATEWAY_SERVICE_PORT_HTTP": "8080",
+    "GATEWAY_PORT": "tcp://10.0.0.7:8080",
+    "GATEWAY_PORT_8080_TCP": "tcp://10.0.0.7:8080",
+    "GATEWAY_PORT_8080_TCP_ADDR": "10.0.0.7",
+    "GATEWAY_PORT_8080_TCP_PORT": "8080",
+    "GATEWAY_PORT_8080_TCP_PROTO": "tcp",
+}
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("service", ["GATEWAY", "GATEWAY_WEB"])
+def test_what_kubernetes_sets_for_a_service_of_our_name_is_no_setting(
+    monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    for name, value in KUBERNETES.items():
+        monkeypatch.setenv(name.replace("GATEWAY", service), value)
+    assert load_settings().public_url == "http://127.0.0.1:8080"
 
 
 @pytest.mark.usefixtures("environment")
