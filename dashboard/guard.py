@@ -71,5 +71,7 @@ def _is_our_origin() -> bool:
     if origin is None:
         return True
     public = urlsplit(get_settings().public_url)
-    # Behind a proxy the page may be known to us by the public address only.
-    return origin == f"{public.scheme}://{public.netloc}" or urlsplit(origin).netloc == request.host
+    # Behind a proxy the page may be known to us by the public address only. What is given is compared and
+    # never parsed, because it may be no address at all.
+    ours = f"{public.scheme}://{public.netloc}", f"http://{request.host}", f"https://{request.host}"
+    return origin in ours

@@ -40,3 +40,27 @@ def test_five_wrong_passwords_lock_nobody_out_at_another_address(client: FlaskCl
     assert waiting.status_code == 429
     assert 0 < int(waiting.headers["Retry-After"]) <= 900
     assert _sign_in(client, PASSWORD, "192.0.2.2").status_code == 303
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *(
+            "http://[",
+            "http://[::1",
+            "http://]",
+            "http://[x]",
+            "http://\u2100.example",
+            "//localhost",
+        ),
+        *("", "null", "localhost", "https://elsewhere.example", "http://localhost:1"),
+        *("http://localhost/", "http://ada@localhost", "ftp://localhost"),
+    ],
+)
+def test_a_form_from_any_other_origin_is_refused(client: FlaskClient, origin: str) -> None:
+    assert _sign_in(client, PASSWORD, origin=origin).status_code == 403
+
+
+@pytest.mark.parametrize("origin", [None, "http://localhost", "https://localhost"])
+def test_a_form_of_our_own_pages_is_taken(client: FlaskClient, origin: str | None) -> None:
+    assert _sign_in(client, PASSWORD, origin=origin).status_code == 303
