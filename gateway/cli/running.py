@@ -3,13 +3,29 @@
 Its addresses may come from options, which a command in another terminal knows nothing of.
 """
 
+import fcntl
 import json
 import os
+
+import click
 
 from gateway.settings import PREFIX, Settings
 
 FILE = "up.json"
+LOCK = "up.lock"
 ADDRESSES = ("public_url", "sandbox_port")
+
+
+def claim(settings: Settings) -> None:
+    """Be the only ``gateway up`` on DATA_DIR until this process ends. Fails where another one is."""
+    # Never closed: the kernel releases the lock with the process, however it ends.
+    file = os.open(settings.data_dir / LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise click.ClickException(
+            f"gateway up runs on {settings.data_dir} already; stop it, or give another --data-dir."
+        ) from None
 
 
 def announce(settings: Settings) -> None:
@@ -19,7 +35,7 @@ def announce(settings: Settings) -> None:
 
 
 def withdraw(settings: Settings) -> None:
-    """Take the word back."""
+    """Delete it again."""
     (settings.data_dir / FILE).unlink(missing_ok=True)
 
 

@@ -47,6 +47,7 @@ def sandbox_environment(settings: Settings, gateway_url: str) -> Mapping[str, st
 def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
     """Run web, worker and sandbox until SIGTERM or Ctrl-C. Returns the exit status."""
     connect_state(settings)
+    running.claim(settings)
     database.migrate()
     places = {"web": (host, port)}
     if settings.uses_sandbox:

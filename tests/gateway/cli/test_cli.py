@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import requests
 
-from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, running, wait_for
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, free_port, running, wait_for
 
 COMMAND = str(Path(sys.executable).with_name("gateway"))
 WIDTH = 80
@@ -227,6 +227,20 @@ def test_the_database_is_migrated_once_and_before_anything_else(empty: Cli) -> N
     assert empty.text("migrate") == "The database is up to date.\n"
     assert empty.json("accounts", "list") == []
     assert empty.text("accounts", "list") == "None.\n"
+
+
+def test_a_second_up_on_a_folder_is_refused_and_leaves_the_first_alone(
+    cli: Cli, service: Gateway
+) -> None:
+    word = service.folder / "var" / "up.json"
+    before, parts = word.read_text(), (service.part("web"), service.part("worker"))
+    elsewhere = ["--port", str(free_port()), "--sandbox-port", str(free_port())]
+    line = cli.refuse("up", *elsewhere)
+    assert line == (
+        f"Error: gateway up runs on {word.parent} already; stop it, or give another --data-dir.\n"
+    )
+    assert word.read_text() == before
+    assert (service.part("web"), service.part("worker")) == parts
 
 
 def test_without_a_sandbox_there_is_nothing_to_connect_to(empty: Cli) -> None:

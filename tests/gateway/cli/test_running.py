@@ -1,0 +1,34 @@
+"""One ``gateway up`` for each DATA_DIR."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from gateway.cli import running
+from tests.conftest import Configure
+
+CLAIM = """
+import time
+from gateway.cli import running
+from gateway.settings import get_settings
+
+running.claim(get_settings())
+print("claimed", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_folder_is_one_processs_until_it_ends_however_it_ends(configure: Configure) -> None:
+    settings = configure()
+    settings.data_dir.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", CLAIM], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "claimed\n"
+        with pytest.raises(click.ClickException, match="gateway up runs on .* already"):
+            running.claim(settings)
+        other.kill()
+    running.claim(settings)
