@@ -32,14 +32,14 @@ def up(
     host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
 ) -> None:
     """Run all of it here: web, worker and sandbox."""
-    from gateway.cli.up import EVERYWHERE, run_all  # noqa: PLC0415 - as above
+    from gateway.cli.up import run_all, url_at  # noqa: PLC0415 - as above
     from gateway.ops import tracing  # noqa: PLC0415 - the other commands start faster without it
 
     # The parts are processes of their own: what is said here reaches them by the environment.
     given = {"GATEWAY_SANDBOX_PORT": sandbox_port, "GATEWAY_DATA_DIR": data_dir}
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
     if "public_url" not in load_settings().model_fields_set:
-        os.environ["GATEWAY_PUBLIC_URL"] = f"http://{HOST if host == EVERYWHERE else host}:{port}"
+        os.environ["GATEWAY_PUBLIC_URL"] = url_at(host, port)
     configure_logging(get_settings().log_format)
     # Else its parts would end, and be started again, for ever.
     tracing.check()

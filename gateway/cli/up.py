@@ -23,11 +23,18 @@ from models.user import EmailTakenError, User, new_password
 
 READY_SECONDS = 30
 LOOPBACK = "127.0.0.1"
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - compared with, not listened at
+# Where this machine reaches what listens at all of its addresses.
+REACHED = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared with, not listened at
 DEMO_RECIPIENT = "15551234567"
 DEMO_EMAIL = "demo@example.com"
 
 Place = tuple[str, int]
+
+
+def url_at(host: str, port: int) -> str:
+    """The URL of what listens there, as this machine reaches it."""
+    reached = REACHED.get(host, host)
+    return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
 def sandbox_environment(settings: Settings, gateway_url: str) -> Mapping[str, str]:
@@ -84,8 +91,8 @@ def _parts(settings: Settings, host: str, port: int) -> list[Part]:
     ]
     if settings.uses_sandbox:
         # The sandbox is on this machine, whatever the public address is.
-        url = f"http://{LOOPBACK if host == EVERYWHERE else host}:{port}"
-        parts.insert(0, Part("sandbox", ["-m", "sandbox"], sandbox_environment(settings, url)))
+        environment = sandbox_environment(settings, url_at(host, port))
+        parts.insert(0, Part("sandbox", ["-m", "sandbox"], environment))
     return parts
 
 

@@ -28,7 +28,7 @@ def test_a_folder_is_one_processs_until_it_ends_however_it_ends(configure: Confi
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "claimed\n"
-        with pytest.raises(click.ClickException, match="gateway up runs on .* already"):
+        with pytest.raises(click.ClickException, match=r"gateway up runs on .* already"):
             running.claim(settings)
         other.kill()
     running.claim(settings)

@@ -1,0 +1,60 @@
+"""``gateway up`` at an IPv6 address."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from contract_tests.harness import Gateway, wait_for
+from gateway.cli.up import url_at
+
+
+class Ipv6Gateway(Gateway):
+    """It listens at ::1, and has its public address from there."""
+
+    options = ("--no-demo", "--host", "::1")
+
+    @property
+    def url(self) -> str:
+        """The server's root."""
+        return f"http://[::1]:{self.port}"
+
+
+def test_at_an_ipv6_address_all_of_it_works(tmp_path: Path) -> None:
+    service = Ipv6Gateway(tmp_path)
+    del service.environment["GATEWAY_PUBLIC_URL"]
+    service.start()
+    try:
+        assert f"Base URL    http://[::1]:{service.port}/api\n" in service.log()
+        customer = service.customer()
+        sent = customer.send("15551234567").json()
+        wait_for(
+            lambda: customer.request("GET", f"/messages/{sent['id']}").json()["status"] != "sent",
+            "a callback of the sandbox",
+        )
+    finally:
+        assert service.stop() == 0
+
+
+def test_a_port_of_an_ipv6_address_that_is_taken_is_named(tmp_path: Path) -> None:
+    service = Ipv6Gateway(tmp_path)
+    taken = f"port {service.port} for the web is in use"
+    with (
+        socket.create_server(("::1", service.port), family=socket.AF_INET6),
+        pytest.raises(AssertionError, match=taken),
+    ):
+        service.start()
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),  # noqa: S104 - nobody listens
+        ("::", "http://[::1]:80"),
+        ("2001:db8::1", "http://[2001:db8::1]:80"),
+        ("gateway.internal", "http://gateway.internal:80"),
+    ],
+)
+def test_a_url_has_brackets_around_an_ipv6_address_only(host: str, url: str) -> None:
+    assert url_at(host, 80) == url
