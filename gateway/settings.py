@@ -11,6 +11,7 @@ import re
 import secrets
 import tempfile
 from functools import cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
@@ -29,6 +30,7 @@ _OF_KUBERNETES = re.compile(
 # GATEWAY_PORT itself might be a mistake for --port, but not with such a value.
 _OF_KUBERNETES_PORT = re.compile(rf"{PREFIX}(\w+_)?PORT=(tcp|udp|sctp)://.*")
 ANONYMOUS = "anonymous"
+MAX_PORT = 65535
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _SANDBOX_SECRETS = {
     "network_app_id": "100000000000001",
@@ -54,11 +56,63 @@ def _check_url(url: str, *schemes: str) -> None:
         msg = f"must start with {' or '.join(schemes)}"
         raise ValueError(msg)
     if url.startswith("sqlite:"):
+        _check_path(url)
         return
     # A driver would say what it cannot read, and that may be a piece of the password.
     if url and (not _SERVER_URL.fullmatch(url) or _BROKEN_ESCAPE.search(url)):
         msg = "is not a URL; percent-encode the special characters of user and password"
         raise ValueError(msg)
+    _check_ports(url)
+    if url.startswith("postgresql:"):
+        _check_by_driver(url)
+
+
+def _check_path(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.fragment or parts.path.endswith("/") or "%00" in parts.path:
+        msg = "names no file; write sqlite:/// and an absolute path, # in it as %23"
+        raise ValueError(msg)
+
+
+def _check_ports(url: str) -> None:
+    hosts = urlsplit(url).netloc.rpartition("@")[2]
+    for port in re.findall(r":(\d+)(?=,|$)", hosts):
+        if not 0 < int(port) <= MAX_PORT:
+            msg = f"port {port} is not between 1 and {MAX_PORT}"
+            raise ValueError(msg)
+
+
+def _check_by_driver(url: str) -> None:
+    from psycopg import Error, conninfo  # noqa: PLC0415 - on SQLite nobody waits for it
+
+    try:
+        conninfo.conninfo_to_dict(url)
+    except (Error, UnicodeDecodeError):
+        # Its own words may be a piece of the password.
+        msg = "is refused by PostgreSQL's driver; look at its parameters and at what is percent-encoded"
+        raise ValueError(msg) from None
+
+
+def _check_base(url: str) -> None:
+    """Refuse what no path can be put behind, and what would be told to everybody."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"\s", url):
+        msg = "must be an http or https address with a host"
+        raise ValueError(msg)
+    if "@" in parts.netloc or "?" in url or "#" in url:
+        msg = "must have no user, password, query or fragment"
+        raise ValueError(msg)
+    if not re.fullmatch(r"(\[[^\]]+\]|[^:\[\]]+)(:\d+)?", parts.netloc):
+        msg = "has a port that is no number"
+        raise ValueError(msg)
+    _check_ports(url)
+
+
+def _is_loopback(host: str | None) -> bool:
+    try:
+        return host == "localhost" or ip_address(host or "").is_loopback
+    except ValueError:
+        return False
 
 
 class SettingsError(Exception):
@@ -79,7 +133,7 @@ class Settings(BaseSettings):
     public_url: str = "http://127.0.0.1:8080"
     secret_key: SecretStr = SecretStr("")
 
-    sandbox_port: int = Field(default=8081, ge=1, le=65535)
+    sandbox_port: int = Field(default=8081, ge=1, le=MAX_PORT)
     network_url: str = ""
     network_version: str = Field(default="v25.0", pattern=r"^v\d+\.\d+$")
     network_app_id: str = ""
@@ -163,12 +217,18 @@ class Settings(BaseSettings):
     @field_validator("public_url", "network_url")
     @classmethod
     def _check_http_url(cls, value: str) -> str:
-        if value and (
-            urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc
-        ):
-            msg = "must be an http or https address"
-            raise ValueError(msg)
+        if value:
+            _check_base(value)
         return value.rstrip("/")
+
+    @field_validator("network_url")
+    @classmethod
+    def _check_network_url(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme == "http" and not _is_loopback(parts.hostname):
+            msg = "must be https, except at a loopback address: tokens and messages travel there"
+            raise ValueError(msg)
+        return value
 
     @model_validator(mode="before")
     @classmethod
