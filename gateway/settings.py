@@ -38,6 +38,7 @@ _SANDBOX_SECRETS = {
     "network_config_id": "200000000000001",
     "network_verify_token": "sandbox-verify-token",
 }
+MIN_KEY = 32
 
 
 _HOST = r"(?:[\w.%-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?"
@@ -242,6 +243,8 @@ class Settings(BaseSettings):
         self.queue_url = self.queue_url or self._queue_beside_database()
         self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
         self._fill_in_network_secrets()
+        if self.is_production:
+            self._refuse_weak_secrets()
         if self.allow_local_webhooks is None:
             self.allow_local_webhooks = self.uses_sandbox
         if self.workers > 1 and self.rate_limit_url == "memory":
@@ -264,6 +267,21 @@ class Settings(BaseSettings):
                 msg = f"{PREFIX}{name.upper()} must be set when {PREFIX}NETWORK_URL is not the local sandbox"
                 raise ValueError(msg)
             setattr(self, name, SecretStr(sandbox_value) if is_secret else sandbox_value)
+
+    def _refuse_weak_secrets(self) -> None:
+        key = self.secret_key.get_secret_value()
+        if 0 < len(key) < MIN_KEY:
+            msg = f"{PREFIX}SECRET_KEY must have at least {MIN_KEY} characters in production"
+            raise ValueError(msg)
+        for name in ("network_app_secret", "network_verify_token"):
+            if getattr(self, name).get_secret_value() == _SANDBOX_SECRETS[name]:
+                msg = f"{PREFIX}{name.upper()} must not be the sandbox's in production: everybody can read it"
+                raise ValueError(msg)
+
+    @property
+    def is_production(self) -> bool:
+        """Whether strangers reach it, or it reaches people: an https PUBLIC_URL, or a real network."""
+        return not self.uses_sandbox or urlsplit(self.public_url).scheme == "https"
 
     @property
     def uses_sandbox(self) -> bool:

@@ -64,7 +64,7 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confi
         get_network.cache_clear()
         return get_settings()
 
-    set_settings(DATA_DIR=str(tmp_path / "var"), SECRET_KEY="test-key")
+    set_settings(DATA_DIR=str(tmp_path / "var"), SECRET_KEY="test-key-as-long-as-a-real-one-is")
     yield set_settings
     get_settings.cache_clear()
     get_network.cache_clear()

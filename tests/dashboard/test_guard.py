@@ -15,6 +15,11 @@ from models.user_session import UserSession
 from tests.conftest import Configure
 
 PUBLIC_URL = "https://gateway.example.com"
+PRODUCTION = {
+    "PUBLIC_URL": PUBLIC_URL,
+    "NETWORK_APP_SECRET": "app-secret",
+    "NETWORK_VERIFY_TOKEN": "verify-token",
+}
 
 
 def _app() -> Flask:
@@ -26,7 +31,7 @@ def _app() -> Flask:
 def test_behind_https_cookies_are_secure_and_bound_to_the_host(
     configure: Configure, account: Account
 ) -> None:
-    configure(PUBLIC_URL=PUBLIC_URL)
+    configure(**PRODUCTION)
     User.enrol(account, "ada@example.com", "correct horse battery")
     client = _app().test_client()
     form = client.get("/dashboard/sign-in", base_url=PUBLIC_URL)
@@ -52,7 +57,7 @@ def test_the_edge_finds_the_session_among_other_cookies(configure: Configure) ->
     assert session_token("a=b; gateway_session=token; c=d") == "token"
     assert session_token("a=b") is None
     assert session_token("") is None
-    configure(PUBLIC_URL=PUBLIC_URL)
+    configure(**PRODUCTION)
     assert session_token("gateway_session=token") is None
     assert session_token("__Host-gateway_session=token") == "token"
 

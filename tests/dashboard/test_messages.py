@@ -85,13 +85,13 @@ def test_an_old_message_is_asked_for_again_while_an_attempt_is_near(
 def test_the_first_message_is_sent_from_a_number_that_can_send(
     account: Account, configure: Configure
 ) -> None:
-    configure(PUBLIC_URL="https://gateway.example.com/a'b")
+    configure(PUBLIC_URL="http://gateway.example.com/a'b")
     factories.provision(account, "1001", phone_number="15550001111")
     assert first_message(account.id) is None
     active = factories.active_number(account, "1002", phone_number="15550002222")
     command = first_message(account.id, "mk_live_x")
     assert command is not None
     words = shlex.split(command.replace("\\\n", ""))
-    assert words[:2] == ["curl", "https://gateway.example.com/a'b/api/messages/send"]
+    assert words[:2] == ["curl", "http://gateway.example.com/a'b/api/messages/send"]
     assert "Authorization: Bearer mk_live_x" in words
     assert active.id in words[-1]

@@ -55,9 +55,9 @@ def test_a_retry_schedule_is_a_list_of_seconds(
 
 
 def test_addresses_lose_the_slash_at_their_end(configure: Configure) -> None:
-    settings = configure(PUBLIC_URL="https://gateway.example/", NETWORK_URL="http://localhost:1/")
+    settings = configure(PUBLIC_URL="http://gateway.example/", NETWORK_URL="http://localhost:1/")
     assert (settings.public_url, settings.network_url) == (
-        "https://gateway.example",
+        "http://gateway.example",
         "http://localhost:1",
     )
 
@@ -70,6 +70,42 @@ def test_with_the_sandbox_its_secrets_and_local_webhooks_will_do(
     assert settings.uses_sandbox
     assert settings.allow_local_webhooks is True
     assert settings.network_app_secret.get_secret_value() == "sandbox-app-secret"
+
+
+HTTPS = {"PUBLIC_URL": "https://gateway.example"}
+OWN = {"NETWORK_APP_SECRET": "our-secret", "NETWORK_VERIFY_TOKEN": "our-token"}
+REAL = {"NETWORK_URL": "https://graph.example", "NETWORK_APP_ID": "1", "NETWORK_CONFIG_ID": "2"}
+PUBLISHED = {
+    "NETWORK_APP_SECRET": "sandbox-app-secret",
+    "NETWORK_VERIFY_TOKEN": "sandbox-verify-token",
+}
+KEY = "k" * 32
+
+
+@pytest.mark.parametrize("place", [HTTPS, REAL], ids=["https", "real network"])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_production_does_not_start_with_a_published_secret(
+    configure: Configure, place: dict[str, str], name: str
+) -> None:
+    secrets = OWN | {name: PUBLISHED[name]}
+    with pytest.raises(SettingsError, match=f"^GATEWAY_{name} must not be the sandbox's"):
+        configure(SECRET_KEY=KEY, **place, **secrets)
+
+
+def test_an_https_address_needs_secrets_of_its_own_for_the_sandbox(configure: Configure) -> None:
+    with pytest.raises(SettingsError, match=r"^GATEWAY_NETWORK_APP_SECRET must not"):
+        configure(SECRET_KEY=KEY, **HTTPS)
+    assert configure(**OWN).is_production
+
+
+@pytest.mark.parametrize("place", [HTTPS, REAL], ids=["https", "real network"])
+def test_production_does_not_start_with_a_short_key(
+    configure: Configure, place: dict[str, str]
+) -> None:
+    with pytest.raises(SettingsError, match=r"^GATEWAY_SECRET_KEY must have at least 32"):
+        configure(SECRET_KEY=KEY[1:], **place, **OWN)
+    assert configure(SECRET_KEY=KEY).is_production
+    assert configure(SECRET_KEY="").is_production
 
 
 def test_the_network_is_the_sandbox_at_its_port(configure: Configure) -> None:
