@@ -1,4 +1,8 @@
-"""Which addresses a webhook may have (decision 19 of the design)."""
+"""Which addresses a webhook may have (ADR 7).
+
+Public ones over https. Where local ones are allowed, also http and loopback; private, link-local and
+metadata addresses never.
+"""
 
 import asyncio
 import ipaddress
@@ -10,6 +14,10 @@ from yarl import URL
 from webhooks.resolver import Resolver, UnresolvedError
 
 LOOK_UP_SECONDS = 5
+LOOPBACK: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = [
+    ipaddress.IPv4Network("127.0.0.0/8"),
+    ipaddress.IPv6Network("::1/128"),
+]
 
 # The registries of special addresses (RFC 6890 and the RFCs named below). Written out, because Python's own
 # table differs from version to version.
@@ -68,13 +76,10 @@ def is_public(address: str) -> bool:
     return not special
 
 
-def refuse_unless_public(host: str, addresses: list[str]) -> None:
-    """Raise AddressRefusedError when any of the addresses of ``host`` is not public."""
-    for address in addresses:
-        if not is_public(address):
-            raise AddressRefusedError(
-                f"The host {host} has the address {address}, which is not public."
-            )
+def may_be_called(address: str, *, allow_local: bool) -> bool:
+    """Whether an IP address is public, or loopback where that is allowed."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    return is_public(address) or (allow_local and any(ip in network for network in LOOPBACK))
 
 
 def spelled_address(host: str) -> str | None:
@@ -94,16 +99,44 @@ def spelled_address(host: str) -> str | None:
         return None
 
 
-def refuse_by_sight(target: URL) -> None:
+def refuse_by_sight(target: URL, *, allow_local: bool) -> None:
     """Raise AddressRefusedError for what may not be called whatever a name server says."""
     host = target.host or ""
     address = spelled_address(host)
     if address is not None:
-        refuse_unless_public(host, [address])
+        if not may_be_called(address, allow_local=allow_local):
+            raise AddressRefusedError(
+                f"The host {host} has the address {address}, which is not public."
+            )
         if ":" not in address and address != host:
             raise AddressRefusedError(f"The host {host} is an odd spelling of {address}.")
-    if target.scheme != "https":
+    if target.scheme != "https" and not allow_local:
         raise AddressRefusedError("The url must start with https://.")
+
+
+async def look_up(
+    names: Resolver,
+    host: str,
+    family: socket.AddressFamily = socket.AF_UNSPEC,
+    *,
+    allow_local: bool,
+) -> list[str]:
+    """The addresses of a name. One that may not be called among them spoils all.
+
+    Raises AddressRefusedError, with the same text whether the name is unknown or not public: customers
+    must not learn which names the operator's name servers know, nor their addresses.
+    """
+    try:
+        found = await names.look_up(host, family)
+    except UnresolvedError:
+        found = []
+    if not found or not all(may_be_called(each, allow_local=allow_local) for each in found):
+        raise _unresolved(host)
+    return found
+
+
+def _unresolved(host: str) -> AddressRefusedError:
+    return AddressRefusedError(f"The host {host} does not resolve to public addresses.")
 
 
 def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None = None) -> None:
@@ -112,18 +145,17 @@ def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None 
     The contract has checked its form. Names are resolved here, and again at each attempt. Waits for
     name servers, so it must not be called on an event loop.
     """
-    if allow_local:
-        return
     target = URL(url, encoded=True)
-    refuse_by_sight(target)
+    refuse_by_sight(target, allow_local=allow_local)
     host = target.host or ""
-    if spelled_address(host) is None:
-        refuse_unless_public(host, asyncio.run(_look_up(host, nameservers)))
+    # A developer's machine may be offline, so names are looked up at the attempts only.
+    if spelled_address(host) is None and not allow_local:
+        asyncio.run(_check_name(host, nameservers))
 
 
-async def _look_up(host: str, nameservers: Sequence[str] | None) -> list[str]:
+async def _check_name(host: str, nameservers: Sequence[str] | None) -> None:
     try:
-        async with asyncio.timeout(LOOK_UP_SECONDS), Resolver(nameservers) as resolver:
-            return await resolver.look_up(host)
-    except (UnresolvedError, TimeoutError):
-        raise AddressRefusedError(f"The host {host} cannot be resolved.") from None
+        async with asyncio.timeout(LOOK_UP_SECONDS), Resolver(nameservers) as names:
+            await look_up(names, host, allow_local=False)
+    except TimeoutError:
+        raise _unresolved(host) from None

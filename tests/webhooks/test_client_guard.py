@@ -15,6 +15,7 @@ from webhooks.client import Answer
 
 HOST = "hook.example"
 PUBLIC = "93.184.216.34"
+NOT_RESOLVED = "No answer: The host {} does not resolve to public addresses."
 LOCAL_HOSTS = [
     *("127.0.0.1", "127.255.255.254", "0.0.0.0", "0"),  # noqa: S104 - addresses to refuse
     *("2130706433", "0177.0.0.1", "0177.0.0.01", "017700000001", "0x7f.0.0.1", "0x7f000001"),
@@ -41,7 +42,7 @@ def test_no_spelling_of_a_local_address_is_called(
 ) -> None:
     answered = post_to(f"https://{host}:{listener.port}/hook")
     assert answered.error is not None
-    assert answered.error.endswith(("which is not public.", "could not be resolved."))
+    assert answered.error.endswith(("which is not public.", "not resolve to public addresses."))
     assert not listener.was_called()
 
 
@@ -54,7 +55,7 @@ def test_no_port_makes_a_local_address_a_good_one(
     assert answered.error.endswith("127.0.0.1, which is not public.")
 
 
-def test_the_error_says_which_address_was_refused(receiver: Receiver) -> None:
+def test_the_error_says_which_written_address_was_refused(receiver: Receiver) -> None:
     assert post_one(receiver.url(), allow_local=False).error == (
         "No answer: The host 127.0.0.1 has the address 127.0.0.1, which is not public."
     )
@@ -102,11 +103,35 @@ def test_a_name_with_one_bad_address_is_not_called_at_any(
     addresses: list[str],
 ) -> None:
     name_server.know(HOST, addresses)
-    answered = post_to(f"https://{HOST}:{listener.port}/hook")
-    assert answered.error is not None
-    assert answered.error.startswith(f"No answer: The host {HOST} has the address ")
-    assert answered.error.endswith(", which is not public.")
+    # What it says is what it says of a name that does not exist.
+    for host in (HOST, "nothing.example"):
+        answered = post_to(f"https://{host}:{listener.port}/hook")
+        assert answered.error == NOT_RESOLVED.format(host)
     assert not listener.was_called()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["10.0.0.1", "192.168.0.1", "169.254.169.254", "fd00::1", "fe80::1", "0.0.0.0"],  # noqa: S104
+)
+def test_with_the_sandbox_no_other_local_address_is_called(
+    name_server: NameServer, address: str
+) -> None:
+    name_server.know(HOST, [address])
+    name_server.know("half.example", ["127.0.0.1", address])
+    written = f"[{address}]" if ":" in address else address
+    named, half, seen = post(
+        f"http://{HOST}/",
+        "http://half.example/",
+        f"http://{written}/",
+        nameservers=[name_server.address],
+    )
+    assert (named.error, half.error) == (
+        NOT_RESOLVED.format(HOST),
+        NOT_RESOLVED.format("half.example"),
+    )
+    assert seen.error is not None
+    assert seen.error.endswith("which is not public.")
 
 
 def test_a_name_that_became_local_after_its_registration_is_not_called(
@@ -116,9 +141,7 @@ def test_a_name_that_became_local_after_its_registration_is_not_called(
     name_server.know(HOST, [PUBLIC], ["127.0.0.1"])
     url = f"https://{HOST}:{listener.port}/hook"
     check_url(url, allow_local=False, nameservers=[name_server.address])
-    assert post_to(url).error == (
-        f"No answer: The host {HOST} has the address 127.0.0.1, which is not public."
-    )
+    assert post_to(url).error == NOT_RESOLVED.format(HOST)
     assert not listener.was_called()
 
 
@@ -142,8 +165,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(
             assert not trap.was_called()
         assert len(receiver.at()) == 1
     assert first.success
-    assert second.error is not None
-    assert "has the address 127.0.0.1, which is not public" in second.error
+    assert second.error == NOT_RESOLVED.format(f"{HOST}.")
     assert name_server.asked.count((HOST, "A")) == 2
 
 
