@@ -299,7 +299,7 @@ class Settings(BaseSettings):
         if given:
             return given
         path = self.data_dir / "secret.key"
-        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             # It gets its name when it is complete: processes that start together must not read half a key.
             with tempfile.NamedTemporaryFile("w", dir=self.data_dir, encoding="ascii") as file:

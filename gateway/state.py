@@ -25,7 +25,7 @@ def connect_state(settings: Settings) -> None:
     Raises SettingsError when one of the places cannot be used.
     """
     with _usable("DATA_DIR"):
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         secret.use_key(settings.encryption_key())
     with _usable("DATABASE_URL"):
         database.connect(settings.database_url, settings.database_connections)

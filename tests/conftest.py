@@ -86,7 +86,7 @@ def state(
         request.getfixturevalue("clock")
     urls = _shared_state()
     settings = configure(**{name.removeprefix(PREFIX): url for name, url in urls.items()})
-    settings.data_dir.mkdir(parents=True)
+    settings.data_dir.mkdir(mode=0o700, parents=True)
     stored = Stored({f"{PREFIX}DATA_DIR": str(settings.data_dir), **urls})
     stored.clear()
     connected = database.connect(settings.database_url)

@@ -1,6 +1,7 @@
 """The command ``gateway``. Errors go to stderr with exit status 1, wrong usage with 2."""
 
 import importlib
+import os
 import sys
 
 import click
@@ -56,6 +57,8 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
+    # What is kept is its owner's alone, whichever part or library makes the file.
+    os.umask(0o077)
     try:
         cli.main(standalone_mode=True)
     except (SettingsError, SecretUnreadableError) as error:

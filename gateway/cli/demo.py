@@ -1,11 +1,9 @@
 """A first account to try things with: the embedded signup run against the sandbox."""
 
-import secrets
-
 from gateway.settings import Settings
 from models.account import Account
 from models.number import Number, NumberTakenError
-from models.signup_link import SignupLink
+from models.signup_link import SignupLink, unguessable
 from networks.errors import NetworkError
 from networks.sandbox_signup import SandboxUnreachableError, start_signup
 from tasks import onboarding
@@ -23,7 +21,7 @@ def connect_sandbox_number(settings: Settings, account: Account, phone: str | No
         signup = start_signup(settings.network_url, phone)
     except SandboxUnreachableError as error:
         raise SignupFailedError(str(error)) from None
-    link = SignupLink.open(account, f"sandbox-{secrets.token_hex(6)}")
+    link = SignupLink.open(account, unguessable("sandbox"))
     claim = onboarding.SignupClaim(signup.code, signup.phone_number_id, signup.waba_id)
     try:
         return onboarding.connect_number(link, claim)

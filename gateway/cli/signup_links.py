@@ -7,7 +7,14 @@ import click
 from gateway.cli.accounts import find_account
 from gateway.cli.output import json_option, open_state, print_many, print_one
 from gateway.settings import get_settings
-from models.signup_link import SLUG, SignupLink, SlugTakenError
+from models.signup_link import (
+    MAX_NAME,
+    MAX_SLUG,
+    SLUG,
+    SignupLink,
+    SlugTakenError,
+    unguessable,
+)
 from webhooks.envelope import timestamp
 
 
@@ -25,23 +32,32 @@ def signup_links() -> None:
     """Signup links, through which an owner connects a number."""
 
 
-def _check_slug(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    if not SLUG.fullmatch(value):
-        raise click.BadParameter("1 to 63 letters, digits and hyphens, the first no hyphen.")
-    return value
+def _slug(name: str, *, exact: bool) -> str:
+    slug = name if exact else unguessable(name)
+    if not SLUG.fullmatch(slug):
+        most = MAX_SLUG if exact else MAX_NAME
+        raise click.BadParameter(
+            f"1 to {most} letters, digits and hyphens, the first no hyphen.", param_hint="--slug"
+        )
+    return slug
 
 
 @signup_links.command()
 @click.argument("account_id")
-@click.option(
-    "--slug", required=True, callback=_check_slug, help="The link's own part of its address."
-)
+@click.option("--slug", required=True, help="The link's name; 16 random characters follow it.")
+@click.option("--exact", is_flag=True, help="Use the name as it is; anybody can guess the link.")
+@click.option("--yes", is_flag=True, help="Do not ask for a confirmation of --exact.")
 @json_option
-def create(account_id: str, slug: str, *, as_json: bool) -> None:
+def create(account_id: str, slug: str, *, exact: bool, yes: bool, as_json: bool) -> None:
     """Create a link, good for one signup within 7 days."""
+    slug = _slug(slug, exact=exact)
     open_state()
+    account = find_account(account_id)
+    if exact and not yes:
+        risk = "Whoever guesses it can connect a number to this account."
+        click.confirm(f"The link will be /connect/{slug}. {risk} Create it?", abort=True, err=True)
     try:
-        link = SignupLink.open(find_account(account_id), slug)
+        link = SignupLink.open(account, slug)
     except SlugTakenError:
         raise click.ClickException(f"409 CONFLICT: the slug {slug} is taken.") from None
     print_one(_render(link), as_json=as_json)

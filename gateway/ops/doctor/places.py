@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 import tempfile
+from pathlib import Path
 
 from gateway.ops.doctor import servers
 from gateway.ops.doctor.finding import Finding, ok, problem, warning
@@ -41,7 +42,13 @@ def check_directory(settings: Settings) -> Finding:
         return warning(
             f"{folder} belongs to another user.", "Run the gateway's commands as its owner."
         )
+    if _is_open_to_others(folder):
+        return warning(f"Others may look into {folder}.", f"Run: chmod 700 {folder}")
     return ok(room)
+
+
+def _is_open_to_others(path: Path) -> bool:
+    return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
 def check_key(settings: Settings, *, has_database: bool) -> Finding:
@@ -60,7 +67,7 @@ def check_key(settings: Settings, *, has_database: bool) -> Finding:
             f"{unreadable} of {stored} stored secrets cannot be read with this key.",
             "Put back the GATEWAY_SECRET_KEY, or the secret.key, they were stored with.",
         )
-    if not is_set and stat.S_IMODE(path.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+    if not is_set and _is_open_to_others(path):
         return warning(f"Others may read {path}.", f"Run: chmod 600 {path}")
     return ok(f"It opens all {stored} stored secrets.")
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -124,13 +125,14 @@ def test_a_key_is_shown_to_people_as_well(cli: Cli, customer: Customer) -> None:
 def test_a_signup_link_is_open_until_it_is_revoked(
     cli: Cli, service: Gateway, customer: Customer
 ) -> None:
-    created = cli.json("signup-links", "create", customer.account_id, "--slug", "acme")
+    exact = ("--slug", "acme", "--exact", "--yes")
+    created = cli.json("signup-links", "create", customer.account_id, *exact)
     assert list(created) == ["id", "slug", "url", "createdAt"]
     assert created["url"] == f"{service.url}/connect/acme"
     address = f"{service.api}/signup/acme"
     assert requests.get(address, timeout=WAIT_SECONDS).status_code == 200
     assert "open" in cli.text("signup-links", "list")
-    taken = cli.refuse("signup-links", "create", customer.account_id, "--slug", "acme")
+    taken = cli.refuse("signup-links", "create", customer.account_id, *exact)
     assert "409 CONFLICT" in taken
 
     cli.json("signup-links", "revoke", created["id"])
@@ -227,6 +229,23 @@ def test_the_database_is_migrated_once_and_before_anything_else(empty: Cli) -> N
     assert empty.text("migrate") == "The database is up to date.\n"
     assert empty.json("accounts", "list") == []
     assert empty.text("accounts", "list") == "None.\n"
+
+
+@pytest.mark.usefixtures("customer")
+def test_what_is_kept_is_its_owners_alone(service: Gateway) -> None:
+    folder = service.folder / "var"
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
+    assert {"secret.key", "up.json", "up.lock"} <= {path.name for path in modes}
+    wanted = {path: 0o700 if path.is_dir() else 0o600 for path in modes}
+    assert modes == wanted
+
+
+def test_a_folder_that_is_there_keeps_its_mode(empty: Cli) -> None:
+    folder = empty.folder / "var"
+    folder.mkdir(mode=0o755)
+    empty.json("migrate")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
 def test_a_second_up_on_a_folder_is_refused_and_leaves_the_first_alone(

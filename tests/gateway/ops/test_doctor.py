@@ -257,6 +257,11 @@ def test_a_key_that_others_may_read_is_a_warning(settings: Settings, configure: 
     assert_only(examine(), "key", "warning", "chmod 600")
 
 
+def test_a_data_directory_that_others_may_look_into_is_a_warning(settings: Settings) -> None:
+    settings.data_dir.chmod(0o750)
+    assert_only(examine(), "data directory", "warning", "chmod 700")
+
+
 @pytest.mark.usefixtures("settings")
 def test_a_network_that_nobody_answers_for_is_a_problem(configure: Configure) -> None:
     with nobody_listening() as url:
