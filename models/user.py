@@ -63,14 +63,23 @@ class User(BaseModel):
 
     @classmethod
     def authenticate(cls, email: str, password: str) -> Self | None:
-        """The user whose password this is, or None, after the same work in every case."""
+        """The user whose password this is, or None, after the same work for each wrong one.
+
+        Nobody is, while the account is suspended.
+        """
         user = cls.find(email)
         try:
             with _slots:
                 _hasher.verify(user.password_hash if user else _NOBODY, _bytes(password))
         except VerifyMismatchError:
             return None
-        return user
+        account = Account.find(user.account_id) if user else None
+        return user if account and account.suspended_at is None else None
+
+    def remove(self) -> None:
+        """Remove the user, and so end their sessions."""
+        with writing():
+            self.delete_instance()
 
     @classmethod
     def all(cls) -> list[Self]:

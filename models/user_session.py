@@ -23,7 +23,10 @@ def _digest(token: str) -> str:
 
 
 class UserSession(BaseModel):
-    """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed."""
+    """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
+
+    While the account is suspended, it opens nothing.
+    """
 
     user_id: str
     id = CharField(primary_key=True)
@@ -56,6 +59,7 @@ class UserSession(BaseModel):
                 cls.digest == _digest(token),
                 cls.created_at > now - LIFETIME_MS,
                 cls.last_used_at > now - IDLE_MS,
+                Account.suspended_at.is_null(),
             ).first()
         if session is not None:
             session._note_use(now)  # noqa: SLF001 - same class

@@ -19,6 +19,14 @@ def render(account: Account) -> dict[str, Any]:
     }
 
 
+def _render_with_state(account: Account) -> dict[str, Any]:
+    since = account.suspended_at
+    return render(account) | {
+        "state": "active" if since is None else "suspended",
+        "suspendedAt": None if since is None else timestamp(since),
+    }
+
+
 def find_account(account_id: str) -> Account:
     """The account. Fails when there is none."""
     account = Account.find(account_id)
@@ -54,8 +62,33 @@ def create(name: str, plan: str, *, as_json: bool) -> None:
 def list_(*, as_json: bool) -> None:
     """List all accounts."""
     open_state()
-    rows = [render(a) for a in Account.all()]
-    print_many(rows, ("id", "plan", "createdAt", "name"), as_json=as_json)
+    rows = [_render_with_state(a) for a in Account.all()]
+    print_many(rows, ("id", "plan", "state", "name"), as_json=as_json)
+
+
+@accounts.command()
+@click.argument("account_id")
+@json_option
+def suspend(account_id: str, *, as_json: bool) -> None:
+    """Refuse an account's keys and the sign-in of its users.
+
+    Events of the network are still taken in and delivered.
+    """
+    open_state()
+    account = find_account(account_id)
+    account.suspend()
+    print_one(_render_with_state(account), as_json=as_json)
+
+
+@accounts.command()
+@click.argument("account_id")
+@json_option
+def resume(account_id: str, *, as_json: bool) -> None:
+    """Let the keys and users of a suspended account in again."""
+    open_state()
+    account = find_account(account_id)
+    account.resume()
+    print_one(_render_with_state(account), as_json=as_json)
 
 
 COMMANDS = (accounts,)

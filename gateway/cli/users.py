@@ -52,6 +52,13 @@ def _print_user(user: User, generated: str | None, *, as_json: bool) -> None:
     print_one(shown, as_json=as_json)
 
 
+def _find(email: str) -> User:
+    user = User.find(email)
+    if user is None:
+        raise click.ClickException(f"There is no user {email}. See: gateway users list")
+    return user
+
+
 @click.group()
 def users() -> None:
     """People who sign in to the dashboard."""
@@ -90,12 +97,21 @@ def list_(*, as_json: bool) -> None:
 def reset_password(email: str, *, password_stdin: bool, as_json: bool) -> None:
     """Give a user another password and end their sessions."""
     open_state()
-    user = User.find(email)
-    if user is None:
-        raise click.ClickException(f"There is no user {email}. See: gateway users list")
+    user = _find(email)
     generated = None if password_stdin else new_password()
     change_password(user, generated or _read_password())
     _print_user(user, generated, as_json=as_json)
+
+
+@users.command()
+@click.argument("email", callback=_check_email)
+@json_option
+def remove(email: str, *, as_json: bool) -> None:
+    """Remove a user and end their sessions."""
+    open_state()
+    user = _find(email)
+    user.remove()
+    print_one({"id": user.id, "email": user.email, "removed": True}, as_json=as_json)
 
 
 COMMANDS = (users,)

@@ -20,6 +20,7 @@ from models.user import User
 from models.user_session import UserSession
 
 STATE_KEY = "gateway.account"
+SUSPENDED_KEY = "gateway.suspended"
 USER_KEY = "gateway.user"
 SCHEME = "bearer"
 DASHBOARD = "/dashboard/"
@@ -42,6 +43,7 @@ def identify(scope: Scope) -> Account | None:
     """The account whose valid key the request carries, kept in the scope for BearerSecurity."""
     token = _bearer_token(scope)
     account = scope[STATE_KEY] = ApiKey.authenticate(token) if token else None
+    scope[SUSPENDED_KEY] = _is_suspended(token, account)
     return account
 
 
@@ -65,9 +67,14 @@ async def identify_at_once(scope: Scope) -> tuple[Account | None, User | None]:
         # Writers wait for each other.
         await run_in_threadpool(key.note_use)
     scope[STATE_KEY] = account
+    scope[SUSPENDED_KEY] = _is_suspended(token, account)
     if _session_token(scope) is None:
         return account, None
     return account, await run_in_threadpool(identify_user, scope)
+
+
+def _is_suspended(token: str | None, account: Account | None) -> bool:
+    return token is not None and account is None and ApiKey.is_suspended(token)
 
 
 def _session_token(scope: Scope) -> str | None:
@@ -96,6 +103,8 @@ class BearerSecurity(AbstractSecurityHandler):
 
 def why(scope: Scope) -> str:
     """What is wrong with the key of a request, or that there is none."""
+    if scope.get(SUSPENDED_KEY):
+        return "The account is suspended. Ask its operator to resume it."
     if any(name == b"authorization" for name, _ in scope["headers"]):
         return "The API key is invalid or revoked. Send Authorization: Bearer mk_live_...."
     return "An API key is required. Send the header Authorization: Bearer mk_live_...."

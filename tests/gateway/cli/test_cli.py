@@ -95,7 +95,7 @@ def test_accounts_are_created_and_listed(cli: Cli) -> None:
     assert list(created) == ["id", "name", "plan", "createdAt"]
     assert (created["name"], created["plan"]) == ("Müller & Söhne", "starter")
     assert TIMESTAMP.fullmatch(created["createdAt"])
-    assert created in cli.json("accounts", "list")
+    assert created | {"state": "active", "suspendedAt": None} in cli.json("accounts", "list")
     assert f"{created['id']}  starter" in cli.text("accounts", "list")
 
 
@@ -120,6 +120,31 @@ def test_a_key_is_shown_to_people_as_well(cli: Cli, customer: Customer) -> None:
     assert re.search(
         r"^Key +mk_live_", cli.text("keys", "create", customer.account_id), re.MULTILINE
     )
+
+
+def test_of_a_suspended_account_the_key_opens_nothing_and_what_comes_in_is_kept(
+    cli: Cli, service: Gateway
+) -> None:
+    owner = service.customer()
+    body = {"url": HOOK, "events": ["message.received"]}
+    webhook = owner.request("POST", "/webhooks", json=body).json()
+    suspended = cli.json("accounts", "suspend", owner.account_id)
+    assert suspended["state"] == "suspended"
+    assert TIMESTAMP.fullmatch(suspended["suspendedAt"])
+    refused = owner.send("15551234567")
+    assert refused.status_code == 401
+    assert "suspended" in refused.json()["error"]["message"]
+    stranger = Customer(owner.account_id, f"{owner.key[:-1]}-", service.api, {})
+    assert "suspended" not in stranger.request("GET", "/numbers").text
+
+    said = {"to": owner.number["phoneNumber"], "from": "15551234567", "text": {"body": "Hi"}}
+    service.sandbox_call("inbound", type="text", **said)
+    of_it = ("deliveries", "list", "--webhook", webhook["id"])
+    wait_for(lambda: [d["attemptCount"] for d in cli.json(*of_it)] == [1], "an attempt")
+    resumed = cli.json("accounts", "resume", owner.account_id)
+    assert (resumed["state"], resumed["suspendedAt"]) == ("active", None)
+    [received] = owner.request("GET", "/messages").json()["data"]
+    assert received["direction"] == "INBOUND"
 
 
 def test_a_signup_link_is_open_until_it_is_revoked(
@@ -190,6 +215,9 @@ def test_webhooks_and_deliveries_are_listed(cli: Cli, customer: Customer) -> Non
         (["keys", "revoke", "key_none"], "key_none"),
         (["signup-links", "create", "acc_none", "--slug", "free"], "acc_none"),
         (["signup-links", "revoke", "sl_none"], "sl_none"),
+        (["accounts", "suspend", "acc_none"], "acc_none"),
+        (["accounts", "resume", "acc_none"], "acc_none"),
+        (["users", "remove", "nobody@example.com"], "nobody@example.com"),
         (["numbers", "list", "--account", "acc_none"], "acc_none"),
         (["deliveries", "list", "--webhook", "wh_none"], "wh_none"),
         (["sandbox-connect", "acc_none"], "acc_none"),

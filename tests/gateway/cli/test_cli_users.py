@@ -67,6 +67,20 @@ def test_an_unknown_account_or_user_is_an_error() -> None:
     assert _run("reset-password", EMAIL).exit_code == 1
 
 
+def test_a_removed_user_can_neither_sign_in_nor_go_on(account: Account) -> None:
+    user = User.enrol(account, EMAIL, PASSWORD)
+    token = UserSession.begin(user)
+    assert json.loads(_run("remove", EMAIL.upper(), "--json").stdout) == {
+        "id": user.id,
+        "email": EMAIL,
+        "removed": True,
+    }
+    assert User.authenticate(EMAIL, PASSWORD) is None
+    assert UserSession.resume(token) is None
+    assert _run("remove", EMAIL).exit_code == 1
+    assert _run("create", EMAIL, "--account", account.id).exit_code == 0
+
+
 def test_a_reset_gives_another_password_and_ends_the_sessions(account: Account) -> None:
     token = UserSession.begin(User.enrol(account, EMAIL, PASSWORD))
     made = json.loads(_run("reset-password", EMAIL, "--json").stdout)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from starlette.types import Scope
 
-from gateway.http.auth import STATE_KEY, identify, identify_at_once
+from gateway.http.auth import STATE_KEY, identify, identify_at_once, why
 from models.account import Account
 from models.api_key import ApiKey
 from models.database import writing
@@ -71,6 +71,16 @@ def test_a_key_opens_its_account_until_the_moment_it_is_revoked(
     assert [identified(key), identified("mk_live_wrong")] == [account, None]
     ApiKey.revoke(row.id)
     assert identified(key) is None
+
+
+def test_the_owner_of_a_valid_key_is_told_that_the_account_is_suspended(account: Account) -> None:
+    _, key = ApiKey.issue(account, "ci")
+    account.suspend()
+    for given, is_told in ((key, True), (f"{key[:-1]}-", False)):
+        for ask in (_in_a_thread, _on_the_loop):
+            scope = http_scope(headers={"Authorization": f"Bearer {given}"})
+            assert ask(scope) is None
+            assert ("suspended" in why(scope)) == is_told
 
 
 def test_the_first_use_of_a_key_and_one_after_an_hour_are_noted(
