@@ -75,6 +75,7 @@ def is_about(message_id: str, received: Received) -> bool:
 def test_the_greeting_names_what_there_is(up: FirstRun) -> None:
     assert up.printed("Base URL") == up.api
     assert requests.get(up.printed("Swagger UI"), timeout=WAIT_SECONDS).ok
+    assert requests.get(up.printed("Reference"), timeout=WAIT_SECONDS).ok
     assert requests.get(up.printed("Dashboard"), timeout=WAIT_SECONDS).ok
     assert up.printed("Email") == "demo@example.com"
     assert re.fullmatch(r"[A-Za-z0-9_-]{24}", up.printed("Password"))

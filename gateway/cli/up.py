@@ -137,6 +137,7 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     url = settings.public_url
     click.echo(f"Base URL    {url}/api")
     click.echo(f"Swagger UI  {url}/api/ui/")
+    click.echo(f"Reference   {url}/api/docs/")
     click.echo(f"Dashboard   {url}/dashboard/")
     if settings.uses_sandbox:
         click.echo(f"Sandbox     {settings.network_url}/")
