@@ -113,7 +113,9 @@ class World:
         if "slug" in wanted:
             ours["slug"] = f"slug-{secrets.token_hex(4)}"
             account = self._customer.account_id
-            self._gateway.cli("signup-links", "create", account, "--slug", ours["slug"])
+            self._gateway.cli(
+                "signup-links", "create", account, "--slug", ours["slug"], "--exact", "--yes"
+            )
         return values | {name: value for name, value in ours.items() if name in wanted}
 
     def _receive_picture(self) -> str:

@@ -97,7 +97,9 @@ def _open_links(gateway: Gateway, customer: Customer, count: int) -> list[str]:
     slugs = [f"fuzz-{secrets.token_hex(6)}" for _ in range(count)]
 
     def create(slug: str) -> None:
-        gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+        gateway.cli(
+            "signup-links", "create", customer.account_id, "--slug", slug, "--exact", "--yes"
+        )
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(create, slugs))

@@ -79,7 +79,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def _refusals(gateway: Gateway, customer: Customer) -> None:
     stranger = {"Authorization": "Bearer mk_live_" + "x" * 43}
     assert requests.get(f"{gateway.api}/numbers", headers=stranger, timeout=9).status_code == 401
-    gateway.cli("signup-links", "create", customer.account_id, "--slug", "invitation-to-acme")
+    gateway.cli(
+        "signup-links",
+        "create",
+        customer.account_id,
+        "--slug",
+        "invitation-to-acme",
+        "--exact",
+        "--yes",
+    )
     for path in ("/connect/invitation-to-acme", "/api/signup/invitation-to-acme"):
         assert requests.get(gateway.url + path, timeout=9).ok
     token = {"hub.mode": "subscribe", "hub.verify_token": "sandbox-verify-token"}

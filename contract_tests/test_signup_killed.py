@@ -59,7 +59,7 @@ def test_a_signup_that_a_kill_interrupted_resumes_with_the_same_claim(
     hook = {"url": receiver.url(), "events": ["number.activated"]}
     assert customer.request("POST", "/webhooks", json=hook).status_code == 201
     slug = f"killed-{secrets.token_hex(6)}"
-    gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+    gateway.cli("signup-links", "create", customer.account_id, "--slug", slug, "--exact", "--yes")
     signup = gateway.sandbox_call("signup")
     claim = {name: signup[name] for name in ("code", "phone_number_id", "waba_id")}
 

@@ -10,10 +10,17 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, existing, go, show
 from gateway.settings import get_settings
-from models.signup_link import SLUG, SignupLink, SlugTakenError
+from models.signup_link import (
+    MAX_NAME,
+    MAX_SLUG,
+    SLUG,
+    SignupLink,
+    SlugTakenError,
+    unguessable,
+)
 
 PATH = "/dashboard/links"
-BAD_SLUG = "Use 1 to 63 letters, digits and hyphens, the first no hyphen."
+BAD_SLUG = "Use 1 to {} letters, digits and hyphens, the first no hyphen."
 
 
 @blueprint.get("/links")
@@ -25,13 +32,15 @@ def links() -> Response:
 @blueprint.post("/links")
 def create_link() -> Response:
     """Create a link, good for one signup within 7 days, and show it."""
-    slug = request.form.get("slug", "").strip()
+    name, exact = request.form.get("slug", "").strip(), "exact" in request.form
+    slug = name if exact else unguessable(name)
     if not SLUG.fullmatch(slug):
-        return _list(422, problem=BAD_SLUG, slug=slug)
+        problem = BAD_SLUG.format(MAX_SLUG if exact else MAX_NAME)
+        return _list(422, problem=problem, name=name, exact=exact)
     try:
         link = SignupLink.open(account(), slug)
     except SlugTakenError:
-        return _list(409, problem="This slug is taken. Choose another one.", slug=slug)
+        return _list(409, problem="This name is taken. Choose another one.", name=name, exact=exact)
     return go(f"{PATH}/{link.id}", say="link-created")
 
 
@@ -99,7 +108,8 @@ def _qr(url: str) -> Markup:
     return Markup(out.getvalue().decode())  # noqa: S704
 
 
-def _list(status: int = 200, *, problem: str = "", slug: str = "") -> Response:
+def _list(status: int = 200, *, problem: str = "", name: str = "", exact: bool = False) -> Response:
     found = SignupLink.page(account().id, PER_PAGE, offset())
     rows = [(row, state_of(row), url_of(row)) for row in found.rows]
-    return show("links.html", status, found=found, rows=rows, problem=problem, slug=slug)
+    filled = {"problem": problem, "name": name, "exact": exact}
+    return show("links.html", status, found=found, rows=rows, **filled)

@@ -1,6 +1,8 @@
 """Signup links: shared with a number's owner, good for one signup until they expire."""
 
+import base64
 import re
+import secrets
 from typing import Self
 
 from peewee import BigIntegerField, CharField, ForeignKeyField
@@ -14,6 +16,15 @@ from models.page import Page, fetch_page
 
 LIFETIME_MS = 7 * 24 * 3_600_000
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
+# 80 bits, as 16 characters of base32: whoever guesses a slug can connect a number to the account.
+RANDOM_BYTES = 10
+MAX_SLUG = 63
+MAX_NAME = MAX_SLUG - 16 - len("-")
+
+
+def unguessable(name: str) -> str:
+    """A slug that begins with ``name`` and goes on at random. It may be longer than SLUG allows."""
+    return f"{name}-{base64.b32encode(secrets.token_bytes(RANDOM_BYTES)).decode().lower()}"
 
 
 class SlugTakenError(Exception):

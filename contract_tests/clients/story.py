@@ -56,7 +56,7 @@ def tell(gateway: Gateway, folder: Path, command: Sequence[str | Path], **extra:
     """Run a program in ``folder`` as a new customer, to its end."""
     customer = gateway.customer(with_number=False)
     slug = f"from-{folder.name}".replace("_", "-")
-    gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+    gateway.cli("signup-links", "create", customer.account_id, "--slug", slug, "--exact", "--yes")
     (folder / "events.jsonl").write_text("".join(f"{json.dumps(e)}\n" for e in examples()))
     environment = {
         "BASE_URL": gateway.api,

@@ -82,7 +82,9 @@ def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
     numbers = []
     for claim in claims:
         slug = f"two-{secrets.token_hex(6)}"
-        gateway.cli("signup-links", "create", customer.account_id, "--slug", slug)
+        gateway.cli(
+            "signup-links", "create", customer.account_id, "--slug", slug, "--exact", "--yes"
+        )
         numbers.append(
             dict(anyone.call("POST", f"/signup/{slug}/complete", 201, json=claim).json())
         )

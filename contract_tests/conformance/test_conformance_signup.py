@@ -14,7 +14,7 @@ from contract_tests.harness import Customer, Gateway
 
 
 class Links:
-    """Makes signup links of an account, as its dashboard does."""
+    """Makes signup links of an account, with names of the test."""
 
     def __init__(self, gateway: Gateway, account_id: str) -> None:
         self._gateway = gateway
@@ -24,7 +24,7 @@ class Links:
         """A new link."""
         slug = f"Link-{secrets.token_hex(6)}"
         link: dict[str, Any] = self._gateway.cli(
-            "signup-links", "create", self._account_id, "--slug", slug
+            "signup-links", "create", self._account_id, "--slug", slug, "--exact", "--yes"
         )
         assert link["slug"] == slug
         return link
@@ -313,9 +313,9 @@ def test_a_code_that_was_used_elsewhere_is_refused(
 def test_a_duplicate_slug_is_a_conflict(gateway: Gateway, customer: Customer, links: Links) -> None:
     """409 CONFLICT: Resource already exists (for example a duplicate slug)."""
     slug = links.create()["slug"]
-    arguments = ["signup-links", "create", customer.account_id, "--slug", slug, "--json"]
+    arguments = ["signup-links", "create", customer.account_id, "--slug", slug]
     done = subprocess.run(
-        [sys.executable, "-m", "gateway", *arguments],
+        [sys.executable, "-m", "gateway", *arguments, "--exact", "--yes", "--json"],
         env=gateway.environment,
         cwd=gateway.folder,
         capture_output=True,

@@ -85,7 +85,9 @@ def new_link(gateway: Gateway) -> NewLink:
 
     def make(owner: Customer = own) -> Link:
         slug = f"link-{next(_counter)}"
-        made = gateway.cli("signup-links", "create", owner.account_id, "--slug", slug)
+        made = gateway.cli(
+            "signup-links", "create", owner.account_id, "--slug", slug, "--exact", "--yes"
+        )
         assert made["url"] == f"{gateway.url}/connect/{slug}"
         return Link(slug, made["id"], owner, frozenset(each["id"] for each in listed(owner)))
 

@@ -90,7 +90,7 @@ def test_names_are_shown_as_they_are_and_never_become_markup(
 ) -> None:
     evil = '<img src=x onerror=alert(1)> & "Söhne"'
     account = gateway.cli("accounts", "create", evil, "--plan", "pro")
-    gateway.cli("signup-links", "create", account["id"], "--slug", "evil")
+    gateway.cli("signup-links", "create", account["id"], "--slug", "evil", "--exact", "--yes")
     visit.open("evil")
     assert evil in visit.sees("Connect your WhatsApp number")
     visit.begin().up_to_finish("15553001004", evil).finish()

@@ -152,7 +152,9 @@ def test_a_page_past_the_end_leads_back_with_the_filter(person: Person, owner: C
 def test_texts_and_names_from_outside_are_shown_as_text(gateway: Gateway, enrol: Enrol) -> None:
     customer = gateway.customer(with_number=False)
     signup = gateway.sandbox_call("signup", display_name=MARKUP)
-    gateway.cli("signup-links", "create", customer.account_id, "--slug", "of-markup")
+    gateway.cli(
+        "signup-links", "create", customer.account_id, "--slug", "of-markup", "--exact", "--yes"
+    )
     claim = {name: signup[name] for name in ("code", "phone_number_id", "waba_id")}
     done = requests.post(
         f"{gateway.api}/signup/of-markup/complete", json=claim, timeout=WAIT_SECONDS
