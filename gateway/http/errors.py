@@ -31,6 +31,8 @@ CODES = {
     431: "HEADERS_TOO_LARGE",
     500: "INTERNAL_ERROR",
 }
+# Answered to a request that did not come whole, so no operation of the contract has it.
+UNREAD_CODES = {408: "REQUEST_TIMEOUT"}
 JSON = "application/json"
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
 
@@ -47,7 +49,8 @@ class ErrorAnswer:
     @property
     def body(self) -> bytes:
         """The one error shape, as JSON."""
-        return error_json(self.status, CODES[self.status], self.message, self.details).encode()
+        code = (CODES | UNREAD_CODES)[self.status]
+        return error_json(self.status, code, self.message, self.details).encode()
 
     def at(self, path: str) -> Page:
         """As it goes out at ``path``: a page where people look, JSON everywhere else."""

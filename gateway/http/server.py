@@ -8,10 +8,10 @@ import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from gateway.http.connections import IDLE_SECONDS, BoundedConnection
 from gateway.http.edge import Edge
 from gateway.http.errors import ErrorAnswer
 from gateway.http.observation import HEADER, new_request_id
-from gateway.http.upgrades import OffersIgnored
 from gateway.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ GRACE_SECONDS = 10
 SILENCE_SECONDS = 20
 
 
-class GatewayProtocol(OffersIgnored):
+class GatewayProtocol(BoundedConnection):
     """HTTP/1.1 with a bound on the request line and headers, and malformed requests answered in JSON."""
 
     _header_bytes = 0
@@ -96,6 +96,12 @@ class GatewayProtocol(OffersIgnored):
         else:
             self._send_error(ErrorAnswer(400, msg))
 
+    def refuse(self, answer: ErrorAnswer) -> None:
+        """Answer a client that is late, and close the connection."""
+        if not self._refused:
+            self._refused = True
+            self._send_error(answer)
+
     def _send_error(self, answer: ErrorAnswer) -> None:
         # Before the first request there is none, whatever its annotation says.
         cycle = cast("RequestResponseCycle | None", self.cycle)
@@ -152,6 +158,7 @@ def serve(settings: Settings, host: str, port: int) -> None:
         access_log=False,
         log_config=None,
         server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_worker_healthcheck=SILENCE_SECONDS,
     )

@@ -1,0 +1,420 @@
+"""A client that takes too much of a connection's time, or too many connections, is let go."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from http.client import HTTPResponse
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from contract_tests.raw_http import SECONDS
+from gateway.http.address_limit import Address, AddressLimit, TooManyConnectionsError
+from gateway.http.connections import Bounds
+from gateway.http.server import GatewayProtocol
+
+HEAD = b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
+POST = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+# More than the buffers of a kernel take.
+LARGE = 16 * 1024 * 1024
+BUFFER = 256 * 1024
+SHORT = Bounds(head=0.4, piece=0.4, body=1.2, unread=0.4, tick=0.05)
+IDLE_SECONDS = 2
+# As much as uvicorn holds without a pause, and more than the small buffers of a kernel take.
+REST = 60 * 1024
+SMALL = 4096
+# What no test is to wait for: a bound that is out of the way.
+NEVER = 3600
+MOST = 3
+
+
+class LimitedLoopback(AddressLimit):
+    """Counts the connections of this machine as well."""
+
+    def spares(self, _: Address, __: Sequence[str] | str) -> bool:
+        """No address."""
+        return False
+
+
+class App:
+    """Answers as its paths say, and tells when it is done with a request that it has read or lost."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["path"] == "/early":
+            await _answer(send, b"early")
+            return
+        body = b""
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.left.set()
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        match scope["path"]:
+            case "/slow":
+                # Until the client has gone.
+                await receive()
+            case "/large":
+                await _answer(send, *[bytes(LARGE // 16)] * 16)
+            case "/at-once":
+                await _answer(send, bytes(LARGE))
+            case "/rest":
+                await _answer(send, bytes(REST))
+            case _:
+                await _answer(send, body)
+        self.left.set()
+
+
+async def _answer(send: Send, *pieces: bytes) -> None:
+    headers = [(b"content-length", b"%d" % sum(map(len, pieces)))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    for number, piece in enumerate(pieces, 1):
+        more = number < len(pieces)
+        await send({"type": "http.response.body", "body": piece, "more_body": more})
+
+
+class Server:
+    """A server with an application and bounds of its own."""
+
+    def __init__(self, loop: str) -> None:
+        self.app = App()
+        self.ended = ended = threading.Event()
+
+        class Protocol(GatewayProtocol):
+            bounds = SHORT
+            address_limit = AddressLimit(MOST)
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                super().connection_lost(exc)
+                ended.set()
+
+        self.protocol = Protocol
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self.listener.getsockname()[1])
+        config = uvicorn.Config(
+            self.app,
+            http=Protocol,
+            loop=loop,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            timeout_keep_alive=IDLE_SECONDS,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self.listener],))
+        self._thread.start()
+
+    def connect(self, *, source: str = "127.0.0.1", buffer: int = BUFFER) -> "Client":
+        """A new client, for which kernels hold about so much that it has not read."""
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+        return Client(self.port, source, buffer)
+
+    def close(self) -> None:
+        """End it."""
+        self._server.should_exit = True
+        self._server.force_exit = True
+        self._thread.join()
+
+
+class Answer(HTTPResponse):
+    """A response that is read."""
+
+    body = b""
+
+
+class Client:
+    """A connection."""
+
+    def __init__(self, port: int, source: str, buffer: int) -> None:
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self.socket.settimeout(SECONDS)
+        self.socket.bind((source, 0))
+        self.socket.connect(("127.0.0.1", port))
+        self.begun = time.monotonic()
+
+    def say(self, data: bytes) -> None:
+        """Send bytes."""
+        self.socket.sendall(data)
+
+    def hear(self) -> "Answer":
+        """The next answer, its body in ``body``."""
+        answer = Answer(self.socket)
+        answer.begin()
+        answer.body = answer.read()
+        return answer
+
+    def trickle(self, pause: float) -> int:
+        """Send a byte after each ``pause`` until there is an answer. How many they were."""
+        self.socket.settimeout(pause)
+        for sent in range(100):
+            try:
+                self.socket.recv(1, socket.MSG_PEEK)
+            except TimeoutError:
+                self.say(b"x")
+            else:
+                self.socket.settimeout(SECONDS)
+                return sent
+        raise AssertionError
+
+    def is_ended(self) -> bool:
+        """Wait for the end of the connection: True if nothing came before it."""
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    @property
+    def age(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.begun
+
+    def close(self) -> None:
+        """End it."""
+        self.socket.close()
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A running server, on uvloop unless the test says otherwise."""
+    with closing(Server(getattr(request, "param", "uvloop"))) as made:
+        yield made
+
+
+on_each_loop = pytest.mark.parametrize("server", ["asyncio", "uvloop"], indirect=True)
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Client]:
+    """A client of it."""
+    with closing(server.connect()) as made:
+        yield made
+
+
+def check_late(client: Client, message: str) -> None:
+    """408 in the error shape, and nothing after it."""
+    answer = client.hear()
+    error = {"code": "REQUEST_TIMEOUT", "message": message, "status": 408}
+    assert (answer.status, json.loads(answer.body)) == (408, {"error": error})
+    assert answer.headers["connection"] == "close"
+    assert client.is_ended()
+
+
+HEAD_LATE = "The request's head was not complete within 0.4 seconds."
+BODY_LATE = "The request's body came too slowly."
+
+
+@on_each_loop
+def test_a_connection_that_sends_nothing_is_closed(server: Server, client: Client) -> None:
+    assert client.is_ended()
+    assert server.ended.wait(SECONDS)
+    assert client.age >= SHORT.head
+
+
+def test_a_connection_that_sends_empty_lines_is_closed(client: Client) -> None:
+    client.say(b"\r\n")
+    assert client.is_ended()
+
+
+def test_a_head_that_trickles_is_408(client: Client) -> None:
+    client.say(HEAD[:5])
+    assert client.trickle(SHORT.head / 4)
+    check_late(client, HEAD_LATE)
+
+
+def test_the_head_of_a_later_request_is_bounded_too(client: Client) -> None:
+    client.say(HEAD)
+    assert client.hear().status == 200
+    client.say(HEAD[:-1])
+    check_late(client, HEAD_LATE)
+
+
+def test_a_late_head_is_answered_after_the_request_before_it(
+    server: Server, client: Client
+) -> None:
+    server.protocol.bounds = replace(SHORT, piece=NEVER, body=NEVER)
+    client.say(POST % (b"echo", 2) + b"a")
+    client.say(b"b" + HEAD[:9])
+    assert client.hear().body == b"ab"
+    check_late(client, HEAD_LATE)
+
+
+def test_a_kept_connection_is_closed_when_idle(client: Client) -> None:
+    client.say(HEAD)
+    assert client.hear().status == 200
+    assert client.is_ended()
+    assert client.age >= IDLE_SECONDS
+
+
+def test_empty_lines_do_not_keep_a_kept_connection(client: Client) -> None:
+    client.say(HEAD)
+    assert client.hear().status == 200
+    client.say(b"\r\n")
+    assert client.is_ended()
+    assert client.age < IDLE_SECONDS
+
+
+def test_a_body_that_stops_is_408_and_the_application_is_told(
+    server: Server, client: Client
+) -> None:
+    client.say(POST % (b"echo", 10) + b"half")
+    check_late(client, BODY_LATE)
+    assert server.app.left.wait(SECONDS)
+
+
+def test_a_body_that_keeps_coming_is_read_and_one_that_never_ends_is_408(client: Client) -> None:
+    client.say(POST % (b"echo", 1_000_000))
+    pieces = client.trickle(SHORT.piece / 4)
+    check_late(client, BODY_LATE)
+    assert client.age >= SHORT.body
+    assert pieces > SHORT.body / SHORT.piece
+
+
+def test_a_body_that_trickles_after_its_answer_ends_the_connection(client: Client) -> None:
+    client.say(POST % (b"early", 10) + b"half")
+    assert client.hear().body == b"early"
+    client.say(b"more")
+    assert client.is_ended()
+
+
+def test_a_request_that_is_worked_on_has_time(server: Server, client: Client) -> None:
+    client.say(POST % (b"slow", 0))
+    client.socket.settimeout(4 * SHORT.tick + SHORT.head + SHORT.piece)
+    with pytest.raises(TimeoutError):
+        client.socket.recv(1)
+    assert not server.app.left.is_set()
+
+
+def test_a_body_behind_a_request_that_is_worked_on_has_time(server: Server, client: Client) -> None:
+    client.say(POST % (b"slow", 0) + POST % (b"echo", 10) + b"half")
+    client.socket.settimeout(4 * SHORT.tick + SHORT.head + SHORT.piece)
+    with pytest.raises(TimeoutError):
+        client.socket.recv(1)
+    assert not server.app.left.is_set()
+
+
+@on_each_loop
+def test_a_client_that_does_not_read_is_cut_off(server: Server, client: Client) -> None:
+    client.say(POST % (b"large", 0))
+    assert server.app.left.wait(SECONDS)
+    assert server.ended.wait(SECONDS)
+    assert client.age >= SHORT.unread
+
+
+@on_each_loop
+@pytest.mark.parametrize("version", [b"1.1", b"1.0"])
+def test_a_client_that_does_not_read_the_end_is_cut_off(server: Server, version: bytes) -> None:
+    with closing(server.connect(buffer=SMALL)) as client:
+        client.say(b"GET /rest HTTP/%s\r\nHost: localhost\r\n\r\n" % version)
+        assert server.app.left.wait(SECONDS)
+        assert server.ended.wait(SECONDS)
+        assert SHORT.unread <= client.age < IDLE_SECONDS
+
+
+@pytest.mark.parametrize("path", [b"large", b"at-once"])
+def test_a_client_that_reads_slowly_gets_all(server: Server, client: Client, path: bytes) -> None:
+    server.protocol.bounds = replace(SHORT, unread=0.2)
+    client.say(POST % (path, 0))
+    left = LARGE
+    while left > 0:
+        piece = client.socket.recv(LARGE // 16)
+        assert piece
+        left -= len(piece)
+        time.sleep(SHORT.tick)
+    assert client.age > 2 * server.protocol.bounds.unread
+
+
+@on_each_loop
+def test_one_address_has_so_many_connections_and_another_its_own(server: Server) -> None:
+    server.protocol.bounds = Bounds(tick=SHORT.tick)
+    server.protocol.address_limit = LimitedLoopback(MOST)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(closing(server.connect())) for _ in range(MOST)]
+        for client in clients:
+            client.say(HEAD)
+            assert client.hear().status == 200
+        with closing(server.connect()) as refused:
+            assert refused.is_ended()
+        with closing(server.connect(source="127.0.0.2")) as other:
+            other.say(HEAD)
+            assert other.hear().status == 200
+        clients[0].say(HEAD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        assert clients[0].hear().status == 200
+        assert clients[0].is_ended()
+        again = stack.enter_context(closing(server.connect()))
+        again.say(HEAD)
+        assert again.hear().status == 200
+
+
+def test_this_machine_may_hold_any_number(server: Server) -> None:
+    with ExitStack() as stack:
+        for _ in range(2 * MOST):
+            client = stack.enter_context(closing(server.connect()))
+            client.say(HEAD)
+            assert client.hear().status == 200
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("203.0.113.7", "::ffff:203.0.113.7"),
+        ("2001:db8::1", "2001:db8:0:0:ffff::2"),
+    ],
+)
+def test_these_count_as_one(first: str, second: str) -> None:
+    limit = AddressLimit(1)
+    counted = limit.enter(first, "")
+    with pytest.raises(TooManyConnectionsError):
+        limit.enter(second, "")
+    limit.leave(counted)
+    assert limit.enter(second, "")
+
+
+@pytest.mark.parametrize("other", ["203.0.113.8", "2001:db8:0:1::1"])
+def test_these_count_apart(other: str) -> None:
+    limit = AddressLimit(1)
+    assert limit.enter("203.0.113.7", "")
+    assert limit.enter("2001:db8::1", "")
+    assert limit.enter(other, "")
+
+
+@pytest.mark.parametrize(
+    ("address", "proxies"),
+    [
+        ("127.0.0.9", ""),
+        ("::1", ""),
+        ("::ffff:127.0.0.1", ""),
+        ("10.0.0.5", "127.0.0.1, 10.0.0.5"),
+        ("10.0.0.5", ["10.0.0.0/8", "proxy.local"]),
+        ("203.0.113.7", "*"),
+        ("2001:db8::1", "*"),
+        ("", "127.0.0.1"),
+    ],
+)
+def test_these_may_hold_any_number(address: str, proxies: Sequence[str] | str) -> None:
+    limit = AddressLimit(1)
+    assert [limit.enter(address, proxies) for _ in range(3)] == [None] * 3
+
+
+def test_a_refused_address_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    limit = AddressLimit(1)
+    for _ in range(3):
+        try:
+            limit.enter("2001:db8::1", "")
+        except TooManyConnectionsError:
+            continue
+    assert [record.getMessage() for record in caplog.records] == [
+        "connection refused: 2001:db8::/64 holds 1 already"
+    ]
