@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from urllib.parse import urlsplit
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from sandbox import attachments, control, dialog, errors, graph, page, rules, sdk
 from sandbox.callbacks import Outbox
-from sandbox.control import ControlError
+from sandbox.callers import refuse_strangers
+from sandbox.control import ControlError, is_control
 from sandbox.dispatch import Dispatcher
 from sandbox.errors import GraphError
 from sandbox.journal import Journal
@@ -63,7 +63,7 @@ async def _stop(app: web.Application) -> None:
 async def _answer_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every error is answered in JSON: Meta's shape on Graph paths, a message on control paths."""
     try:
-        _refuse_strange_pages(request)
+        refuse_strangers(request)
         return await handler(request)
     except (GraphError, ControlError) as error:
         return web.json_response(error.body(), status=error.status)
@@ -73,21 +73,14 @@ async def _answer_errors(request: web.Request, handler: Handler) -> web.StreamRe
         log.exception("%s %s failed", request.method, request.path)
         body = (
             ControlError(500, "internal error").body()
-            if _is_control(request)
+            if is_control(request)
             else errors.unknown().body()
         )
         return web.json_response(body, status=500)
 
 
-def _refuse_strange_pages(request: web.Request) -> None:
-    # A web site open in the same browser must not be able to drive the sandbox.
-    origin = request.headers.get("Origin")
-    if origin is not None and _is_control(request) and urlsplit(origin).netloc != request.host:
-        raise ControlError(403, "control calls from the pages of other sites are refused")
-
-
 def _protocol_error(request: web.Request, error: web.HTTPException) -> web.Response:
-    if _is_control(request):
+    if is_control(request):
         answer = web.json_response(
             ControlError(error.status, error.reason).body(), status=error.status
         )
@@ -104,7 +97,3 @@ def _protocol_error(request: web.Request, error: web.HTTPException) -> web.Respo
     if "Allow" in error.headers:
         answer.headers["Allow"] = error.headers["Allow"]
     return answer
-
-
-def _is_control(request: web.Request) -> bool:
-    return request.path.startswith(control.PREFIX + "/")

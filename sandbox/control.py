@@ -30,6 +30,11 @@ class ControlError(Exception):
         return {"error": {"message": str(self)}}
 
 
+def is_control(request: web.Request) -> bool:
+    """Whether this is no call of the Graph API, and is answered in the shape of the control paths."""
+    return request.path.startswith(PREFIX + "/")
+
+
 def add_routes(app: web.Application) -> None:
     """Register the control paths."""
     app.add_routes(

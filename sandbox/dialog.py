@@ -83,12 +83,19 @@ async def _body(request: web.Request) -> dict[str, Any]:
 
 def _why_refused(request: web.Request) -> str | None:
     query = request.query
-    origin = urlsplit(query.get("origin", ""))
     if query.get("response_type") != "code":
         return "response_type must be code"
-    if origin.scheme not in {"http", "https"} or not origin.netloc:
+    if not _is_origin(query.get("origin", "")):
         return "origin must be the origin of the page that opens this window"
     return _unknown_app(request, query.get("client_id", ""), query.get("config_id", ""))
+
+
+def _is_origin(text: str) -> bool:
+    try:
+        origin = urlsplit(text)
+    except ValueError:
+        return False
+    return origin.scheme in {"http", "https"} and bool(origin.netloc)
 
 
 def _unknown_app(request: web.Request, client_id: object, config_id: object) -> str | None:

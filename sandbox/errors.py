@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 HELP_URL = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"
+STRANGE_HOST = "The sandbox answers at loopback and at SANDBOX_ALLOWED_HOSTS, not at this Host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,12 @@ def no_such_object(method: str, object_id: str) -> GraphError:
             "error_subcode": 33,
         },
     )
+
+
+def strange_host(host: str) -> GraphError:
+    """Code 10: the platform has no such error, and a refusal that needs a person is the nearest."""
+    message = f"(#10) {STRANGE_HOST}: {host!r}"
+    return GraphError(403, {"message": message, "type": "OAuthException", "code": 10})
 
 
 def unknown_path(path: str) -> GraphError:

@@ -24,6 +24,7 @@ class Settings:
 
     host: str
     port: int
+    allowed_hosts: frozenset[str]
     data_dir: Path
     app_id: str
     config_id: str
@@ -43,6 +44,7 @@ def load(environ: Mapping[str, str]) -> Settings:
     return Settings(
         host=_text(environ, "SANDBOX_HOST", "127.0.0.1"),
         port=_integer(environ, "SANDBOX_PORT", 8081, MAX_PORT),
+        allowed_hosts=_names(environ, "SANDBOX_ALLOWED_HOSTS"),
         data_dir=Path(_text(environ, "SANDBOX_DATA_DIR", "./var")),
         app_id=_app_id(environ, "SANDBOX_APP_ID", "100000000000001"),
         config_id=_text(environ, "SANDBOX_CONFIG_ID", "200000000000001"),
@@ -62,6 +64,17 @@ def _text(environ: Mapping[str, str], name: str, default: str) -> str:
     if not value:
         raise SettingsError(f"{name} must not be empty")
     return value
+
+
+def _names(environ: Mapping[str, str], name: str) -> frozenset[str]:
+    """Names and addresses that a Host header may have besides loopback, by commas, without ports."""
+    names = [each.strip().lower() for each in environ.get(name, "").split(",") if each.strip()]
+    for each in names:
+        if set(each) & set("/[]*@ ") or each.count(":") == 1:
+            raise SettingsError(
+                f"{name} must be host names or addresses without scheme and port, not {each!r}"
+            )
+    return frozenset(names)
 
 
 def _integer(environ: Mapping[str, str], name: str, default: int, most: int | None = None) -> int:

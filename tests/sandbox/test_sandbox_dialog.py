@@ -49,6 +49,7 @@ def test_the_dialog_opens_at_every_version(sandbox: Sandbox, path: str) -> None:
         ("response_type", "token", "response_type"),
         ("origin", "javascript:1", "origin"),
         ("origin", "", "origin"),
+        ("origin", "http://[", "origin"),
     ],
 )
 def test_the_dialog_opens_for_its_own_app_only(

@@ -1,0 +1,50 @@
+"""Whose requests are answered: programs of this machine, and no web site open in its browser.
+
+A site can have a name of its own resolve to 127.0.0.1 (DNS rebinding). Its pages then call the sandbox as
+their own origin, and only the Host header gives them away.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from aiohttp import web
+
+from sandbox import errors
+from sandbox.control import ControlError, is_control
+from sandbox.keys import SETTINGS
+
+# The port may be any: a container's port is often published as another one, and a name says enough.
+HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::[0-9]{1,5})?")
+
+
+def refuse_strangers(request: web.Request) -> None:
+    """Raise GraphError or ControlError 403 for what a web site may have sent."""
+    host = request.headers.get("Host", "")
+    if not _is_ours(host, request.app[SETTINGS].allowed_hosts):
+        raise (
+            ControlError(403, f"{errors.STRANGE_HOST}: {host!r}")
+            if is_control(request)
+            else errors.strange_host(host)
+        )
+    origin = request.headers.get("Origin")
+    ours = {None, f"http://{host}", f"https://{host}"}
+    if is_control(request) and origin not in ours:
+        raise ControlError(403, "control calls from the pages of other sites are refused")
+
+
+def _is_ours(host: str, allowed: frozenset[str]) -> bool:
+    found = HOST.fullmatch(host)
+    if found is None:
+        return False
+    name = (found[1] or found[2]).lower().rstrip(".")
+    # Every resolver keeps names below localhost on this machine (RFC 6761).
+    return name in allowed or name == "localhost" or name.endswith(".localhost") or _loops(name)
+
+
+def _loops(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
