@@ -211,4 +211,5 @@ servers:
 	@missing=; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing=postgresql; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	[ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing="$$missing nginx-light"; \
 	[ -z "$$missing" ] || tooling/system-packages $$missing
