@@ -28,13 +28,7 @@ class Account(BaseModel):
     def open(cls, name: str, plan: str) -> Self:
         """Create an account."""
         with writing():
-            return cls.create(
-                id=new_id("acc"),
-                name=name,
-                plan=plan,
-                created_at=clock.now(),
-                suspended_at=None,
-            )
+            return cls.create(id=new_id("acc"), name=name, plan=plan, created_at=clock.now())
 
     @classmethod
     def find(cls, account_id: str) -> Self | None:

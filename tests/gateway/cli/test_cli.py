@@ -145,6 +145,8 @@ def test_of_a_suspended_account_the_key_opens_nothing_and_what_comes_in_is_kept(
     assert (resumed["state"], resumed["suspendedAt"]) == ("active", None)
     [received] = owner.request("GET", "/messages").json()["data"]
     assert received["direction"] == "INBOUND"
+    # Other tests look at all webhooks of the service.
+    assert owner.request("DELETE", f"/webhooks/{webhook['id']}").status_code == 204
 
 
 def test_a_signup_link_is_open_until_it_is_revoked(
