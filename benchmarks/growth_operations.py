@@ -3,6 +3,7 @@
 They are the product's own functions below its HTTP layer, whose cost does not depend on the database.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ class UndoneError(Exception):
 class AcceptingNetwork:
     """A messaging network that accepts whatever is sent, at once."""
 
-    def send(self, sender: Sender, _message: OutboundMessage) -> str:
+    async def send(self, sender: Sender, _message: OutboundMessage) -> str:
         """A new identifier."""
         return f"wamid.{sender.phone_number_id}.{time.time_ns()}"
 
@@ -114,8 +115,9 @@ def _send(owner: Owner) -> str:
     name = next(_numbers)
     body = {"number_id": owner.numbers[0].id, "to": "15551234567", "type": "text"}
     text = {"text": {"body": f"Your order {name} has left our warehouse and arrives on Tuesday."}}
-    answer = sending.send(owner.account.id, body | text, f"growth-{time.time_ns()}-{name}")
-    return str(json.loads(answer.get_data())["wa_message_id"])
+    key = f"growth-{time.time_ns()}-{name}"
+    answer = asyncio.run(sending.send(owner.account.id, body | text, key))
+    return str(json.loads(bytes(answer.body))["wa_message_id"])
 
 
 def _ingest(owner: Owner) -> float:

@@ -15,6 +15,7 @@ from contract_tests.service import Gateway
 from contract_tests.waiting import START_SECONDS, WAIT_SECONDS, free_port, wait_for
 from gateway.settings import Settings
 from networks.cloud_api import CloudApi
+from networks.current import wait_for as wait_for_network
 from networks.interface import Sender
 from networks.sandbox_signup import start_signup
 
@@ -90,10 +91,9 @@ class Parts(Gateway):
             settings.network_app_id,
             settings.network_app_secret.get_secret_value(),
             settings.network_timeout,
-            1,
         )
-        sender = Sender(grant.phone_number_id, network.exchange_code(grant.code))
-        network.register(sender, PIN)
+        sender = Sender(grant.phone_number_id, wait_for_network(network.exchange_code(grant.code)))
+        wait_for_network(network.register(sender, PIN))
         return sender
 
 

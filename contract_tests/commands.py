@@ -20,9 +20,10 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from gateway.cli import MODULES, cli
+from gateway.cli import MODULES, cli, main
 
 ROOT = Path(__file__).parent.parent
 # Stands for the identifier of what the first command made.
@@ -50,7 +51,22 @@ class CommandServer:
         self, commands: Sequence[Command], environment: Mapping[str, str], folder: Path
     ) -> list[Any]:
         """Run commands with ``--json`` one after another. What each printed; one that fails ends all."""
-        request = [list(map(list, commands)), dict(environment), str(folder)]
+        answer = self._ask("run", list(map(list, commands)), environment, folder)
+        assert "error" not in answer, answer["error"]
+        printed: list[Any] = answer["printed"]
+        return printed
+
+    def invoke(
+        self, arguments: Command, environment: Mapping[str, str], folder: Path
+    ) -> tuple[int, str, str]:
+        """Run one command as it is typed: its exit status, and what it printed on stdout and stderr."""
+        answer = self._ask("invoke", list(arguments), environment, folder)
+        return answer["status"], answer["stdout"], answer["stderr"]
+
+    def _ask(
+        self, what: str, words: list[Any], environment: Mapping[str, str], folder: Path
+    ) -> dict[str, Any]:
+        request = [what, words, dict(environment), str(folder)]
         reader, writer = os.pipe()
         with open(reader) as pipe:  # noqa: PTH123 - it has no path
             try:
@@ -59,10 +75,8 @@ class CommandServer:
                 os.close(writer)
             told = pipe.read()
         assert told, "the command ended without a word"
-        answer = json.loads(told)
-        assert "error" not in answer, answer["error"]
-        printed: list[Any] = answer["printed"]
-        return printed
+        answer: dict[str, Any] = json.loads(told)
+        return answer
 
     def close(self) -> None:
         """End the server."""
@@ -100,11 +114,28 @@ def serve(requests: socket.socket) -> None:
 
 
 def _answer(
-    commands: Sequence[Command], environment: Mapping[str, str], folder: str
+    what: str, words: list[Any], environment: Mapping[str, str], folder: str
 ) -> dict[str, Any]:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    return _invoke(words) if what == "invoke" else _run(words)
+
+
+def _invoke(arguments: Command) -> dict[str, Any]:
+    printed, said, status = io.StringIO(), io.StringIO(), 0
+    sys.argv = ["gateway", *arguments]
+    # Click reads there that this process was started by a module's name.
+    sys.modules["__main__"] = ModuleType("__main__")
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else 0
+    return {"status": status, "stdout": printed.getvalue(), "stderr": said.getvalue()}
+
+
+def _run(commands: Sequence[Command]) -> dict[str, Any]:
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):

@@ -5,9 +5,8 @@ post. Where the service is public by https they are Secure, and their prefix kee
 setting them.
 """
 
-from http.cookies import CookieError, SimpleCookie
-
 from flask import Response
+from werkzeug.http import parse_cookie
 
 from gateway.settings import get_settings
 
@@ -39,8 +38,5 @@ def clear_cookie(response: Response, kind: str) -> None:
 
 def session_token(header: str) -> str | None:
     """The session's token in a request's header Cookie, for who stands outside of Flask."""
-    try:
-        found = SimpleCookie(header).get(cookie_name(SESSION))
-    except CookieError:
-        return None
-    return found.value if found else None
+    # Flask's own: linear in the header's length, unlike http.cookies.
+    return parse_cookie(header).get(cookie_name(SESSION))

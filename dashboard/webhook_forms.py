@@ -10,6 +10,7 @@ from dashboard.webhooks import PATH, find, path_of
 from models.number import Number
 from models.webhook import Webhook
 from tasks import subscriptions
+from tasks.shares import TooMuchAtOnceError
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
@@ -88,8 +89,8 @@ def _read(present_url: str | None = None) -> Filled:
 
 def _url_problem(url: str) -> str:
     try:
-        subscriptions.check_url(url)
-    except AddressRefusedError as error:
+        subscriptions.check_url(url, account().id)
+    except (AddressRefusedError, TooMuchAtOnceError) as error:
         return str(error)
     return ""
 

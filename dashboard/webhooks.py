@@ -1,8 +1,9 @@
 """/dashboard/webhooks: where the account's events go, how each webhook is, and what can be done about it."""
 
+import asyncio
 from dataclasses import dataclass
 
-from flask import Response
+from flask import Response, abort
 
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
@@ -14,6 +15,7 @@ from models.number import Number
 from models.webhook import Deactivation, Webhook
 from tasks import subscriptions
 from tasks.probe import send_test_delivery
+from tasks.shares import TooMuchAtOnceError
 from webhooks.client import Answer
 
 PATH = "/dashboard/webhooks"
@@ -45,7 +47,11 @@ def webhook(webhook_id: str) -> Response:
 def send_test(webhook_id: str) -> Response:
     """Send one sample event now, and show the receiver's answer."""
     row = find(webhook_id)
-    return _page(row, send_test_delivery(row))
+    try:
+        answer = asyncio.run(send_test_delivery(row))
+    except TooMuchAtOnceError:
+        abort(429)
+    return _page(row, answer)
 
 
 @blueprint.get("/webhooks/<webhook_id>/rotate")

@@ -116,6 +116,10 @@ def _is_loopback(host: str | None) -> bool:
         return False
 
 
+# Settings of earlier releases that do nothing any more.
+RETIRED = {f"{PREFIX}ONE_CORE"}
+
+
 class SettingsError(Exception):
     """A setting makes no sense. The text is one line that names it."""
 
@@ -155,7 +159,6 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1)
     threads: int = Field(default=40, ge=1)
     transfers: int = Field(default=8, ge=1)
-    one_core: bool = True
 
     log_format: Literal["auto", "json", "text"] = "auto"
     worker_metrics_at: str = Field(default="", pattern=r"^([^:\s]+:\d{1,5})?$")
@@ -311,7 +314,7 @@ class Settings(BaseSettings):
 
 
 def _unknown_names() -> list[str]:
-    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    known = {PREFIX + name.upper() for name in Settings.model_fields} | RETIRED
     in_file = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
     return [
         f"{name} is not a setting; see docs/configuration.md"

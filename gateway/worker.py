@@ -8,7 +8,6 @@ import threading
 from huey.consumer import Consumer
 from prometheus_client import start_http_server
 
-from gateway.ops.one_core import keep_to_one_core
 from gateway.settings import PREFIX, Settings, SettingsError
 from tasks import (
     checks,
@@ -124,8 +123,6 @@ def run_worker(settings: Settings) -> None:
     )
     # What start-up made stays: looking through it again and again cost a sixth of a busy worker's time.
     gc.freeze()
-    if settings.one_core:
-        keep_to_one_core()
     try:
         consumer.run()
     finally:

@@ -105,14 +105,14 @@ def redeliver_delivery(user: str, delivery_id: str) -> dict[str, Any]:
 
 
 def redeliver_webhook_deliveries(
-    user: str, webhook_id: str, body: dict[str, Any]
+    user: str, webhook_id: str, payload: dict[str, Any]
 ) -> dict[str, Any]:
     """POST /webhooks/{webhook_id}/redeliver."""
-    since = parse_time("Request body, since", body.get("since"), "/since")
-    until = parse_time("Request body, until", body.get("until"), "/until")
+    since = parse_time("Request body, since", payload.get("since"), "/since")
+    until = parse_time("Request body, until", payload.get("until"), "/until")
     webhook = _find_webhook(user, webhook_id)
     # What is pending waits already.
-    states = set(body.get("states", redeliver.UNDELIVERED)) - {DeliveryState.PENDING}
+    states = set(payload.get("states", redeliver.UNDELIVERED)) - {DeliveryState.PENDING}
     try:
         call = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
     except redeliver.InactiveWebhookError:

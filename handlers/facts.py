@@ -1,9 +1,12 @@
 """What a handler tells the operator of its request: it is said in the request's line of the log."""
 
-from flask import g, has_request_context
+from contextvars import ContextVar
+
+# Of the request under way. Its line is written when it is answered (gateway.http.observation).
+facts: ContextVar[dict[str, str] | None] = ContextVar("facts", default=None)
 
 
-def note(**facts: str) -> None:
+def note(**identifiers: str) -> None:
     """Add identifiers, never content, to the line of this request. Outside of one nothing is noted."""
-    if has_request_context():
-        g.facts = g.get("facts", {}) | facts
+    if (noted := facts.get()) is not None:
+        noted.update(identifiers)

@@ -9,26 +9,30 @@ import logging
 import mimetypes
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flask import Response, request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
 from werkzeug.datastructures import FileStorage
 
 from handlers.errors import (
     ConflictError,
     Details,
-    InvalidError,
     NotFoundError,
     PayloadTooLargeError,
     UnsupportedMediaTypeError,
 )
+from handlers.forms import Form
 from handlers.media_types import EXTENSIONS, KINDS, LIMITS
 from handlers.outcomes import Asked, asking
 from handlers.ownership import owned
 from models.message import Direction, Message
 from models.number import Number, NumberStatus
+from models.writer import read
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import MediaDownload, MediaUpload, Sender
@@ -50,38 +54,37 @@ FETCHING = Asked(
     unclear="so the media could not be fetched. Try again.",
 )
 FILE = Details(field="/file")
+UNKNOWN_TYPE = "application/octet-stream"
 # Clients send these where they do not know what a file is; many generated ones for each file.
-UNSPECIFIC = {"", "application/octet-stream"}
+UNSPECIFIC = {"", UNKNOWN_TYPE}
 # What may stand in a header between quotes, and is a name on any file system.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._ ()-]+")
 _MAX_NAME = 100
+# What the network calls a file's type becomes a header.
+_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 
 
-def upload_media(user: str, number_id: str) -> dict[str, Any]:
-    """POST /numbers/{number_id}/media.
+async def upload_media(user: str, number_id: str, payload: Form) -> dict[str, Any]:
+    """POST /numbers/{number_id}/media."""
+    number = await read(lambda: owned(Number.find(number_id), "number", number_id, user))
+    file = await run_in_threadpool(payload.file, "file")
+    with closing(file):
+        upload, sha256 = await run_in_threadpool(_examine, file)
+        if number.status != NumberStatus.ACTIVE:
+            raise ConflictError(f"The number {number.id} is {number.status} and cannot upload.")
+        sender = Sender(number.phone_number_id, number.access_token)
+        async with asking(number, UPLOADING):
+            media_id = await get_network().upload_media(sender, upload)
+    return {"id": media_id, "mimeType": upload.mime_type, "size": upload.size, "sha256": sha256}
 
-    Takes the form from Flask: Connexion's view of it leaves out what the contract does not know.
-    """
-    number = owned(Number.find(number_id), "number", number_id, user)
-    file = _the_file()
+
+def _examine(file: FileStorage) -> tuple[MediaUpload, str]:
+    """What goes to the network, and the file's SHA-256. Raises ApiError."""
     mime_type = _type_of(file)
     size = _checked_size(file, mime_type)
-    if number.status != NumberStatus.ACTIVE:
-        raise ConflictError(f"The number {number.id} is {number.status} and cannot upload.")
     sha256 = hashlib.file_digest(file.stream, "sha256").hexdigest()  # type: ignore[arg-type]
     file.stream.seek(0)
-    sender = Sender(number.phone_number_id, number.access_token)
-    with asking(number, UPLOADING):
-        media_id = get_network().upload_media(sender, MediaUpload(file.stream, size, mime_type))
-    return {"id": media_id, "mimeType": mime_type, "size": size, "sha256": sha256}
-
-
-def _the_file() -> FileStorage:
-    """The part named file. Other parts are ignored: HTML forms send buttons and tokens as well."""
-    files = request.files.getlist("file")
-    if len(files) != 1 or "file" in request.form:
-        raise InvalidError("Request body: send exactly one part named file, with a filename.")
-    return files[0]
+    return MediaUpload(file.stream, size, mime_type), sha256
 
 
 def _type_of(file: FileStorage) -> str:
@@ -116,17 +119,23 @@ def _checked_size(file: FileStorage, mime_type: str) -> int:
     return size
 
 
-def download_media(user: str, message_id: str) -> Response:
+async def download_media(user: str, message_id: str) -> StreamingResponse:
     """GET /messages/{message_id}/media."""
+    message, number = await read(partial(_to_fetch, user, message_id))
+    sender = Sender(number.phone_number_id, number.access_token)
+    async with asking(number, FETCHING):
+        download = await get_network().open_media(sender, _media_id(message))
+    return _response(message, download)
+
+
+def _to_fetch(user: str, message_id: str) -> tuple[Message, Number]:
+    """The message, and the number that it came to. Raises ApiError."""
     message = owned(Message.find(message_id), "message", message_id, user)
-    media_id = _media_id(message)
+    _media_id(message)
     number = Number.find(message.number_id)
     if number is None:
         raise NotFoundError(f"There is no number {message.number_id}.")
-    sender = Sender(number.phone_number_id, number.access_token)
-    with asking(number, FETCHING):
-        download = get_network().open_media(sender, media_id)
-    return _response(message, download)
+    return message, number
 
 
 def _media_id(message: Message) -> str:
@@ -139,25 +148,28 @@ def _media_id(message: Message) -> str:
     return media_id
 
 
-def _response(message: Message, download: MediaDownload) -> Response:
-    response = Response(_passed_on(message, download))
+def _response(message: Message, download: MediaDownload) -> StreamingResponse:
+    response = StreamingResponse(_passed_on(message, download))
     # Named by a header, so that nothing is appended to the type.
-    response.headers["Content-Type"] = download.mime_type
+    is_type = _TYPE.fullmatch(download.mime_type) is not None
+    response.headers["Content-Type"] = download.mime_type if is_type else UNKNOWN_TYPE
     response.headers["Content-Disposition"] = f'attachment; filename="{_name(message, download)}"'
     response.headers["X-Content-Type-Options"] = "nosniff"
     if download.size is not None:
         response.headers["Content-Length"] = str(download.size)
-    response.call_on_close(download.close)
     return response
 
 
-def _passed_on(message: Message, download: MediaDownload) -> Iterator[bytes]:
+async def _passed_on(message: Message, download: MediaDownload) -> AsyncIterator[bytes]:
     try:
-        yield from download
+        async for piece in download:
+            yield piece
     except network.NetworkError as error:
         logger.warning("media of message %s broke off: %s", message.id, error)
         # The client sees the connection end before its time: what it got is not the whole.
         raise
+    finally:
+        await download.close()
 
 
 def _name(message: Message, download: MediaDownload) -> str:

@@ -1,8 +1,10 @@
 """Tag messages of the contract."""
 
+from functools import partial
 from typing import Any
 
-from flask import Response, request
+from connexion import request
+from starlette.responses import Response
 
 from handlers import sending
 from handlers.errors import ConflictError
@@ -11,6 +13,7 @@ from handlers.ownership import owned
 from handlers.pages import page_json
 from models.message import Direction, Message, StatusChange
 from models.number import Number, NumberStatus
+from models.writer import read
 from networks.current import get_network
 from networks.interface import Sender
 from tasks.emit import message_resource
@@ -39,9 +42,9 @@ def _render_step(step: StatusChange) -> dict[str, Any]:
     }
 
 
-def send_message(user: str, body: dict[str, Any]) -> Response:
+async def send_message(user: str, payload: dict[str, Any]) -> Response:
     """POST /messages/send."""
-    return sending.send(user, body, request.headers.get("Idempotency-Key"))
+    return await sending.send(user, payload, request.headers.get("Idempotency-Key"))
 
 
 def list_messages(
@@ -61,18 +64,24 @@ def list_messages(
     return page_json(page, render)
 
 
-def mark_message_read(user: str, message_id: str) -> dict[str, Any]:
+async def mark_message_read(user: str, message_id: str) -> dict[str, Any]:
     """POST /messages/{message_id}/read."""
+    message, number = await read(partial(_to_mark, user, message_id))
+    sender = Sender(number.phone_number_id, number.access_token)
+    async with asking(number, MARKING):
+        await get_network().mark_read(sender, str(message.wa_message_id))
+    return render(message)
+
+
+def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
+    """The message, and the number that it came to. Raises ApiError."""
     message = owned(Message.find(message_id), "message", message_id, user)
     number = Number.find(message.number_id)
     if message.direction != Direction.INBOUND or message.wa_message_id is None or number is None:
         raise ConflictError(f"The message {message.id} is not inbound: there is nothing to read.")
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot mark messages.")
-    sender = Sender(number.phone_number_id, number.access_token)
-    with asking(number, MARKING):
-        get_network().mark_read(sender, message.wa_message_id)
-    return render(message)
+    return message, number
 
 
 def get_message(user: str, message_id: str) -> dict[str, Any]:

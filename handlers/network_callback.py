@@ -1,11 +1,11 @@
 """The network's callback, /network/callback: the service's own, not part of the contract.
 
-Stored raw before it is answered, ingested afterwards (design, section 2.2).
-HTTP is spoken by gateway.http.intake.
+Stored raw before it is answered, ingested afterwards (design, section 2.2). HTTP is spoken by
+gateway.http.intake.
 """
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gateway.settings import get_settings
 from handlers.errors import ForbiddenError, UnauthorizedError
@@ -32,9 +32,13 @@ def authenticate(body: bytes, given: str | None) -> None:
         raise UnauthorizedError("The signature of the callback is wrong.")
 
 
-def store(bodies: Sequence[bytes]) -> None:
-    """Keep authentic callbacks, all or none, and have them ingested."""
-    stored = Callback.store(*bodies)
-    meters.CALLBACKS.labels(outcome="accepted").inc(len(stored))
-    for callback in stored:
-        ingest.enqueue(callback.id)
+def store(body: bytes) -> str:
+    """Keep an authentic callback. Returns its identifier."""
+    [stored] = Callback.store(body)
+    return str(stored.id)
+
+
+def arrived(callback_id: str) -> None:
+    """Have a callback ingested that is stored."""
+    meters.CALLBACKS.labels(outcome="accepted").inc()
+    ingest.enqueue(callback_id)

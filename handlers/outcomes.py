@@ -1,8 +1,9 @@
 """What the network said, as an answer of the API (decision 15 of the design)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from handlers.errors import (
     ApiError,
@@ -15,6 +16,7 @@ from handlers.errors import (
 )
 from models.database import writing
 from models.number import Number
+from models.writer import commit
 from networks import errors as network
 from tasks import deliver, lifecycle
 
@@ -90,14 +92,17 @@ def _about_number(number: Number, asked: Asked, error: network.NetworkError) -> 
             )
 
 
-@contextmanager
-def asking(number: Number, asked: Asked) -> Iterator[None]:
+@asynccontextmanager
+async def asking(number: Number, asked: Asked) -> AsyncIterator[None]:
     """Ask the network inside; what it says of the number is done to it. Raises ApiError."""
     try:
         yield
     except network.NetworkError as error:
-        with writing():
-            moved = lifecycle.apply_error(number, error)
-        if moved:
+        if await commit(partial(_apply, number, error)):
             deliver.wake()
         raise answer_to(number, asked, error) from None
+
+
+def _apply(number: Number, error: network.NetworkError) -> bool:
+    with writing():
+        return lifecycle.apply_error(number, error)

@@ -4,14 +4,15 @@ The claim of the key and the message are committed before the network is asked, 
 held while it answers. Whatever dies in between leaves a claim, and a claim never sends again.
 """
 
+import asyncio
 import hashlib
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
-from flask import Response
-from peewee import DatabaseError
+from starlette.responses import Response
 
 from handlers.contents import as_stored
 from handlers.errors import ApiError, ConflictError, Details, ServerError, error_json
@@ -20,11 +21,12 @@ from handlers.outcomes import Asked, answer_to
 from handlers.ownership import owned
 from handlers.quoting import quoted
 from models import clock
-from models.database import reading, write, writing
+from models.database import write, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
+from models.writer import commit, read
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
@@ -35,6 +37,9 @@ logger = logging.getLogger(__name__)
 
 RETRY_AFTER_RUNNING = 2
 REPLAYED = "Idempotency-Replayed"
+
+# Sends that the network was asked about, or is about to be.
+_under_way: set[asyncio.Task[Any]] = set()
 
 
 class _KeyTakenError(Exception):
@@ -55,7 +60,7 @@ class StoredResponse:
 
     def to_http(self, *, replayed: bool = False) -> Response:
         """The HTTP response."""
-        response = Response(self.body, self.status, content_type="application/json")
+        response = Response(self.body, self.status, media_type="application/json")
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(self.retry_after)
         if replayed:
@@ -63,48 +68,75 @@ class StoredResponse:
         return response
 
 
-def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
-    """Send a message, or replay what became of it. Raises ApiError before the network is asked."""
+async def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
+    """Send a message, or replay what became of it. Raises ApiError."""
     fingerprint = _fingerprint(body)
-    # One connection for all of it: on PostgreSQL taking one out of the pool costs as much as a query.
-    with reading():
-        try:
-            number, quoted_id = _check_sender(account_id, body)
-            message = _write_down(number, body, key, fingerprint)
-        except _KeyTakenError as taken:
-            return _replay(taken.known, fingerprint)
-        except ApiError:
-            # A request that was answered once gets that answer, whatever became of its number.
-            if key is not None and (known := IdempotencyKey.find(account_id, key)) is not None:
-                return _replay(known, fingerprint)
-            raise
-    note(message_id=message.id)
-    outbound = OutboundMessage(
-        body["to"], body["type"], body[body["type"]], reference=message.id, quoted=quoted_id
-    )
     try:
-        return _hand_over(number, message, outbound).to_http()
-    except DatabaseError:
-        logger.exception("what the network said of message %s is not recorded", message.id)
-        raise ServerError(
-            "What the messaging network said of the message could not be recorded yet. "
-            f"Read message {message.id} for its outcome before you send again.",
-            details=Details(message_id=message.id),
-        ) from None
+        begun = await commit(partial(_begin, account_id, body, key, fingerprint))
+    except _KeyTakenError as taken:
+        return _replay(taken.known, fingerprint)
+    except ApiError:
+        # A request that was answered once gets that answer, whatever became of its number.
+        if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
+            return _replay(known, fingerprint)
+        raise
+    note(message_id=begun.message.id)
+    answer = await _to_its_end(begun)
+    return answer.to_http()
 
 
-def _write_down(number: Number, body: dict[str, Any], key: str | None, fingerprint: str) -> Message:
-    """Commit the message, and the claim of its key. Raises _KeyTakenError, and then nothing is written."""
+@dataclass(frozen=True)
+class _Begun:
+    """A message that is written down, and not yet handed to the network."""
 
-    def begin() -> Message:
+    number: Number
+    message: Message
+    outbound: OutboundMessage
+
+
+def _begin(account_id: str, body: dict[str, Any], key: str | None, fingerprint: str) -> _Begun:
+    """Commit the message, and the claim of its key. Raises ApiError, _KeyTakenError: nothing is written."""
+
+    def begin() -> _Begun:
+        number, quoted_id = _check_sender(account_id, body)
         message = Message.write_outbound(number, body["to"], body["type"], as_stored(body))
         if key is not None:
             known = IdempotencyKey.claim(number.account_id, key, fingerprint, message)
             if known is not None:
                 raise _KeyTakenError(known)
-        return message
+        content = body[body["type"]]
+        outbound = OutboundMessage(body["to"], body["type"], content, message.id, quoted_id)
+        return _Begun(number, message, outbound)
 
-    return write(begin, *IdempotencyKey.keys(number.account_id, key))
+    return write(begin, *IdempotencyKey.keys(account_id, key))
+
+
+async def _to_its_end(begun: _Begun) -> StoredResponse:
+    """Ask the network and record what it said, whatever becomes of the client meanwhile.
+
+    Raises ServerError that names the message where what the network said cannot be recorded.
+    """
+    work = asyncio.create_task(_hand_over(begun))
+    _under_way.add(work)
+    work.add_done_callback(_under_way.discard)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        # The service stops. The work goes on in the time that is left.
+        logger.warning("the service stopped while message %s was under way", begun.message.id)
+    except Exception:
+        logger.exception("what the network said of message %s is not recorded", begun.message.id)
+    raise ServerError(
+        "What the messaging network said of the message could not be recorded yet. "
+        f"Read message {begun.message.id} for its outcome before you send again.",
+        details=Details(message_id=begun.message.id),
+    ) from None
+
+
+async def finish() -> None:
+    """Wait until nothing is under way. For a process that ends."""
+    if _under_way:
+        await asyncio.wait(_under_way)
 
 
 def _check_sender(account_id: str, body: dict[str, Any]) -> tuple[Number, str | None]:
@@ -137,33 +169,39 @@ def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
     return stored.to_http(replayed=True)
 
 
-def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> StoredResponse:
+async def _hand_over(begun: _Begun) -> StoredResponse:
     """Ask the network, outside any transaction, and record what it said."""
-    sender = Sender(number.phone_number_id, number.access_token)
+    number, message = begun.number, begun.message
     try:
-        wa_message_id = _ask(sender, outbound)
+        wa_message_id = await _ask(
+            Sender(number.phone_number_id, number.access_token), begun.outbound
+        )
     except network.NetworkError as error:
         meters.count_send(error)
-        return _record_failure(number, message, error)
-    meters.count_send(None)
+        response = await commit(partial(_record_failure, number, message, error))
+    else:
+        meters.count_send(None)
+        response = await commit(partial(_record_success, message, wa_message_id))
+    deliver.wake()
+    return response
 
+
+async def _ask(sender: Sender, outbound: OutboundMessage) -> str:
+    """The network's identifier of the message. Raises a class of networks.errors."""
+    about = {"gateway.message_id": outbound.reference}
+    spans.annotate(about)
+    with spans.span("send to network", spans.Kind.CLIENT, about):
+        return await get_network().send(sender, outbound)
+
+
+def _record_success(message: Message, wa_message_id: str) -> StoredResponse:
     def accept() -> StoredResponse:
         fresh = record_acceptance(message, wa_message_id)
         response = StoredResponse(200, sent_response(fresh))
         IdempotencyKey.answer(message, response.status, response.body)
         return response
 
-    response = write(accept, *Message.keys(message.id, wa_message_id))
-    deliver.wake()
-    return response
-
-
-def _ask(sender: Sender, outbound: OutboundMessage) -> str:
-    """The network's identifier of the message. Raises a class of networks.errors."""
-    about = {"gateway.message_id": outbound.reference}
-    spans.annotate(about)
-    with spans.span("send to network", spans.Kind.CLIENT, about):
-        return get_network().send(sender, outbound)
+    return write(accept, *Message.keys(message.id, wa_message_id))
 
 
 def _record_failure(
@@ -184,7 +222,6 @@ def _record_failure(
         else:
             IdempotencyKey.answer(message, response.status, response.body, response.retry_after)
         lifecycle.apply_error(number, error)
-    deliver.wake()
     return response
 
 

@@ -43,11 +43,11 @@ def get_signup_link(slug: str) -> dict[str, Any]:
     }
 
 
-def complete_signup(slug: str, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
+def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /signup/{slug}/complete."""
     link = _find_open(slug)
     claim = onboarding.SignupClaim(
-        body["code"], body["phone_number_id"], body["waba_id"], body.get("pin")
+        payload["code"], payload["phone_number_id"], payload["waba_id"], payload.get("pin")
     )
     try:
         number = onboarding.connect_number(link, claim)

@@ -1,18 +1,29 @@
 """Tag webhooks of the contract."""
 
+from functools import partial
 from typing import Any
 
-from flask import Response
+from starlette.responses import Response
 
-from handlers.errors import ConflictError, Details, InvalidError, NotFoundError
+from handlers.errors import (
+    ConflictError,
+    Details,
+    InvalidError,
+    NotFoundError,
+    ThrottledError,
+)
 from handlers.ownership import check_numbers, owned
 from handlers.pages import page_json
 from models.webhook import Webhook
+from models.writer import read
 from tasks import subscriptions
 from tasks.probe import send_test_delivery
+from tasks.shares import TooMuchAtOnceError
 from webhooks.address import AddressRefusedError
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind
+
+RETRY_AFTER = 5
 
 
 def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
@@ -36,19 +47,21 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
     """The body with each event and number once. Raises ApiError unless what it says may be."""
     if "url" in body:
         try:
-            subscriptions.check_url(body["url"])
+            subscriptions.check_url(body["url"], user)
         except AddressRefusedError as error:
             details = Details(field="/url")
             raise InvalidError(f"Request body, url: {error}", details=details) from None
+        except TooMuchAtOnceError as error:
+            raise ThrottledError(str(error), retry_after=RETRY_AFTER) from None
     check_numbers(body.get("numberIds", []), user)
     return body | {
         name: list(dict.fromkeys(body[name])) for name in ("events", "numberIds") if name in body
     }
 
 
-def create_webhook(user: str, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
+def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /webhooks."""
-    body = _checked(user, body)
+    body = _checked(user, payload)
     webhook = Webhook.register(user, body["url"], body["events"], body.get("numberIds", []))
     return render(webhook, secret=webhook.secret), 201
 
@@ -63,11 +76,11 @@ def get_webhook(user: str, webhook_id: str) -> dict[str, Any]:
     return render(_find(user, webhook_id))
 
 
-def update_webhook(user: str, webhook_id: str, body: dict[str, Any]) -> dict[str, Any]:
+def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     """PATCH /webhooks/{webhook_id}."""
     webhook = _find(user, webhook_id)
     try:
-        body = _checked(user, body)
+        body = _checked(user, payload)
     except NotFoundError as error:
         # A 404 would say that there is no such webhook.
         raise ConflictError(error.message, details=error.details) from None
@@ -84,9 +97,7 @@ def update_webhook(user: str, webhook_id: str, body: dict[str, Any]) -> dict[str
 def delete_webhook(user: str, webhook_id: str) -> Response:
     """DELETE /webhooks/{webhook_id}."""
     subscriptions.delete(_find(user, webhook_id))
-    response = Response(status=204)
-    del response.headers["Content-Type"]
-    return response
+    return Response(status_code=204)
 
 
 def rotate_webhook_secret(user: str, webhook_id: str) -> dict[str, Any]:
@@ -96,11 +107,16 @@ def rotate_webhook_secret(user: str, webhook_id: str) -> dict[str, Any]:
     return render(webhook, secret=webhook.secret)
 
 
-def test_webhook(user: str, webhook_id: str, body: dict[str, Any] | None) -> dict[str, Any]:
+async def test_webhook(
+    user: str, webhook_id: str, payload: dict[str, Any] | None
+) -> dict[str, Any]:
     """POST /webhooks/{webhook_id}/test."""
-    webhook = _find(user, webhook_id)
-    kind = (body or {}).get("event")
-    answer = send_test_delivery(webhook, EventKind(kind) if kind else None)
+    webhook = await read(partial(_find, user, webhook_id))
+    kind = (payload or {}).get("event")
+    try:
+        answer = await send_test_delivery(webhook, EventKind(kind) if kind else None)
+    except TooMuchAtOnceError as error:
+        raise ThrottledError(str(error), retry_after=RETRY_AFTER) from None
     return {
         "success": answer.success,
         "statusCode": answer.status_code or 0,

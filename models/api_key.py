@@ -53,10 +53,7 @@ class ApiKey(BaseModel):
         found = cls.valid(key)
         if found is None:
             return None
-        row, account = found
-        if row.is_use_due():
-            row.note_use()
-        return account
+        return found[1]
 
     @classmethod
     def valid(cls, key: str) -> tuple[Self, Account] | None:

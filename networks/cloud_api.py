@@ -6,9 +6,8 @@ One method for each call that the gateway needs; networks.graph is what they spe
 from typing import Any
 
 from networks import media
-from networks.errors import AmbiguousError
 from networks.grants import read_grant
-from networks.graph import GraphClient, required
+from networks.graph import GraphClient, members, required
 from networks.interface import (
     MediaDownload,
     MediaUpload,
@@ -36,19 +35,22 @@ class CloudApi:
         app_id: str,
         app_secret: str,
         timeout: float,
-        pool_size: int,
     ) -> None:
-        self._graph = GraphClient(f"{base_url}/{version}", timeout, pool_size)
+        self._graph = GraphClient(f"{base_url}/{version}", timeout)
         self._app_id = app_id
         self._app_secret = app_secret
 
-    def send(self, sender: Sender, message: OutboundMessage) -> str:
+    async def close(self) -> None:
+        """Close the connections of this event loop."""
+        await self._graph.close()
+
+    async def send(self, sender: Sender, message: OutboundMessage) -> str:
         """POST /{phone_number_id}/messages. See networks.interface.Network."""
-        answer = self._graph.call(
+        answer = await self._graph.call(
             "POST",
             f"{sender.phone_number_id}/messages",
             token=sender.access_token,
-            json={
+            body={
                 "messaging_product": "whatsapp",
                 "recipient_type": "individual",
                 "to": message.to,
@@ -57,81 +59,79 @@ class CloudApi:
                 "biz_opaque_callback_data": message.reference,
             },
         )
-        try:
-            return str(answer["messages"][0]["id"])
-        except (KeyError, IndexError, TypeError):
-            raise AmbiguousError("answer", "The network's answer names no message.") from None
+        messages = members(answer, "messages", list)
+        return required(messages[0] if messages else None, "id")
 
-    def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
+    async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """POST /{phone_number_id}/media."""
-        return media.upload(self._graph, sender, upload)
+        return await media.upload(self._graph, sender, upload)
 
-    def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
+    async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
         """GET /{media_id}, and the address that it names."""
-        return media.open_download(self._graph, sender, media_id)
+        return await media.open_download(self._graph, sender, media_id)
 
-    def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
         """POST /{phone_number_id}/messages with a status instead of a message."""
-        self._graph.call(
+        await self._graph.call(
             "POST",
             f"{sender.phone_number_id}/messages",
             token=sender.access_token,
-            json={
+            body={
                 "messaging_product": "whatsapp",
                 "status": "read",
                 "message_id": wa_message_id,
             },
         )
 
-    def exchange_code(self, code: str) -> str:
+    async def exchange_code(self, code: str) -> str:
         """GET /oauth/access_token."""
-        answer = self._graph.call(
+        answer = await self._graph.call(
             "GET",
             "oauth/access_token",
             params={"client_id": self._app_id, "client_secret": self._app_secret, "code": code},
         )
-        return str(required(answer, "access_token"))
+        return required(answer, "access_token")
 
-    def inspect_token(self, access_token: str) -> TokenGrant:
+    async def inspect_token(self, access_token: str) -> TokenGrant:
         """GET /debug_token, with the app's own token."""
-        answer = self._graph.call(
+        answer = await self._graph.call(
             "GET",
             "debug_token",
             token=f"{self._app_id}|{self._app_secret}",
             params={"input_token": access_token},
         )
-        return read_grant(required(answer, "data"), self._app_id)
+        return read_grant(members(answer, "data", dict), self._app_id)
 
-    def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
+    async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """GET /{waba_id}/phone_numbers, all its pages."""
         profiles: list[NumberProfile] = []
         params = {"fields": NUMBER_FIELDS, "limit": "100"}
         while True:
-            answer = self._graph.call(
+            answer = await self._graph.call(
                 "GET", f"{waba_id}/phone_numbers", token=access_token, params=params
             )
-            profiles += [_profile(item) for item in required(answer, "data")]
-            paging = answer.get("paging", {})
-            if "next" not in paging:
+            profiles += [_profile(item) for item in members(answer, "data", list)]
+            paging = answer.get("paging")
+            if not isinstance(paging, dict) or "next" not in paging:
                 return profiles
-            params = params | {"after": paging["cursors"]["after"]}
+            params = params | {"after": required(paging.get("cursors"), "after")}
 
-    def subscribe(self, waba_id: str, access_token: str) -> None:
+    async def subscribe(self, waba_id: str, access_token: str) -> None:
         """POST /{waba_id}/subscribed_apps."""
-        self._graph.call("POST", f"{waba_id}/subscribed_apps", token=access_token)
+        await self._graph.call("POST", f"{waba_id}/subscribed_apps", token=access_token)
 
-    def register(self, sender: Sender, pin: str) -> None:
+    async def register(self, sender: Sender, pin: str) -> None:
         """POST /{phone_number_id}/register."""
-        self._graph.call(
+        await self._graph.call(
             "POST",
             f"{sender.phone_number_id}/register",
             token=sender.access_token,
-            json={"messaging_product": "whatsapp", "pin": pin},
+            body={"messaging_product": "whatsapp", "pin": pin},
         )
 
-    def get_number(self, sender: Sender) -> NumberProfile:
+    async def get_number(self, sender: Sender) -> NumberProfile:
         """GET /{phone_number_id}."""
-        answer = self._graph.call(
+        answer = await self._graph.call(
             "GET",
             sender.phone_number_id,
             token=sender.access_token,
@@ -150,7 +150,7 @@ def _content(message: OutboundMessage) -> dict[str, Any]:
 
 def _profile(item: Any) -> NumberProfile:
     return NumberProfile(
-        phone_number_id=str(required(item, "id")),
+        phone_number_id=required(item, "id"),
         phone_number=digits(str(item.get("display_phone_number", ""))),
         display_name=item.get("verified_name"),
         status=str(item.get("status", "UNKNOWN")),

@@ -1,10 +1,20 @@
 """The network that the settings name."""
 
+import asyncio
+import atexit
+import contextlib
+import threading
+from collections.abc import Coroutine
 from functools import cache
+from typing import Any, TypeVar
 
 from gateway.settings import get_settings
 from networks.cloud_api import CloudApi
 from networks.interface import Network
+
+Result = TypeVar("Result")
+
+CLOSING_SECONDS = 1
 
 
 @cache
@@ -17,5 +27,26 @@ def get_network() -> Network:
         settings.network_app_id,
         settings.network_app_secret.get_secret_value(),
         settings.network_timeout,
-        settings.threads,
     )
+
+
+def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
+    """The answer to a question to the network, for callers that are on no event loop: signups and checks.
+
+    Raises a class of networks.errors.
+    """
+    return asyncio.run_coroutine_threadsafe(question, _loop()).result()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="network", daemon=True).start()
+    atexit.register(_close, loop)
+    return loop
+
+
+def _close(loop: asyncio.AbstractEventLoop) -> None:
+    """Close the connections, or aiohttp complains of them when the process ends."""
+    with contextlib.suppress(TimeoutError):
+        asyncio.run_coroutine_threadsafe(get_network().close(), loop).result(CLOSING_SECONDS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from networks.callbacks import Item, ItemUnreadableError, read_item
+from networks.text import read_json
 
 # What the platform's dashboard sends when somebody presses its test button.
 TEST_ENTRY = "0"
@@ -45,8 +46,8 @@ class Part:
 def parse(body: bytes) -> list[Part]:
     """Every item of a callback, read or not. Raises CallbackUnreadableError."""
     try:
-        callback = _with_whole_characters(json.loads(body))
-    except (ValueError, RecursionError):
+        callback = read_json(body)
+    except ValueError:
         raise CallbackUnreadableError("The body is not JSON.") from None
     if not isinstance(callback, dict):
         raise CallbackUnreadableError("The body is not a JSON object.")
@@ -57,11 +58,6 @@ def parse(body: bytes) -> list[Part]:
         for change in _objects(entry, "changes")
         for part in _split(entry, change)
     ]
-
-
-def _with_whole_characters(callback: Any) -> Any:
-    """Apps that cut a text leave half of a surrogate pair, which can be neither stored nor sent on."""
-    return json.loads(json.dumps(callback, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _objects(parent: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:

@@ -1,74 +1,125 @@
-"""The Graph API on the wire: kept connections, its errors turned into ours.
+"""The Graph API on the wire: kept connections, one deadline for each exchange, its errors turned into ours.
 
-No retries: the network knows no idempotency key, so a request that may have arrived is never repeated. Nor
-cookies, redirects or proxies: all that a session of requests adds would have to be switched off.
+No retries: the network knows no idempotency key, so a request that may have arrived is never repeated. No
+cookies and no redirects. Of the environment it takes SSL_CERT_FILE (by OpenSSL) and the proxies (HTTPS_PROXY,
+NO_PROXY).
 """
 
-import contextlib
+import asyncio
+import logging
+import urllib.request
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
-import requests
-import urllib3
-from requests.adapters import HTTPAdapter
+import aiohttp
+import orjson
 
-from networks.classify import HTTP_SERVER_ERROR, classify
+from networks.classify import classify
 from networks.errors import (
     AmbiguousError,
     MediaGoneError,
     NetworkError,
     NotReachedError,
-    RefusedError,
+    NumberInDoubtError,
+    ThrottledError,
 )
+from networks.text import read_json
 
-HTTP_OK_LIMIT = 300
-HTTP_NOT_FOUND = 404
-# The Graph API's own, and those that media come from.
-HOSTS = 4
-HEADERS = requests.utils.default_headers()
-# What urllib3 raises before any byte of the request went out.
-_BEFORE_SENDING = (
-    urllib3.exceptions.NewConnectionError,
-    urllib3.exceptions.ConnectTimeoutError,
-    urllib3.exceptions.SSLError,
-    urllib3.exceptions.ProxyError,
-)
+logger = logging.getLogger(__name__)
+
+HTTP_OK, HTTP_OK_LIMIT = 200, 300
+HTTP_UNAUTHORIZED, HTTP_FORBIDDEN, HTTP_NOT_FOUND, HTTP_TOO_MANY = 401, 403, 404, 429
+# No answer of the Graph API is nearly as large.
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+# Media may be 100 MiB, over a slow line. Within that time each piece has the ordinary deadline.
+MEDIA_SECONDS = 600
+# A certificate's host is checked, so a loopback address is never another machine's.
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+# As they are: what is passed on is counted, and what is read is small.
+HEADERS = {"Accept-Encoding": "identity"}
+
+
+@dataclass
+class _Exchange:
+    """How far a request came. ``is_sent`` from the moment in which its first byte may go out."""
+
+    is_sent: bool = False
 
 
 class GraphClient:
-    """Calls of the Graph API at ``root`` (its version included). ``timeout`` is in seconds."""
+    """Calls of the Graph API at ``root`` (its version included). ``timeout`` is in seconds.
 
-    def __init__(self, root: str, timeout: float, pool_size: int) -> None:
+    Each event loop has connections of its own, which close() closes.
+    """
+
+    def __init__(self, root: str, timeout: float) -> None:
         self._root = root
         self._timeout = timeout
-        self._adapter = HTTPAdapter(pool_connections=HOSTS, pool_maxsize=pool_size, max_retries=0)
+        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
+            WeakKeyDictionary()
+        )
 
-    def call(self, method: str, path: str, *, token: str | None = None, **request: Any) -> Any:
-        """The parsed answer of a call. Raises a class of networks.errors."""
-        response = self._request(method, f"{self._root}/{path}", token, **request)
-        if response.status_code < HTTP_OK_LIMIT:
-            with contextlib.suppress(requests.JSONDecodeError):
-                return response.json()
-            raise AmbiguousError("answer", "The network's answer is not JSON.")
-        raise _from_answer(response)
+    async def close(self) -> None:
+        """Close the connections of this event loop."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
 
-    def open(self, url: str, token: str) -> requests.Response:
-        """The answer of an address that the network named, its body unread; the caller closes it.
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        token: str | None = None,
+        body: Any = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Any:
+        """The parsed answer of a call with a JSON body, or without one. Raises a class of networks.errors."""
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        data = None if body is None else orjson.dumps(body)
+        return await self.post(method, path, token, headers, data, params=params)
+
+    async def post(
+        self,
+        method: str,
+        path: str,
+        token: str | None,
+        headers: Mapping[str, str],
+        data: Any,
+        *,
+        params: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> Any:
+        """As call(), with a body of any type. The whole exchange may take ``seconds``."""
+        url = f"{self._root}/{path}"
+        limit = aiohttp.ClientTimeout(total=seconds or self._timeout)
+        async with self._exchange(
+            method, url, token, headers, limit, data=data, params=params
+        ) as got:
+            return _read_answer(got.status, await _whole(got))
+
+    @asynccontextmanager
+    async def open(self, url: str, token: str) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer of an address that the network named, its body unread.
 
         The token goes along, so it has to be https; the host of a Graph API without TLS (the
         sandbox) is the exception. Raises a class of networks.errors, MediaGoneError for a 404.
         """
         if not self._may_see_token(url):
             raise AmbiguousError("answer", "The network names an address that is not https.")
-        # As it is: the bytes are counted and passed on, whatever they hold.
-        headers = {"Accept-Encoding": "identity"}
-        response = self._request("GET", url, token, headers=headers, stream=True)
-        if response.status_code == requests.codes.ok:
-            return response
-        with response:
-            if response.status_code == HTTP_NOT_FOUND:
+        limit = aiohttp.ClientTimeout(total=MEDIA_SECONDS, sock_read=self._timeout)
+        async with self._exchange("GET", url, token, {}, limit) as response:
+            if response.status == HTTP_NOT_FOUND:
                 raise MediaGoneError("http", "There is nothing at the address of the media.")
-            raise _from_answer(response)
+            if response.status != HTTP_OK:
+                raise _error_of(response.status, await _whole(response))
+            yield response
 
     def _may_see_token(self, url: str) -> bool:
         given, root = urlsplit(url), urlsplit(self._root)
@@ -76,57 +127,132 @@ class GraphClient:
             return bool(given.hostname)
         return (given.scheme, given.netloc) == ("http", root.netloc) and root.scheme == "http"
 
-    def _request(
+    @asynccontextmanager
+    async def _exchange(
         self,
         method: str,
         url: str,
         token: str | None,
-        *,
-        headers: dict[str, str] | None = None,
-        stream: bool = False,
+        headers: Mapping[str, str],
+        limit: aiohttp.ClientTimeout,
         **request: Any,
-    ) -> requests.Response:
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """One request and its answer. What goes wrong inside is told by how far the request came."""
         authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        given = {**HEADERS, **authorization, **(headers or {})}
+        exchange = _Exchange()
         try:
-            prepared = requests.Request(method, url, headers=given, **request).prepare()
-            response = self._adapter.send(prepared, timeout=self._timeout, stream=stream)
-            if not stream:
-                # Read now, so that the connection can be used again.
-                _ = response.content
-        except requests.RequestException as error:
-            raise _from_transport(error) from None
-        return response
+            async with self._session().request(
+                method,
+                url,
+                headers={**HEADERS, **authorization, **headers},
+                allow_redirects=False,
+                timeout=limit,
+                proxy=_proxy_for(url),
+                trace_request_ctx=exchange,
+                **request,
+            ) as response:
+                yield response
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _from_transport(error, exchange) from None
+
+    def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            trace = aiohttp.TraceConfig()
+            trace.on_request_headers_sent.append(_note_sent)
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                # As many as wait: a bound would make requests wait for each other, unseen.
+                connector=aiohttp.TCPConnector(limit=0),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trace_configs=[trace],
+            )
+        return session
 
 
-def required(answer: Any, name: str) -> Any:
-    """A member that the answer must have. Raises AmbiguousError when it has not."""
-    if not isinstance(answer, dict) or name not in answer:
+def required(answer: Any, name: str) -> str:
+    """A member that the answer must have, as text. Raises AmbiguousError when it has not."""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(value, str | int) or isinstance(value, bool) or not str(value):
         raise AmbiguousError("answer", f"The network's answer has no {name}.")
-    return answer[name]
+    return str(value)
 
 
-def _from_transport(error: requests.RequestException) -> NetworkError:
-    """Tell requests that certainly did not go out from those that may have."""
-    cause: object = error.args[0] if error.args else error
-    reason = getattr(cause, "reason", cause)
-    if isinstance(error, requests.ConnectTimeout) or isinstance(reason, _BEFORE_SENDING):
+def members(answer: Any, name: str, kind: type) -> Any:
+    """A member of this type that the answer must have. Raises AmbiguousError when it has not."""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(value, kind):
+        raise AmbiguousError("answer", f"The network's answer has no {name}.")
+    return value
+
+
+async def _note_sent(
+    _session: aiohttp.ClientSession, context: SimpleNamespace, _params: object
+) -> None:
+    # aiohttp says it when it has the head, before it writes it.
+    context.trace_request_ctx.is_sent = True
+
+
+@cache
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for an address; never for one of this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in LOOPBACK or urllib.request.proxy_bypass(host):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)
+
+
+async def _whole(response: aiohttp.ClientResponse) -> bytes:
+    """The body. Raises AmbiguousError for one that does not end."""
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            raise AmbiguousError("answer", "The network's answer is far too large.")
+    return bytes(body)
+
+
+def _from_transport(error: Exception, exchange: _Exchange) -> NetworkError:
+    """Tell requests of which not one byte went out from those that may have arrived."""
+    if not exchange.is_sent:
         return NotReachedError("unreachable", "The messaging network could not be reached.")
-    if isinstance(error, requests.Timeout):
+    if isinstance(error, TimeoutError):
         return AmbiguousError("timeout", "The messaging network did not answer in time.")
     return AmbiguousError("connection", "The connection to the messaging network was lost.")
 
 
-def _from_answer(response: requests.Response) -> NetworkError:
+def _read_answer(status: int, body: bytes) -> Any:
+    if HTTP_OK <= status < HTTP_OK_LIMIT:
+        try:
+            return read_json(body)
+        except ValueError:
+            raise AmbiguousError("answer", "The network's answer is not JSON.") from None
+    raise _error_of(status, body)
+
+
+def _error_of(status: int, body: bytes) -> NetworkError:
+    """The error in an answer other than success."""
     try:
-        error = response.json()["error"]
+        error = read_json(body)["error"]
         code, subcode = int(error["code"]), error.get("error_subcode")
-    except (requests.JSONDecodeError, KeyError, TypeError, ValueError):
-        text = f"HTTP status {response.status_code} without an error code."
-        if response.status_code >= HTTP_SERVER_ERROR:
-            return AmbiguousError("http", text)
-        return RefusedError("http", text)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return _without_code(status)
     data = error.get("error_data")
     details = data.get("details") if isinstance(data, dict) else None
-    details = details or error.get("message", "")
-    return classify(code, str(details), http_status=response.status_code, subcode=subcode)
+    return classify(
+        code, str(details or error.get("message", "")), http_status=status, subcode=subcode
+    )
+
+
+def _without_code(status: int) -> NetworkError:
+    """An answer that is not the Graph API's own: of a proxy, a firewall, or an address that moved.
+
+    None of them says anything of the message. Only 429 says that it was not taken.
+    """
+    text = f"HTTP status {status} without an error code."
+    if status == HTTP_TOO_MANY:
+        return ThrottledError("http", text)
+    if status in (HTTP_UNAUTHORIZED, HTTP_FORBIDDEN):
+        return NumberInDoubtError("http", text)
+    return AmbiguousError("http", text)

@@ -3,7 +3,7 @@
 Every method raises a class of networks.errors.
 """
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 
@@ -69,42 +69,45 @@ class MediaDownload(Protocol):
     mime_type: str
     size: int | None
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
         """The bytes, piece by piece, once. Raises AmbiguousError when they are not what was announced."""
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Let go of it, read or not."""
 
 
 class Network(Protocol):
     """A messaging network."""
 
-    def send(self, sender: Sender, message: OutboundMessage) -> str:
+    async def send(self, sender: Sender, message: OutboundMessage) -> str:
         """Hand over a message. Returns the network's identifier of it."""
 
-    def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
+    async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """Upload a file for sending. Returns the network's identifier of it, good for 30 days."""
 
-    def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
+    async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
         """Open a media object of a message to the sender's number. Raises MediaGoneError."""
 
-    def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
         """Show the person that their message was read. Doing it again changes nothing."""
 
-    def exchange_code(self, code: str) -> str:
+    async def exchange_code(self, code: str) -> str:
         """Turn the code of the embedded signup (single use, 30 s) into the customer's token."""
 
-    def inspect_token(self, access_token: str) -> TokenGrant:
+    async def inspect_token(self, access_token: str) -> TokenGrant:
         """What the token is good for, and whether it is this app's."""
 
-    def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
+    async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """The numbers of a business account that the token may see."""
 
-    def subscribe(self, waba_id: str, access_token: str) -> None:
+    async def subscribe(self, waba_id: str, access_token: str) -> None:
         """Have the callbacks of a business account sent to us."""
 
-    def register(self, sender: Sender, pin: str) -> None:
+    async def register(self, sender: Sender, pin: str) -> None:
         """Register a number for sending, with its two-step PIN."""
 
-    def get_number(self, sender: Sender) -> NumberProfile:
+    async def get_number(self, sender: Sender) -> NumberProfile:
         """What the network says of the number now."""
+
+    async def close(self) -> None:
+        """Close the connections of this event loop."""

@@ -3,19 +3,20 @@
 Nothing is held in memory, in either direction.
 """
 
+import asyncio
 import hashlib
 import mimetypes
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import quote
 
-import requests
-import urllib3
+import aiohttp
 
 from networks.errors import AmbiguousError, MediaGoneError, NumberLostError
-from networks.graph import GraphClient, required
+from networks.graph import MEDIA_SECONDS, GraphClient, required
 from networks.interface import MediaUpload, Sender
 
 CHUNK = 64 * 1024
@@ -24,40 +25,39 @@ MAX_BYTES = 100 * 1024 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def upload(graph: GraphClient, sender: Sender, file: MediaUpload) -> str:
+async def upload(graph: GraphClient, sender: Sender, file: MediaUpload) -> str:
     """POST /{phone_number_id}/media. Returns the media identifier."""
     body = _Multipart(file)
-    answer = graph.call(
+    answer = await graph.post(
         "POST",
         f"{sender.phone_number_id}/media",
-        token=sender.access_token,
-        headers={"Content-Type": body.content_type},
-        data=body,
+        sender.access_token,
+        {"Content-Type": body.content_type, "Content-Length": str(len(body))},
+        body.pieces(),
+        seconds=MEDIA_SECONDS,
     )
-    return str(required(answer, "id"))
+    return required(answer, "id")
 
 
-def open_download(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
+async def open_download(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
     """Open a media object. The address lives 5 minutes and may end before; then a fresh one is asked for."""
     try:
-        return _open(graph, sender, media_id)
+        return await _open(graph, sender, media_id)
     except MediaGoneError:
-        return _open(graph, sender, media_id)
+        return await _open(graph, sender, media_id)
 
 
-def _open(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
-    found = _find(graph, sender, media_id)
-    response = graph.open(str(required(found, "url")), sender.access_token)
+async def _open(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
+    found = await _find(graph, sender, media_id)
+    async with AsyncExitStack() as stack:
+        opened = graph.open(required(found, "url"), sender.access_token)
+        response = await stack.enter_async_context(opened)
+        return Download(response, found, stack.pop_all())
+
+
+async def _find(graph: GraphClient, sender: Sender, media_id: str) -> Any:
     try:
-        return Download(response, found)
-    except AmbiguousError:
-        response.close()
-        raise
-
-
-def _find(graph: GraphClient, sender: Sender, media_id: str) -> Any:
-    try:
-        return graph.call(
+        return await graph.call(
             "GET",
             quote(media_id, safe=""),
             token=sender.access_token,
@@ -92,9 +92,10 @@ class _Multipart:
     def __len__(self) -> int:
         return len(self._head) + self._file.size + len(self._tail)
 
-    def __iter__(self) -> Iterator[bytes]:
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body, once."""
         yield self._head
-        while chunk := self._file.content.read(CHUNK):
+        while chunk := await asyncio.to_thread(self._file.content.read, CHUNK):
             yield chunk
         yield self._tail
 
@@ -102,8 +103,11 @@ class _Multipart:
 class Download:
     """See networks.interface.MediaDownload. Raises AmbiguousError when two lengths are announced."""
 
-    def __init__(self, response: requests.Response, found: Any) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, found: Any, connection: AsyncExitStack
+    ) -> None:
         self._response = response
+        self._connection = connection
         self.mime_type = str(found.get("mime_type") or "application/octet-stream")
         told = {_integer(found.get("file_size")), _integer(response.headers.get("Content-Length"))}
         sizes = told - {None}
@@ -115,9 +119,9 @@ class Download:
         sha256 = str(found.get("sha256"))
         self._sha256 = sha256 if _SHA256.fullmatch(sha256) else None
 
-    def __iter__(self) -> Iterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         digest, read, held = hashlib.sha256(), 0, b""
-        for chunk in self._chunks():
+        async for chunk in self._chunks():
             read += len(chunk)
             if read > (MAX_BYTES if self.size is None else self.size):
                 raise AmbiguousError("media", "There are more bytes than announced.")
@@ -132,14 +136,15 @@ class Download:
         # The last piece is what tells the whole from the damaged: it goes out only now.
         yield held
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Let go of the connection."""
-        self._response.close()
+        await self._connection.aclose()
 
-    def _chunks(self) -> Iterator[bytes]:
+    async def _chunks(self) -> AsyncIterator[bytes]:
         try:
-            yield from self._response.raw.stream(CHUNK, decode_content=False)
-        except (urllib3.exceptions.HTTPError, OSError):
+            async for chunk in self._response.content.iter_chunked(CHUNK):
+                yield chunk
+        except (aiohttp.ClientError, TimeoutError, OSError):
             raise AmbiguousError("connection", "The connection to the network was lost.") from None
 
 

@@ -16,7 +16,7 @@ from models.check import CHECKED, ClaimedCheck
 from models.database import writing
 from models.number import Number, NumberStatus, NumberTakenError
 from networks import errors as network
-from networks.current import get_network
+from networks.current import get_network, wait_for
 from networks.interface import Sender
 from tasks.queue import huey
 from tasks.transitions import change_status
@@ -106,7 +106,7 @@ def _ask(number: Number) -> NumberStatus | None:
     """What the network says the number is; None when that changes nothing."""
     sender = Sender(number.phone_number_id, number.access_token)
     try:
-        return STATUS_OF.get(get_network().get_number(sender).status)
+        return STATUS_OF.get(wait_for(get_network().get_number(sender)).status)
     except network.NumberLostError:
         return NumberStatus.DISCONNECTED
     except network.NumberBannedError:

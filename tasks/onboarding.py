@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from models.number import Number, NumberTakenError
 from models.signup import Signup
 from models.signup_link import SignupLink
-from networks.current import get_network
+from networks.current import get_network, wait_for
 from networks.errors import NetworkError
 from tasks import deliver
 from tasks.signup_errors import (
@@ -106,7 +106,7 @@ def _take_up(link: SignupLink, claim: SignupClaim) -> Signup:
 
 def _exchange(link: SignupLink, claim: SignupClaim) -> Signup:
     try:
-        token = get_network().exchange_code(claim.code)
+        token = wait_for(get_network().exchange_code(claim.code))
     except NetworkError as error:
         if error.code != CODE_REFUSED:
             raise

@@ -1,21 +1,29 @@
 """The test delivery of a webhook: once, now, outside the queue (decision 11)."""
 
-import asyncio
-
 from models import clock
 from models.identifier import new_id
 from models.webhook import Webhook
 from tasks.sender import make_client, signed_headers
+from tasks.shares import Share
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 from webhooks.sample import sample_event
 
+# A receiver that hangs holds a test for ten seconds.
+TESTS = Share("tests of webhooks", 3)
 
-def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) -> Answer:
+
+async def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) -> Answer:
     """Send a sample and wait for the answer. Without a kind it is the first subscribed one.
 
-    Its identifiers are new each time: a receiver that deduplicates takes every test.
+    Its identifiers are new each time: a receiver that deduplicates takes every test. Raises
+    TooMuchAtOnceError.
     """
+    with TESTS.of(webhook.account_id):
+        return await _send(webhook, kind)
+
+
+async def _send(webhook: Webhook, kind: EventKind | None) -> Answer:
     kind = kind or EventKind(webhook.events[0])
     now = clock.now()
     body = sample_event(kind, now, new_id).encode()
@@ -29,8 +37,5 @@ def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) -> Answe
         at=now,
     )
 
-    async def post() -> Answer:
-        async with make_client() as client:
-            return await client.post(webhook.url, body, headers)
-
-    return asyncio.run(post())
+    async with make_client() as client:
+        return await client.post(webhook.url, body, headers)

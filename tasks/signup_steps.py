@@ -11,6 +11,7 @@ from models.database import writing
 from models.number import Number, NumberStatus
 from models.signup import Signup, SignupStep
 from models.signup_link import SignupLink
+from networks.current import wait_for
 from networks.errors import NetworkError
 from networks.interface import Network, NumberProfile, Sender
 from tasks import transitions
@@ -24,7 +25,7 @@ Step = Callable[[Network, SignupLink, Signup, str | None], None]
 
 def _confirm(network: Network, _link: SignupLink, signup: Signup, _pin: str | None) -> None:
     """The token must itself open the claimed account, and the account hold the claimed number."""
-    token = network.inspect_token(signup.access_token)
+    token = wait_for(network.inspect_token(signup.access_token))
     missing = [scope for scope in NEEDED_SCOPES if scope not in token.scopes]
     if not token.is_valid or missing:
         raise ClaimRefusedError(
@@ -38,7 +39,7 @@ def _confirm(network: Network, _link: SignupLink, signup: Signup, _pin: str | No
 
 
 def _find_profile(network: Network, signup: Signup) -> NumberProfile:
-    for profile in network.list_numbers(signup.waba_id, signup.access_token):
+    for profile in wait_for(network.list_numbers(signup.waba_id, signup.access_token)):
         if profile.phone_number_id == signup.phone_number_id:
             return profile
     raise ClaimRefusedError(
@@ -62,13 +63,13 @@ def _provision(_network: Network, link: SignupLink, signup: Signup, _pin: str | 
 
 def _subscribe(network: Network, _link: SignupLink, signup: Signup, _pin: str | None) -> None:
     # Without it no callback of the account ever comes, and nothing complains.
-    network.subscribe(signup.waba_id, signup.access_token)
+    wait_for(network.subscribe(signup.waba_id, signup.access_token))
     signup.finish(SignupStep.SUBSCRIBED)
 
 
 def _register(network: Network, _link: SignupLink, signup: Signup, pin: str | None) -> None:
     sender = _sender(signup)
-    if network.get_number(sender).status != CONNECTED:
+    if wait_for(network.get_number(sender)).status != CONNECTED:
         _try_pin(network, sender, signup, pin)
     with writing():
         if signup.pin is not None:
@@ -83,7 +84,7 @@ def _try_pin(network: Network, sender: Sender, signup: Signup, pin: str | None) 
         signup.keep_pin(pin)
     number = Number.get_by_id(signup.number_id)
     try:
-        network.register(sender, signup.pin or number.pin)
+        wait_for(network.register(sender, signup.pin or number.pin))
     except NetworkError as error:
         if error.code == PIN_MISMATCH_CODE:
             signup.keep_pin(None)
@@ -91,7 +92,7 @@ def _try_pin(network: Network, sender: Sender, signup: Signup, pin: str | None) 
 
 
 def _activate(network: Network, link: SignupLink, signup: Signup, _pin: str | None) -> None:
-    status = network.get_number(_sender(signup)).status
+    status = wait_for(network.get_number(_sender(signup))).status
     if status != CONNECTED:
         raise ClaimRefusedError(f"The number is not ready: the platform says {status}.")
     with writing():

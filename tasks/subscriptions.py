@@ -6,22 +6,28 @@ from gateway.settings import get_settings
 from models.database import writing
 from models.delivery import Delivery
 from models.webhook import Webhook
+from tasks.shares import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
 
 # The contract's form of a url (openapi.yaml, WebhookUrl).
 MAX_URL = 2048
 URL_FORM = re.compile(
-    r"^https?://[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+    r"^https?://(([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+    r"|[0-9]{1,3}(\.[0-9]{1,3}){3})"
     r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
     r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$"
 )
 
 
-def check_url(url: str) -> None:
+# A name server that is silent holds a look-up for five seconds.
+LOOK_UPS = Share("look-ups of host names", 3)
+
+
+def check_url(url: str, account_id: str) -> None:
     """Raise AddressRefusedError, whose text says why, for a url that no webhook may have.
 
-    Waits for name servers.
+    Waits for name servers. Raises TooMuchAtOnceError.
     """
     if len(url) > MAX_URL:
         raise AddressRefusedError(f"The url is longer than {MAX_URL} characters.")
@@ -29,7 +35,8 @@ def check_url(url: str) -> None:
         raise AddressRefusedError(
             "The url is not an address such as https://hooks.example.com/messaging."
         )
-    address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
+    with LOOK_UPS.of(account_id):
+        address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
 
 
 def change(

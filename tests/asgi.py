@@ -8,6 +8,26 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Scope
 
+from gateway.api import contract
+from gateway.api.operations import Operations
+from gateway.http.observation import Observed
+
+RULES = (
+    "/connect/<slug>",
+    "/dashboard/",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/api/ui/",
+    "/api/openapi.yaml",
+)
+OPERATIONS = Operations(contract.load(), contract.base_path(), RULES)
+
+
+def outermost(app: ASGIApp) -> ASGIApp:
+    """``app`` behind the layer that finds what a request asks for."""
+    return Observed(app, OPERATIONS)
+
 
 @dataclass(frozen=True)
 class Answered:

@@ -1,5 +1,6 @@
 """A network that is asked what numbers are, and nothing else."""
 
+import asyncio
 from collections.abc import Callable
 
 from models.database import database
@@ -16,10 +17,10 @@ class AskedPlatform:
         self.while_asked: Callable[[], object] = lambda: None
         self.asked: list[str] = []
 
-    def get_number(self, sender: Sender) -> NumberProfile:
+    async def get_number(self, sender: Sender) -> NumberProfile:
         self.asked.append(sender.phone_number_id)
         assert not database.in_transaction(), "no transaction is held while the network answers"
-        self.while_asked()
+        await asyncio.to_thread(self.while_asked)
         if self.error:
             raise self.error
         return NumberProfile(sender.phone_number_id, "15550001111", "Acme", self.status)

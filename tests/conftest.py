@@ -14,7 +14,7 @@ from gateway.settings import PREFIX, Settings, get_settings
 from models import database, secret
 from models.account import Account
 from models.number import Number
-from networks.current import get_network
+from networks.current import get_network, wait_for
 from tasks import deliver, ingest, queue
 from tests import factories
 from tests.receiver import Receiver
@@ -61,13 +61,20 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confi
         for name, value in values.items():
             monkeypatch.setenv(PREFIX + name, value)
         get_settings.cache_clear()
-        get_network.cache_clear()
+        _forget_network()
         return get_settings()
 
     set_settings(DATA_DIR=str(tmp_path / "var"), SECRET_KEY="test-key-as-long-as-a-real-one-is")
     yield set_settings
+    _forget_network()
     get_settings.cache_clear()
-    get_network.cache_clear()
+
+
+def _forget_network() -> None:
+    """Take the next network from the settings of its time."""
+    if get_network.cache_info().currsize:
+        wait_for(get_network().close())
+        get_network.cache_clear()
 
 
 @cache

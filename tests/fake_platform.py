@@ -38,31 +38,31 @@ class Platform:
         """Leave this call without an answer from now on."""
         self.errors = {what: AmbiguousError("timeout", "No answer.")}
 
-    def send(self, sender: Sender, message: OutboundMessage) -> str:
+    async def send(self, sender: Sender, message: OutboundMessage) -> str:
         raise NotImplementedError
 
-    def exchange_code(self, code: str) -> str:
+    async def exchange_code(self, code: str) -> str:
         self._ask("exchange_code")
         if code not in self.codes:
             raise RefusedError("100", "This authorization code has been used.")
         self.codes.remove(code)
         return TOKEN
 
-    def inspect_token(self, access_token: str) -> TokenGrant:
+    async def inspect_token(self, access_token: str) -> TokenGrant:
         self._ask("inspect_token")
         assert access_token == TOKEN
         return self.grant
 
-    def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
+    async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         self._ask("list_numbers")
         assert access_token == TOKEN
         return [self._profile(number) for number in self.statuses] if waba_id == WABA else []
 
-    def subscribe(self, waba_id: str, access_token: str) -> None:
+    async def subscribe(self, waba_id: str, access_token: str) -> None:
         self._ask("subscribe")
         assert (waba_id, access_token) == (WABA, TOKEN)
 
-    def register(self, sender: Sender, pin: str) -> None:
+    async def register(self, sender: Sender, pin: str) -> None:
         self._ask("register")
         assert len(pin) == 6
         if self.pin not in {None, pin}:
@@ -70,6 +70,6 @@ class Platform:
         self.pin = pin
         self.statuses[sender.phone_number_id] = self.status_after_registration
 
-    def get_number(self, sender: Sender) -> NumberProfile:
+    async def get_number(self, sender: Sender) -> NumberProfile:
         self._ask("get_number")
         return self._profile(sender.phone_number_id)

@@ -163,7 +163,7 @@ class Senders:
                 pass
             else:
                 stored = "Idempotency-Replayed" in answer.headers
-                if answer.status_code != 500 or stored:
+                if answer.status_code not in (500, 503) or stored:
                     return answer
             finally:
                 self.durations.append(time.monotonic() - began)

@@ -88,7 +88,11 @@ class Reader:
             wait_for(self._refuses, "a receiver that refuses an unsigned event", START_SECONDS)
             to = self.customer.number["phoneNumber"]
             self.gateway.sandbox_call("inbound", to=to, text="Hello", **{"from": RECIPIENT})
-            wait_for(lambda: f"from {RECIPIENT}" in log.read_text(), "an event that is handled")
+            wait_for(
+                lambda: f"from {RECIPIENT}" in log.read_text(),
+                "an event that is handled",
+                START_SECONDS,
+            )
             wait_for(self._delivered, "an event that is answered with 2xx")
 
     def _refuses(self) -> bool:

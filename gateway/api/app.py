@@ -1,43 +1,58 @@
-"""The web application: Connexion on Flask, built from the contract, behind the edge."""
+"""The web application: Connexion's AsyncApp, built from the contract, with Flask's pages beside it."""
 
 import gc
+import importlib
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from copy import deepcopy
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
+import orjson
+from a2wsgi import WSGIMiddleware
+from anyio import to_thread
+from connexion import AsyncApp
 from connexion.exceptions import ProblemException
+from connexion.jsonifier import Jsonifier
 from connexion.middleware import ConnexionMiddleware
-from connexion.middleware.exceptions import ExceptionMiddleware
-from connexion.middleware.response_validation import ResponseValidationMiddleware
-from connexion.middleware.security import SecurityMiddleware
-from flask import Flask, Response, g
+from connexion.middleware.server_error import ServerErrorMiddleware
+from connexion.middleware.swagger_ui import SwaggerUIMiddleware
+from flask import Flask, Response
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from werkzeug.exceptions import HTTPException as WerkzeugException
 from werkzeug.exceptions import MethodNotAllowed
 
 from dashboard import connect, limit_use, reference, urls
 from gateway.api import contract
-from gateway.api.bridge import Bridge
-from gateway.api.checks import Checks
-from gateway.api.resolver import TagResolver
-from gateway.api.routes import Routes
-from gateway.api.validation import MEDIA_TYPE
-from gateway.api.views import Views
-from gateway.http import errors, intake
+from gateway.api.operations import CALLBACK, KEY, METHODS, PROBES, Operations
+from gateway.api.validation import MEDIA_TYPE, VALIDATORS
+from gateway.http import errors
 from gateway.http.auth import SCHEME, BearerSecurity
 from gateway.http.edge import Edge
-from gateway.http.methods import MethodGuard
-from gateway.http.observation import Observed, words_of
+from gateway.http.intake import intake
+from gateway.http.observation import Observed
 from gateway.http.rate_limit import MEMORY, RateLimiter
 from gateway.http.transfers import TransferSlots
 from gateway.ops import health, metrics, tracing
-from gateway.ops.logs import configure_logging, current_request
-from gateway.ops.one_core import keep_to_one_core
+from gateway.ops.logs import configure_logging
 from gateway.ops.tracing import Traced
 from gateway.settings import Settings, get_settings
 from gateway.state import be_sole_web, connect_state
+from handlers import sending
 from handlers.errors import ApiError
+from networks.current import get_network
 from tasks import spans
+
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+# Threads that pages are made in. Probes have their own, so that they never wait behind a person.
+PAGE_THREADS, PROBE_THREADS = 10, 2
+# Connexion's, but for its page for Swagger UI and its answer to a crash, which are ours.
+MIDDLEWARES = [
+    each
+    for each in ConnexionMiddleware.default_middlewares
+    if each not in (ServerErrorMiddleware, SwaggerUIMiddleware)
+]
 
 
 def _flask_response(error: ApiError) -> Response:
@@ -46,7 +61,6 @@ def _flask_response(error: ApiError) -> Response:
 
 
 def _pass_on_405(error: MethodNotAllowed) -> NoReturn:
-    """Connexion would pass on the status alone, without the methods that are allowed."""
     allowed = ", ".join(sorted(error.valid_methods or ()))
     raise HTTPException(405, headers={"Allow": allowed})
 
@@ -55,21 +69,13 @@ def _pass_on(error: WerkzeugException) -> NoReturn:
     raise HTTPException(error.code or 500, detail=error.description)
 
 
-def _note_facts(response: Response) -> Response:
-    """Hand what a handler noted (flask.g.facts) to the line of its request."""
-    if (request := current_request.get()) is not None:
-        request.facts.update(g.get("facts", {}))
-    return response
-
-
 def _flask_app() -> Flask:
-    """What is served beside the contract; errors pass through to Connexion, or to the edge."""
+    """What is served beside the contract. Errors pass through to the edge."""
     app = Flask("gateway")
     app.config |= {"PROPAGATE_EXCEPTIONS": True, "TRAP_HTTP_EXCEPTIONS": True}
     app.register_error_handler(ApiError, _flask_response)
     app.register_error_handler(MethodNotAllowed, _pass_on_405)
     app.register_error_handler(WerkzeugException, _pass_on)
-    app.after_request(_note_facts)
     for blueprint in (
         health.blueprint,
         metrics.blueprint,
@@ -82,44 +88,90 @@ def _flask_app() -> Flask:
     return app
 
 
-def _by_contract(app: ASGIApp, *, validate_responses: bool) -> ConnexionMiddleware:
-    """``app`` behind Connexion's checks. Routing is not among them: MethodGuard has done it."""
-    checks = [SecurityMiddleware, Checks]
-    if validate_responses:
-        checks.append(ResponseValidationMiddleware)
-    connexion = ConnexionMiddleware(
-        app,
-        import_name="gateway",
-        middlewares=[ExceptionMiddleware, *checks],
-        resolver=TagResolver(),
+def handlers_of(paths: Mapping[str, Any]) -> Callable[[str], Callable[..., Any]]:
+    """From the contract's names to ours.
+
+    Tag ``messages`` and operationId ``sendMessage`` name handlers.messages.send_message.
+    """
+    tags = {
+        item[method.lower()]["operationId"]: item[method.lower()]["tags"][0]
+        for item in paths.values()
+        for method in METHODS
+        if method.lower() in item
+    }
+
+    def resolve(operation_id: str) -> Callable[..., Any]:
+        module = importlib.import_module(f"handlers.{tags[operation_id]}")
+        handler: Callable[..., Any] = getattr(module, _CAPITAL.sub("_", operation_id).lower())
+        return handler
+
+    return resolve
+
+
+class _Json(Jsonifier):
+    """JSON as short as it can be, quickly."""
+
+    def dumps(self, data: Any, **_: object) -> str:
+        """The text of an object of the contract."""
+        return orjson.dumps(data).decode()
+
+
+def _api(*, validate_responses: bool) -> AsyncApp:
+    """The contract at work: Connexion routes, authenticates, validates and calls the handlers."""
+    app = AsyncApp(
+        "gateway",
+        lifespan=_lifespan,
+        middlewares=MIDDLEWARES,
+        jsonifier=_Json(),
+        pythonic_params=True,
+        resolver=handlers_of(contract.load()["paths"]),
         validate_responses=validate_responses,
+        validator_map=VALIDATORS,
         security_map={SCHEME: BearerSecurity},
     )
     for framework_error in (HTTPException, ProblemException):
-        connexion.add_error_handler(framework_error, errors.render_http_error)
-    connexion.add_error_handler(ApiError, errors.render_api_error)
-    connexion.add_error_handler(Exception, errors.render_crash)
-    connexion.add_api(deepcopy(contract.load()))
-    return connexion
+        app.add_error_handler(framework_error, errors.render_http_error)
+    app.add_error_handler(ApiError, errors.render_api_error)
+    app.add_error_handler(Exception, errors.render_crash)
+    app.add_api(deepcopy(contract.load()))
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(_app: object) -> AsyncIterator[None]:
+    """Bound the threads of plain handlers; record what was begun before the process ends."""
+    to_thread.current_default_thread_limiter().total_tokens = get_settings().threads
+    yield
+    await sending.finish()
+    await get_network().close()
+    tracing.stop()
 
 
 def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIApp:
     """The ASGI application of a process whose database and queue are connected."""
     flask_app = _flask_app()
-    # A view waits for the network, so the pool's size bounds how many sends are under way.
-    views = Views(Bridge(flask_app.wsgi_app, settings.threads), flask_app)
-    checked = _by_contract(views, validate_responses=validate_responses)
+    api = _api(validate_responses=validate_responses)
+    pages, probes = (
+        cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))
+        for threads in (PAGE_THREADS, PROBE_THREADS)
+    )
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        """Everything that is served, each by its own part."""
+        operation = scope.get(KEY)
+        if operation is None or not operation.is_page:
+            await api(scope, receive, send)
+        elif operation.route == CALLBACK:
+            await intake(scope, receive, send)
+        else:
+            await (probes if operation.route in PROBES else pages)(scope, receive, send)
+
     limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
-    guarded = intake.Intake(MethodGuard(checked, contract.load()))
-    edge = Edge(guarded, limiter, TransferSlots(settings.transfers))
-    # Connexion adds the contract's routes when it starts, so its paths are read from the contract.
-    pages = [intake.PATH, *map(str, flask_app.url_map.iter_rules())]
-    paths = contract.load()["paths"]
-    observed = Observed(edge, words_of([*paths, *pages]))
-    if not spans.are_gathered():
-        return observed
-    return Traced(observed, Routes([*(f"/api{path}" for path in paths), *pages]))
+    edge: ASGIApp = Edge(serve, limiter, TransferSlots(settings.transfers))
+    rules = map(str, flask_app.url_map.iter_rules())
+    operations = Operations(contract.load(), contract.base_path(), rules)
+    return Observed(Traced(edge) if spans.are_gathered() else edge, operations)
 
 
 def create_app() -> ASGIApp:
@@ -133,6 +185,4 @@ def create_app() -> ASGIApp:
     app = build_app(settings)
     # What is there now stays. The collector need not look at it again.
     gc.freeze()
-    if settings.one_core:
-        keep_to_one_core()
     return app

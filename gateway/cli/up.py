@@ -30,6 +30,9 @@ DEMO_EMAIL = "demo@example.com"
 
 Place = tuple[str, int]
 
+# What a part gets above the time of its longest piece of work, before it is killed.
+STOP_MARGIN_SECONDS = 10
+
 
 def url_at(host: str, port: int) -> str:
     """The URL of what listens there, as this machine reaches it."""
@@ -65,8 +68,8 @@ def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
     supervisor = Supervisor(
         _parts(settings, host, port),
         say=lambda text: click.echo(text, err=True),
-        # The worker lets its attempts finish.
-        longest_stop=settings.delivery_timeout + 5,
+        # The worker lets its attempts finish, and the web its sends.
+        longest_stop=max(settings.delivery_timeout, settings.network_timeout) + STOP_MARGIN_SECONDS,
     )
     _stop_on_signals(supervisor)
     running.announce(settings)

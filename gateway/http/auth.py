@@ -4,12 +4,15 @@ The edge authenticates once, because the rate limit needs to know the account to
 security scheme then only looks at the result.
 """
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from connexion.exceptions import Unauthorized
 from connexion.lifecycle import ConnexionRequest
 from connexion.security import AbstractSecurityHandler
+from peewee import DatabaseError
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
@@ -18,12 +21,18 @@ from models.account import Account
 from models.api_key import ApiKey
 from models.user import User
 from models.user_session import UserSession
+from models.writer import commit
+
+logger = logging.getLogger(__name__)
 
 STATE_KEY = "gateway.account"
 SUSPENDED_KEY = "gateway.suspended"
 USER_KEY = "gateway.user"
+KEY_IN_USE = "gateway.key"
 SCHEME = "bearer"
 DASHBOARD = "/dashboard/"
+
+_noting: dict[str, asyncio.Task[None]] = {}
 
 
 def _bearer_token(scope: Scope) -> str | None:
@@ -42,7 +51,8 @@ def carries_credentials(scope: Scope) -> bool:
 def identify(scope: Scope) -> Account | None:
     """The account whose valid key the request carries, kept in the scope for BearerSecurity."""
     token = _bearer_token(scope)
-    account = scope[STATE_KEY] = ApiKey.authenticate(token) if token else None
+    key, account = (ApiKey.valid(token) if token else None) or (None, None)
+    scope[STATE_KEY], scope[KEY_IN_USE] = account, key
     scope[SUSPENDED_KEY] = _is_suspended(token, account)
     return account
 
@@ -57,17 +67,11 @@ def identify_user(scope: Scope) -> User | None:
 
 
 async def identify_at_once(scope: Scope) -> tuple[Account | None, User | None]:
-    """As the two above, where the database answers at once: on the event loop, but for what is written.
+    """As the two above, where the database answers at once.
 
     To ask a thread for two rows of a local file costs several times what it takes to read them here.
     """
-    token = _bearer_token(scope)
-    key, account = (ApiKey.valid(token) if token else None) or (None, None)
-    if key is not None and key.is_use_due():
-        # Writers wait for each other.
-        await run_in_threadpool(key.note_use)
-    scope[STATE_KEY] = account
-    scope[SUSPENDED_KEY] = _is_suspended(token, account)
+    account = identify(scope)
     if _session_token(scope) is None:
         return account, None
     return account, await run_in_threadpool(identify_user, scope)
@@ -75,6 +79,22 @@ async def identify_at_once(scope: Scope) -> tuple[Account | None, User | None]:
 
 def _is_suspended(token: str | None, account: Account | None) -> bool:
     return token is not None and account is None and ApiKey.is_suspended(token)
+
+
+def note_use(scope: Scope) -> None:
+    """Note now and then when a key was last used. The request does not wait for it."""
+    key: ApiKey | None = scope.get(KEY_IN_USE)
+    if key is not None and key.is_use_due() and key.id not in _noting:
+        task = _noting[key.id] = asyncio.create_task(_note_use(key))
+        task.add_done_callback(lambda _: _noting.pop(key.id))
+
+
+async def _note_use(key: ApiKey) -> None:
+    try:
+        await commit(key.note_use)
+    except (DatabaseError, OSError) as error:
+        # The next request notes it.
+        logger.warning("the last use of key %s is not noted: %s", key.id, error)
 
 
 def _session_token(scope: Scope) -> str | None:

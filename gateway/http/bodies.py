@@ -6,6 +6,7 @@ A client that sends slowly so occupies no thread, and a large file no memory.
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from tempfile import TemporaryFile
 from typing import IO
 
@@ -16,6 +17,8 @@ MEBIBYTE = 1024 * 1024
 # What is held in memory, which is all but uploads; more goes to a nameless file of the temporary directory.
 IN_MEMORY = 4 * MEBIBYTE
 PIECE = 256 * 1024
+# Where the Body of a request stands in its scope.
+BODY_KEY = "gateway.body"
 
 
 class BodyTooLargeError(Exception):
@@ -78,6 +81,13 @@ class Body:
             return {"type": "http.request", "body": piece, "more_body": left > 0}
 
         return replayed
+
+    def open(self) -> IO[bytes]:
+        """The whole body from its beginning, for a thread to read."""
+        if self._file is None:
+            return BytesIO(self._memory)
+        self._file.seek(0)
+        return self._file
 
     def close(self) -> None:
         """Let go of the file."""

@@ -1,4 +1,4 @@
-"""The outermost layer: what holds for every request, whatever it asks for.
+"""What holds for every request, whatever it asks for.
 
 Knows the caller, counts the request, bounds its body, puts the rate limit headers on every response,
 and turns a crash of anything inside into the one error shape.
@@ -7,17 +7,28 @@ and turns a crash of anything inside into the one error shape.
 import asyncio
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from ipaddress import IPv6Address, IPv6Network
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.http.auth import carries_credentials, identify, identify_at_once, identify_user, why
+from gateway.api.operations import KEY, UPLOAD_LIMIT, Operation
+from gateway.http.auth import (
+    carries_credentials,
+    identify,
+    identify_at_once,
+    identify_user,
+    note_use,
+    why,
+)
 from gateway.http.bodies import (
+    BODY_KEY,
     MEBIBYTE,
     Body,
     BodyTooLargeError,
@@ -25,18 +36,11 @@ from gateway.http.bodies import (
     ClientGoneError,
     new_body,
 )
-from gateway.http.errors import CRASH_MESSAGE, ErrorAnswer, from_http_error
-from gateway.http.intake import PATH as NETWORK_CALLBACK
+from gateway.http.errors import CRASH_MESSAGE, ErrorAnswer, from_api_error, from_http_error
 from gateway.http.rate_limit import RateLimiter, Window
-from gateway.http.transfers import (
-    RETRY_AFTER,
-    UPLOAD_LIMIT,
-    UPLOAD_SECONDS,
-    TransferSlots,
-    is_transfer,
-    is_upload,
-)
+from gateway.http.transfers import RETRY_AFTER, UPLOAD_SECONDS, TransferSlots
 from gateway.ops.metrics import RATE_LIMITED
+from handlers.errors import ApiError
 from models.account import Account
 from models.database import answers_at_once
 
@@ -45,18 +49,41 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 ADMITTING_THREADS = 20
-# Probes of an operator and callbacks of the network are not a customer's requests.
-UNMETERED = {"/healthz", "/readyz", "/metrics", NETWORK_CALLBACK}
 BODY_LIMIT = MEBIBYTE
-NETWORK_BODY_LIMIT = 4 * MEBIBYTE
 TOO_SLOW = ErrorAnswer(400, f"The request body did not arrive within {UPLOAD_SECONDS} seconds.")
 BUSY = ErrorAnswer(
     429,
     "Too many uploads and downloads of media are under way. Try again when one of them is done.",
     {"Retry-After": str(RETRY_AFTER)},
 )
+STOPPING = ErrorAnswer(
+    503,
+    "This server is stopping and did nothing. Send the request again in a moment.",
+    {"Retry-After": "1", "Connection": "close"},
+)
 # A body that is too large is read and thrown away up to here, so that the client gets its answer.
 DRAIN_LIMIT = 16 * MEBIBYTE
+
+
+class Traffic:
+    """The requests of this process that are being answered, and whether new ones are taken."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.is_stopping = False
+
+    def stop(self) -> None:
+        """Take no new ones."""
+        self.is_stopping = True
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """One that runs."""
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
 
 
 @dataclass(frozen=True)
@@ -66,6 +93,7 @@ class Edge:
     app: ASGIApp
     limiter: RateLimiter
     slots: TransferSlots
+    traffic: Traffic = field(default_factory=Traffic, init=False)
     # They ask the database and Redis who a caller is and where they stand.
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(ADMITTING_THREADS, "admit"), init=False
@@ -76,25 +104,28 @@ class Edge:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        try:
-            await self._serve(scope, receive, send)
-        except ClientGoneError:
-            return
+        is_new = not self.traffic.is_stopping
+        with self.traffic.one_more() if is_new else nullcontext(), suppress(ClientGoneError):
+            await self._serve(scope, receive, send, STOPPING if not is_new else None)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path, address = scope["path"], _client_address(scope)
+    async def _serve(
+        self, scope: Scope, receive: Receive, send: Send, refusal: ErrorAnswer | None
+    ) -> None:
+        path, address = scope["path"], address_of(scope.get("client"))
+        operation: Operation = scope[KEY]
         try:
-            account, window = await self._admit(scope, address)
+            account, window = await self._admit(scope, address, operation)
         except Exception:
             logger.exception("authentication crashed")
             window = await self._in_thread(self.limiter.count, None, address, metered=False)
             response = _Response(send, window, path)
             await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
             return
+        note_use(scope)
         response = _Response(send, window, path)
-        refusal = _rate_limited(window) if window.exceeded else None
-        if not is_transfer(scope["method"], path) or refusal is not None:
-            await self._answer(scope, receive, response, _limit_of(path), refusal)
+        refusal = refusal or _refusal(scope, operation, window)
+        if not operation.transfer or refusal is not None:
+            await self._answer(scope, receive, response, operation.body_limit, refusal)
         elif account is None:
             # Nobody may send as much as an upload before we know who it is.
             await self._answer(scope, receive, response, BODY_LIMIT, ErrorAnswer(401, why(scope)))
@@ -102,14 +133,15 @@ class Edge:
             await self._answer(scope, receive, response, BODY_LIMIT, BUSY)
         else:
             try:
-                limit = UPLOAD_LIMIT if is_upload(scope["method"], path) else BODY_LIMIT
-                await self._answer(scope, receive, response, limit, None)
+                await self._answer(scope, receive, response, operation.body_limit, None)
             finally:
                 self.slots.give_back(account)
 
-    async def _admit(self, scope: Scope, address: str) -> tuple[Account | None, Window]:
+    async def _admit(
+        self, scope: Scope, address: str, operation: Operation
+    ) -> tuple[Account | None, Window]:
         """Who asks, and where they stand. Nothing else waits, and at most one thread is asked."""
-        metered = scope["path"] not in UNMETERED
+        metered = operation.metered
         if answers_at_once() and self.limiter.answers_at_once:
             account, user = await identify_at_once(scope)
             return account, self.limiter.count(account, address, metered=metered, user=user)
@@ -156,6 +188,8 @@ class Edge:
     ) -> None:
         try:
             await self.app(_normalised(scope, body), body.replay(receive), response.send)
+        except ApiError as error:
+            await response.fail(from_api_error(error))
         except HTTPException as error:
             await response.fail(from_http_error(error, scope["path"], scope["method"]))
         except Exception:
@@ -174,8 +208,11 @@ class _Response:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            headers = [*message.get("headers", []), *self._window.headers]
+            if any(b"\n" in value or b"\r" in value for _, value in headers):
+                raise ValueError("a header of the response has several lines")
             self._started = True
-            message = {**message, "headers": [*message.get("headers", []), *self._window.headers]}
+            message = {**message, "headers": headers}
         await self._send(message)
 
     async def fail(self, answer: ErrorAnswer) -> None:
@@ -191,6 +228,14 @@ class _Response:
         await self.send({"type": "http.response.body", "body": page.body})
 
 
+def _refusal(scope: Scope, operation: Operation, window: Window) -> ErrorAnswer | None:
+    if window.exceeded:
+        return _rate_limited(window)
+    if operation.refusal is not None:
+        return from_http_error(operation.refusal, scope["path"], scope["method"])
+    return None
+
+
 def _rate_limited(window: Window) -> ErrorAnswer:
     RATE_LIMITED.inc()
     seconds = window.retry_after
@@ -201,13 +246,13 @@ def _rate_limited(window: Window) -> ErrorAnswer:
     )
 
 
-def _limit_of(path: str) -> int:
-    return NETWORK_BODY_LIMIT if path == NETWORK_CALLBACK else BODY_LIMIT
-
-
-def _client_address(scope: Scope) -> str:
-    client = scope.get("client")
-    return client[0] if client else "unknown"
+def address_of(client: tuple[str, int] | None) -> str:
+    """Who counts as one caller: an IPv4 address, or the 64 bits of a customer's IPv6 network."""
+    host = client[0] if client else "unknown"
+    if ":" not in host:
+        return host
+    address = IPv6Address(host)
+    return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))
 
 
 def _normalised(scope: Scope, body: Body) -> Scope:
@@ -218,12 +263,16 @@ def _normalised(scope: Scope, body: Body) -> Scope:
     as well, so names with an underscore are dropped.
     """
     dropped = {b"content-length", b"transfer-encoding"}
+    if not scope[KEY].takes_body:
+        # Connexion would read a form of it.
+        dropped.add(b"content-type")
     headers = [
         (k, _normalised_type(v) if k == b"content-type" else v)
         for k, v in scope["headers"]
         if k not in dropped and b"_" not in k
     ]
-    return {**scope, "headers": [*headers, (b"content-length", b"%d" % body.size)]}
+    size = (b"content-length", b"%d" % body.size)
+    return {**scope, "headers": [*headers, size], BODY_KEY: body}
 
 
 def _normalised_type(content_type: bytes) -> bytes:

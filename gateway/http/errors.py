@@ -30,6 +30,7 @@ CODES = {
     429: "RATE_LIMITED",
     431: "HEADERS_TOO_LARGE",
     500: "INTERNAL_ERROR",
+    503: "SERVICE_UNAVAILABLE",
 }
 # Answered to a request that did not come whole, so no operation of the contract has it.
 UNREAD_CODES = {408: "REQUEST_TIMEOUT"}

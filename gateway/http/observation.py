@@ -6,45 +6,27 @@ Sits around the edge, so that refusals are seen like answers. Probes are not log
 import logging
 import re
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway.api.operations import KEY, METHODS, Operation, Operations
 from gateway.http.auth import STATE_KEY, USER_KEY
-from gateway.http.methods import METHODS
 from gateway.ops.logs import RequestContext, current_request
 from gateway.ops.metrics import REQUESTS
+from handlers.facts import facts
 from models.identifier import new_id
 
 logger = logging.getLogger(__name__)
 
 HEADER = b"x-request-id"
-PROBES = {"/healthz", "/readyz", "/metrics"}
 UNSAID = "*"
 _ACCEPTABLE = re.compile(rb"[A-Za-z0-9._-]{1,128}")
-_OUR_ID = re.compile(r"[a-z]{2,4}_[0-9A-HJKMNP-TV-Z]{26}")
-KNOWN_METHODS = {method.upper() for method in METHODS}
 
 
 def new_request_id() -> str:
     """An identifier for a request that brought none."""
     return new_id("req")
-
-
-def words_of(templates: Iterable[str]) -> frozenset[str]:
-    """The literal segments of path templates (``/numbers/{number_id}``, ``/connect/<slug>``)."""
-    segments = {segment for template in templates for segment in template.split("/")}
-    return frozenset(s for s in segments if not s.startswith(("{", "<")))
-
-
-def safe_path(path: str, words: frozenset[str]) -> str:
-    """The path as it may be logged: words of our routes and our identifiers; of the rest only its place.
-
-    What stands there may be the slug of a signup link, which lets its bearer in, or anything at all.
-    """
-    segments = path.split("/")
-    return "/".join(s if s in words or _OUR_ID.fullmatch(s) else UNSAID for s in segments)
 
 
 @dataclass
@@ -70,10 +52,13 @@ class _Exchange:
 
 @dataclass(frozen=True)
 class Observed:
-    """Wraps the application; ``words`` are the segments of paths that may be logged."""
+    """The outermost layer. It finds what a request asks for, and keeps it in the scope for all others.
+
+    The line names the route in place of the path: the slug of a signup link lets its bearer in.
+    """
 
     app: ASGIApp
-    words: frozenset[str]
+    operations: Operations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -82,19 +67,24 @@ class Observed:
             return
         context = RequestContext(_request_id(scope))
         exchange = _Exchange(send, context.request_id)
-        token = current_request.set(context)
+        operation = scope[KEY] = self.operations.find(scope["method"], scope["path"])
+        token, noted = current_request.set(context), facts.set(context.facts)
         try:
             await self.app(scope, receive, exchange.send)
         finally:
-            if scope["path"] not in PROBES:
-                self._log(scope, exchange, context)
+            if operation.logged:
+                self._log(scope, operation, exchange, context)
             current_request.reset(token)
+            facts.reset(noted)
 
-    def _log(self, scope: Scope, exchange: _Exchange, context: RequestContext) -> None:
+    @staticmethod
+    def _log(
+        scope: Scope, operation: Operation, exchange: _Exchange, context: RequestContext
+    ) -> None:
         method = scope["method"]
         fields = {
-            "method": method if method in KNOWN_METHODS else UNSAID,
-            "path": safe_path(scope["path"], self.words),
+            "method": method if method in METHODS else UNSAID,
+            "path": operation.route,
             "status": exchange.status,
             "duration_ms": round((time.perf_counter() - exchange.began) * 1000, 1),
             "bytes": exchange.size,

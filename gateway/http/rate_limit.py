@@ -1,19 +1,18 @@
 """Rate limits: a fixed window of 60 s for each account, or client address (decision 13).
 
-One process counts in its memory. Several count together in Redis, and while that does not answer each
-counts for itself (docs/decisions/0028-limits-without-redis.md).
+One process counts in its memory. Several count together in Redis. While Redis does not answer, each counts
+for itself, and nobody waits for Redis (docs/decisions/0028-limits-without-redis.md).
 """
 
+import contextlib
 import logging
 import math
+import threading
 import time
 from dataclasses import dataclass
-from typing import Any
 
-from limits import RateLimitItem, RateLimitItemPerMinute
-from limits.errors import StorageError
-from limits.storage import RedisStorage
-from redis import RedisError
+from redis import ConnectionError as RedisConnectionError
+from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -25,10 +24,11 @@ from models.user import User
 logger = logging.getLogger(__name__)
 
 MEMORY = "memory"
+KEY_PREFIX = "gateway:requests:"
 WINDOW_SECONDS = 60
 # A request waits for its count, so Redis has this long, and not longer.
 ANSWER_TIMEOUT_SECONDS = 1
-# How long Redis is left alone after it gave no answer.
+# Between two looks whether a Redis answers again that gave no answer.
 PAUSE_SECONDS = 1
 # A caller who is not counted is told where they stood at most so long ago; of so many it is kept in mind.
 GLANCE_SECONDS, MAX_GLANCES = 1, 1_000
@@ -74,10 +74,9 @@ class RateLimiter:
     """
 
     def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
-        self._items = {plan: RateLimitItemPerMinute(limit) for plan, limit in plans.items()}
+        self._plans = plans
         self._own = Windows(WINDOW_SECONDS)
         self._shared = None if url == MEMORY else _Shared(url)
-        self._alone_until = 0.0
         self._glances: dict[str, tuple[float, Window]] = {}
 
     @property
@@ -106,22 +105,22 @@ class RateLimiter:
         plan, caller = (account.plan, account.id) if account else (ANONYMOUS, address)
         if account is None and user is not None:
             plan, caller = user.account.plan, user.id
-        item = self._items[plan]
-        count, ends = self._count(item, caller, metered=metered)
-        exceeded = metered and count > item.amount
-        window = Window(item.amount, max(0, item.amount - count), math.ceil(ends), exceeded)
+        limit = self._plans[plan]
+        count, ends = self._count(caller, metered=metered)
+        exceeded = metered and count > limit
+        window = Window(limit, max(0, limit - count), math.ceil(ends), exceeded)
         if not (metered or account or user):
             self._keep_in_mind(address, window)
         return window
 
-    def _count(self, item: RateLimitItem, caller: str, *, metered: bool) -> tuple[int, float]:
+    def _count(self, caller: str, *, metered: bool) -> tuple[int, float]:
         """The caller's count, and when the window ends (Unix time)."""
-        if self._shared is not None and time.monotonic() >= self._alone_until:
+        if self._shared is not None and self._shared.is_there:
             try:
-                return self._shared.count(item, caller, metered=metered)
-            except (StorageError, RedisError) as error:
-                self._alone_until = time.monotonic() + PAUSE_SECONDS
+                return self._shared.count(caller, metered=metered)
+            except RedisError as error:
                 logger.warning("limits are counted by each process alone: %s", error)
+                self._shared.await_its_return()
         return self._own.count(caller) if metered else self._own.look(caller)
 
     def _keep_in_mind(self, address: str, window: Window) -> None:
@@ -139,18 +138,33 @@ class _Shared:
     """The counts that several processes keep together, in Redis."""
 
     def __init__(self, url: str) -> None:
-        options: dict[str, Any] = {
-            "wrap_exceptions": True,
-            "socket_connect_timeout": ANSWER_TIMEOUT_SECONDS,
-            "socket_timeout": ANSWER_TIMEOUT_SECONDS,
-            "retry": Retry(NoBackoff(), 1),
-        }
-        self._storage = RedisStorage(url, **options)
-        self._script = self._storage.storage.register_script(COUNT)
+        self._redis = Redis.from_url(
+            url,
+            socket_connect_timeout=ANSWER_TIMEOUT_SECONDS,
+            socket_timeout=ANSWER_TIMEOUT_SECONDS,
+            # A kept connection may be closed. A Redis that is silent is not asked twice.
+            retry=Retry(NoBackoff(), 1, (RedisConnectionError,)),
+        )
+        self.is_there = True
+        self._lock = threading.Lock()
+        self._script = self._redis.register_script(COUNT)
 
-    def count(self, item: RateLimitItem, caller: str, *, metered: bool) -> tuple[int, float]:
+    def await_its_return(self) -> None:
+        """Ask Redis no more until it answers a thread that looks for it."""
+        with self._lock:
+            if self.is_there:
+                self.is_there = False
+                threading.Thread(target=self._look, name="redis", daemon=True).start()
+
+    def _look(self) -> None:
+        while not self.is_there:
+            time.sleep(PAUSE_SECONDS)
+            with contextlib.suppress(RedisError):
+                self.is_there = bool(self._redis.ping())
+        logger.warning("limits are counted together again")
+
+    def count(self, caller: str, *, metered: bool) -> tuple[int, float]:
         """The count that this very request made, and when the window ends (Unix time)."""
-        key = self._storage.prefixed_key(item.key_for(caller))
-        count, left = self._script([key], [int(metered), WINDOW_SECONDS])
+        count, left = self._script([KEY_PREFIX + caller], [int(metered), WINDOW_SECONDS])
         # A caller who was not counted yet has no window; it would end a minute from now.
         return count, time.time() + (left / 1000 if left > 0 else WINDOW_SECONDS)

@@ -1,15 +1,18 @@
 """The HTTP server: uvicorn, with answers in our error shape where no application is reached yet."""
 
+import asyncio
 import http
 import logging
-from typing import cast
+import sys
+import time
+from typing import Any, cast
 
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gateway.http.connections import IDLE_SECONDS, BoundedConnection
-from gateway.http.edge import Edge
+from gateway.http.edge import Edge, address_of
 from gateway.http.errors import ErrorAnswer
 from gateway.http.observation import HEADER, new_request_id
 from gateway.settings import Settings
@@ -17,7 +20,14 @@ from gateway.settings import Settings
 logger = logging.getLogger(__name__)
 
 MAX_HEADER_BYTES = 32 * 1024
-GRACE_SECONDS = 10
+# As uvicorn has it.
+STARTUP_FAILURE = 3
+APPLICATION = "gateway.api.app:create_app"
+# What a stop gives running requests above the time that the network may take.
+GRACE_SECONDS = 5
+# Whoever is still answered after that is cut off, and says so.
+CANCEL_SECONDS = 1
+POLL_SECONDS = 0.02
 # One of several processes that says nothing for so long is killed and started again. Starting takes some
 # seconds of silence on a machine that has a lot to do.
 SILENCE_SECONDS = 20
@@ -28,6 +38,7 @@ class GatewayProtocol(BoundedConnection):
 
     _header_bytes = 0
     _in_head = False
+    _head_ended = False
     _refused = False
     _owed: ErrorAnswer | None = None
     _unread = 0
@@ -40,7 +51,7 @@ class GatewayProtocol(BoundedConnection):
 
     def on_headers_complete(self) -> None:
         """The request line and headers are in."""
-        self._in_head = False
+        self._in_head, self._head_ended = False, True
         self._check_head()
         super().on_headers_complete()
 
@@ -79,10 +90,11 @@ class GatewayProtocol(BoundedConnection):
         """Bytes came in."""
         if self._refused:
             return
-        was_in_head = self._in_head
+        was_in_head, self._head_ended = self._in_head, False
         super().data_received(data)
         # The parser tells of a header only when it is complete; one that never ends is bounded here.
-        self._unread = self._unread + len(data) if was_in_head and self._in_head else 0
+        is_one_head = was_in_head and self._in_head and not self._head_ended
+        self._unread = self._unread + len(data) if is_one_head else 0
         if self._unread > MAX_HEADER_BYTES and not self._refused:
             self._header_bytes = self._unread
             self.send_400_response("")
@@ -119,8 +131,7 @@ class GatewayProtocol(BoundedConnection):
             (HEADER, request_id.encode()),
         ]
         if edge is not None:
-            address = self.client[0] if self.client else "unknown"
-            headers += edge.limiter.count(None, address).headers
+            headers += edge.limiter.count(None, address_of(self.client)).headers
         status = http.HTTPStatus(answer.status)
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
         lines += [name + b": " + value for name, value in headers]
@@ -131,7 +142,7 @@ class GatewayProtocol(BoundedConnection):
 
 
 def _edge_of(app: object) -> Edge | None:
-    """The edge below what is around it: uvicorn's own layer, if any, and Observed."""
+    """The edge below what is around it: uvicorn's own layer, if any, Observed and Traced."""
     while not isinstance(app, Edge) and hasattr(app, "app"):
         app = app.app
     return app if isinstance(app, Edge) else None
@@ -145,20 +156,47 @@ class _BadHeadError(httptools.HttpParserError):
     pass
 
 
+class Server(uvicorn.Server):
+    """Stops in two steps: while requests run, new ones get 503; then uvicorn closes what is left."""
+
+    grace: float = GRACE_SECONDS
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Let running requests finish, at most for ``grace`` seconds."""
+        edge = _edge_of(self.config.loaded_app)
+        deadline = time.monotonic() + self.grace
+        if edge is not None:
+            edge.traffic.stop()
+            while (  # noqa: ASYNC110 - a second signal sets a flag only
+                edge.traffic.running and time.monotonic() < deadline and not self.force_exit
+            ):
+                await asyncio.sleep(POLL_SECONDS)
+        await super().shutdown(sockets)
+
+
 def serve(settings: Settings, host: str, port: int) -> None:
     """Serve the application until SIGTERM or SIGINT."""
-    uvicorn.run(
-        "gateway.api.app:create_app",
-        factory=True,
-        host=host,
-        port=port,
-        workers=settings.workers,
-        http=GatewayProtocol,
-        ws="none",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        timeout_worker_healthcheck=SILENCE_SECONDS,
-    )
+    grace = settings.network_timeout + GRACE_SECONDS
+    options: dict[str, Any] = {
+        "factory": True,
+        "host": host,
+        "port": port,
+        "http": GatewayProtocol,
+        "ws": "none",
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "timeout_keep_alive": IDLE_SECONDS,
+        "timeout_worker_healthcheck": SILENCE_SECONDS,
+    }
+    if settings.workers > 1:
+        # The others take what comes while one stops.
+        options |= {"workers": settings.workers, "timeout_graceful_shutdown": round(grace)}
+        uvicorn.run(APPLICATION, **options)
+        return
+    config = uvicorn.Config(APPLICATION, timeout_graceful_shutdown=CANCEL_SECONDS, **options)
+    server = Server(config)
+    server.grace = grace
+    server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)

@@ -4,28 +4,12 @@ Each costs disk space or a thread for as long as the client likes to take. So th
 account alone cannot take all the places.
 """
 
-import re
 from collections import Counter
 
-from gateway.http.bodies import MEBIBYTE
 from models.account import Account
 
-# A document at its largest, and the multipart form around it.
-UPLOAD_LIMIT = 100 * MEBIBYTE + 64 * 1024
 UPLOAD_SECONDS = 600
 RETRY_AFTER = 5
-_UPLOAD = re.compile(r"/api/numbers/[^/]+/media")
-_DOWNLOAD = re.compile(r"/api/messages/[^/]+/media")
-
-
-def is_upload(method: str, path: str) -> bool:
-    """Whether a request is an upload of media."""
-    return method == "POST" and _UPLOAD.fullmatch(path) is not None
-
-
-def is_transfer(method: str, path: str) -> bool:
-    """Whether a request moves media, one way or the other."""
-    return is_upload(method, path) or (method == "GET" and _DOWNLOAD.fullmatch(path) is not None)
 
 
 class TransferSlots:

@@ -1,8 +1,4 @@
-"""Fixed windows of requests, counted in the memory of this process.
-
-The storage that ``limits`` has for it starts a thread after every count, to forget what is over. This one
-forgets while it counts.
-"""
+"""Fixed windows of requests, counted in the memory of this process. Those that are over are forgotten."""
 
 import threading
 import time

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 
 import psycopg
-from limits.errors import StorageError
 from peewee import DatabaseError
 from redis import ConnectionError as RedisConnectionError
 from redis import TimeoutError as RedisTimeoutError
@@ -66,7 +65,7 @@ def _told(record: logging.LogRecord) -> Iterator[BaseException]:
 
 def _outage(error: BaseException | None) -> BaseException | None:
     """The driver's word that its server is away, where the error is that in other words."""
-    while isinstance(error, DatabaseError | StorageError):
+    while isinstance(error, DatabaseError):
         # Not its context: an error that is raised once more, in another thread, has another one.
         error = error.__cause__ or getattr(error, "orig", None)
     return error if error is not None and _is_outage(error) else None

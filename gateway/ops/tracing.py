@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.api.routes import Routes
-from gateway.http.observation import HEADER, KNOWN_METHODS, PROBES, UNSAID, account_id_of
+from gateway.api.operations import KEY, METHODS, Operation
+from gateway.http.observation import UNSAID, account_id_of
+from gateway.ops.logs import current_request
 from gateway.settings import SettingsError
 from tasks import spans
 
@@ -72,25 +72,27 @@ def stop() -> None:
 
 @dataclass(frozen=True)
 class Traced:
-    """Wraps the application of a process that is traced: a span for each request, probes apart."""
+    """Wraps the edge of a process that is traced: a span for each request, probes apart."""
 
     app: ASGIApp
-    routes: Routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, _stopping(send))
-        elif scope["type"] == "http" and scope["path"] not in PROBES:
+        if scope["type"] == "http" and scope[KEY].logged:
             await self._trace(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
     async def _trace(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method = scope["method"] if scope["method"] in KNOWN_METHODS else UNSAID
-        route = self.routes.template_of(scope["path"])
-        about = {"http.request.method": method, "http.route": route}
-        name = f"{method} {route}"
+        operation: Operation = scope[KEY]
+        method = scope["method"] if scope["method"] in METHODS else UNSAID
+        request = current_request.get()
+        about = {
+            "http.request.method": method,
+            "http.route": operation.route,
+            "gateway.request_id": request.request_id if request else None,
+        }
+        name = f"{method} {operation.route}"
         with spans.span(name, spans.Kind.SERVER, about, _parent(scope)) as span:
             await self.app(scope, receive, _noting(send, span))
             # The edge knows by now whose request it was.
@@ -103,23 +105,10 @@ def _noting(send: Send, span: spans.Span) -> Send:
     async def noting(message: Message) -> None:
         if message["type"] == "http.response.start":
             status = message["status"]
-            request_id = dict(message.get("headers", [])).get(HEADER, b"").decode() or None
-            about = {"http.response.status_code": status, "gateway.request_id": request_id}
-            span.note(about, failed=status >= SERVER_ERROR)
+            span.note({"http.response.status_code": status}, failed=status >= SERVER_ERROR)
         await send(message)
 
     return noting
-
-
-def _stopping(send: Send) -> Send:
-    """``send``, which sends the last spans before the server ends: it ends by a signal, at once."""
-
-    async def stopping(message: Message) -> None:
-        if message["type"] == "lifespan.shutdown.complete":
-            await run_in_threadpool(stop)
-        await send(message)
-
-    return stopping
 
 
 def _parent(scope: Scope) -> str | None:

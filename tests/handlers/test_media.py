@@ -1,11 +1,12 @@
 """Media and read marks: from the network's answer to ours (decision 15 of the design)."""
 
+import asyncio
 import io
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import IO, Any
 
 import pytest
-from flask import Flask, Response
+from starlette.responses import StreamingResponse
 
 from handlers import media, media_types, messages
 from handlers.errors import (
@@ -15,6 +16,7 @@ from handlers.errors import (
     NotFoundError,
     UnsupportedMediaTypeError,
 )
+from handlers.forms import Form
 from models.database import database, writing
 from models.event import Event
 from models.message import Message
@@ -34,11 +36,11 @@ class Download:
     size: int | None = 6
     closed = False
 
-    def __iter__(self) -> Iterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         yield b"abc"
         yield b"def"
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Remember that it was closed."""
         self.closed = True
 
@@ -59,19 +61,19 @@ class Network:
         if self.failure is not None:
             raise self.failure
 
-    def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
+    async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """Take a file."""
         self._ask(sender)
         self.uploaded.append((upload.content.read(), upload.size, upload.mime_type))
         return "4711"
 
-    def open_media(self, sender: Sender, media_id: str) -> Download:
+    async def open_media(self, sender: Sender, media_id: str) -> Download:
         """Hand a file out."""
         self._ask(sender)
         self.opened.append(media_id)
         return self.download
 
-    def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
         """Note a mark."""
         self._ask(sender)
         self.marked.append(wa_message_id)
@@ -100,30 +102,47 @@ def _inbound(number: Number, type_: str = "image", **body: Any) -> Message:
     return message
 
 
+class _Body:
+    """A request body in memory."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.size = len(content)
+
+    def open(self) -> IO[bytes]:
+        """From its beginning."""
+        return io.BytesIO(self._content)
+
+
 def _upload(number: Number, content: bytes = b"picture", mime_type: str = "image/png") -> Any:
-    data = {"file": (io.BytesIO(content), "a", mime_type)}
-    with Flask("test").test_request_context(method="POST", data=data):
-        return media.upload_media(number.account_id, number.id)
+    return _upload_form(number, "a", mime_type, content)
 
 
-def _upload_form(number: Number, name: str, part_type: str | None) -> Any:
-    """Upload a form as bytes: one part with a file of this name, with or without a content type."""
+def _upload_form(
+    number: Number, name: str, part_type: str | None, content: bytes = b"picture"
+) -> Any:
+    """Upload a form: one part with a file of this name, with or without a content type."""
     of_part = "" if part_type is None else f"Content-Type: {part_type}\r\n"
-    part = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\n{of_part}\r\npicture'
-    with Flask("test").test_request_context(
-        method="POST",
-        data=f"--x\r\n{part}\r\n--x--\r\n",
-        content_type="multipart/form-data; boundary=x",
-    ):
-        return media.upload_media(number.account_id, number.id)
+    head = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\n{of_part}\r\n'
+    body = b"--x\r\n" + head.encode() + content + b"\r\n--x--\r\n"
+    form = Form("multipart/form-data; boundary=x", _Body(body))
+    return asyncio.run(media.upload_media(number.account_id, number.id, form))
 
 
-def _download(number: Number) -> Response:
-    return media.download_media(number.account_id, _inbound(number).id)
+def _fetch(number: Number, message: Message) -> StreamingResponse:
+    return asyncio.run(media.download_media(number.account_id, message.id))
+
+
+def _download(number: Number) -> StreamingResponse:
+    return _fetch(number, _inbound(number))
+
+
+async def _read(response: StreamingResponse) -> bytes:
+    return b"".join([bytes(piece) async for piece in response.body_iterator])  # type: ignore[arg-type]
 
 
 def _mark(number: Number) -> Any:
-    return messages.mark_message_read(number.account_id, _inbound(number).id)
+    return asyncio.run(messages.mark_message_read(number.account_id, _inbound(number).id))
 
 
 CALLS: list[Callable[[Number], Any]] = [_upload, _download, _mark]
@@ -273,8 +292,7 @@ def test_a_download_is_an_attachment_of_its_own_type_and_is_closed(
     assert response.headers["Content-Type"] == "image/jpeg"
     assert response.headers["Content-Length"] == "6"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
-    assert b"".join(response.response) == b"abcdef"  # type: ignore[arg-type]
-    response.close()
+    assert asyncio.run(_read(response)) == b"abcdef"
     assert network.download.closed
 
 
@@ -301,7 +319,7 @@ def test_a_file_name_is_harmless_wherever_it_is_used(
     number: Number, network: Network, given: object, expected: str | None
 ) -> None:
     message = _inbound(number, "document", filename=given)
-    response = media.download_media(number.account_id, message.id)
+    response = _fetch(number, message)
     name = expected or f"{message.id}.jpg"
     assert response.headers["Content-Disposition"] == f'attachment; filename="{name}"'
     assert network.opened
@@ -311,7 +329,7 @@ def test_a_file_name_is_harmless_wherever_it_is_used(
 def test_what_is_no_media_message_has_none(number: Number, network: Network, type_: str) -> None:
     message = _inbound(number, type_)
     with pytest.raises(ConflictError, match="no media"):
-        media.download_media(number.account_id, message.id)
+        _fetch(number, message)
     assert not network.opened
 
 
@@ -321,7 +339,7 @@ def test_an_outbound_message_has_nothing_to_fetch_or_to_read(
     sent = factories.outbound(number)
     for call in (media.download_media, messages.mark_message_read):
         with pytest.raises(ConflictError):
-            call(number.account_id, sent.id)
+            asyncio.run(call(number.account_id, sent.id))
     assert (network.opened, network.marked) == ([], [])
 
 
@@ -335,4 +353,4 @@ def test_a_message_is_marked_by_the_networks_identifier_and_stays_received(
 def test_an_unknown_message_is_not_found(number: Number) -> None:
     for call in (media.download_media, messages.mark_message_read):
         with pytest.raises(NotFoundError):
-            call(number.account_id, "msg_x")
+            asyncio.run(call(number.account_id, "msg_x"))

@@ -1,12 +1,13 @@
 """From the network's answer to ours (decisions 14 to 16 of the design)."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Response
 from peewee import OperationalError
+from starlette.responses import Response
 
 from handlers import sending
 from handlers.errors import (
@@ -39,7 +40,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
         asked: list[OutboundMessage] = []
 
         class Fake:
-            def send(self, sender: Sender, message: OutboundMessage) -> str:
+            async def send(self, sender: Sender, message: OutboundMessage) -> str:
                 assert sender == Sender("1001", "token-1")
                 asked.append(message)
                 return answer(message)
@@ -59,7 +60,7 @@ def _refuse(error: errors.NetworkError) -> Callable[[OutboundMessage], str]:
 
 def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Response:
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": text}}
-    return sending.send(number.account_id, body, key)
+    return asyncio.run(sending.send(number.account_id, body, key))
 
 
 def _kinds() -> list[str]:
@@ -67,7 +68,7 @@ def _kinds() -> list[str]:
 
 
 def _json(response: Response) -> Any:
-    return json.loads(response.get_data())
+    return json.loads(bytes(response.body))
 
 
 def test_an_accepted_message_is_sent(number: Number, network: Network) -> None:
@@ -167,7 +168,7 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
 ) -> None:
     asked = network(answer)
     first, second = _send(number), _send(number)
-    assert (first.status_code, first.get_data()) == (second.status_code, second.get_data())
+    assert (first.status_code, first.body) == (second.status_code, second.body)
     assert first.headers.get("Retry-After") == second.headers.get("Retry-After")
     assert (first.headers.get(sending.REPLAYED), second.headers[sending.REPLAYED]) == (None, "true")
     assert (len(asked), Message.select().count()) == (1, 1)
@@ -238,9 +239,9 @@ def test_numbers_that_are_foreign_or_do_not_exist_ask_nobody(
     rival = Account.open("Rival", "pro")
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
     with pytest.raises(ForbiddenError) as forbidden:
-        sending.send(rival.id, body, None)
+        asyncio.run(sending.send(rival.id, body, None))
     with pytest.raises(NotFoundError) as unknown:
-        sending.send(rival.id, body | {"number_id": "num_nothing"}, None)
+        asyncio.run(sending.send(rival.id, body | {"number_id": "num_nothing"}, None))
     for caught in (forbidden, unknown):
         assert caught.value.details == Details(field="/number_id")
     assert asked == []

@@ -1,5 +1,7 @@
 """Idempotency keys: each stands for one request of one account, for 24 hours (specification, Limits)."""
 
+import asyncio
+
 import pytest
 from peewee import IntegrityError
 
@@ -127,7 +129,7 @@ def test_a_request_is_replayed_for_24_hours_and_then_sent_anew(
     sent: list[str] = []
 
     class Network:
-        def send(self, _: Sender, message: OutboundMessage) -> str:
+        async def send(self, _: Sender, message: OutboundMessage) -> str:
             sent.append(message.reference)
             return f"wamid.{len(sent)}"
 
@@ -135,8 +137,8 @@ def test_a_request_is_replayed_for_24_hours_and_then_sent_anew(
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hello"}}
 
     def send() -> tuple[str, bool]:
-        response = sending.send(number.account_id, body, KEY)
-        return response.get_data(as_text=True), sending.REPLAYED in response.headers
+        response = asyncio.run(sending.send(number.account_id, body, KEY))
+        return bytes(response.body).decode(), sending.REPLAYED in response.headers
 
     first, _ = send()
     clock.advance(hours=24, milliseconds=-1)

@@ -3,6 +3,7 @@
 Each finds its rows by an index, in the index' order, on every database that the service runs on.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ SORTS = "USE TEMP B-TREE FOR ORDER BY", "USE TEMP B-TREE FOR LAST TERM OF ORDER 
 class AcceptingNetwork:
     """Accepts whatever is sent."""
 
-    def send(self, *_: object) -> str:
+    async def send(self, *_: object) -> str:
         """The network's identifier."""
         return "wamid.1"
 
@@ -98,7 +99,7 @@ def _ingest_text(world: World) -> None:
 
 def _send(world: World) -> None:
     body = {"number_id": world.number.id, "to": "15551234567", "type": "text"}
-    sending.send(world.account.id, body | {"text": {"body": "Hi"}}, "key-1")
+    asyncio.run(sending.send(world.account.id, body | {"text": {"body": "Hi"}}, "key-1"))
 
 
 def _send_twice(world: World) -> None:

@@ -10,11 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from networks.cloud_api import CloudApi
+from networks.current import wait_for
 from networks.errors import (
     AmbiguousError,
     NetworkError,
     NotReachedError,
     NumberBannedError,
+    NumberInDoubtError,
     NumberLostError,
     RefusedError,
     ThrottledError,
@@ -33,7 +35,7 @@ ACCEPTED = {
 
 
 def _api(url: str, timeout: float = 5) -> CloudApi:
-    return CloudApi(url, "v25.0", "app-1", "app-secret", timeout, pool_size=2)
+    return CloudApi(url, "v25.0", "app-1", "app-secret", timeout)
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def _error(status: int, **error: Any) -> Callable[[Exchange], None]:
 
 
 def _send(api: CloudApi) -> str:
-    return api.send(SENDER, TEXT)
+    return wait_for(api.send(SENDER, TEXT))
 
 
 def test_a_text_is_sent_in_exactly_this_shape(api: CloudApi, receiver: Receiver) -> None:
@@ -160,6 +162,12 @@ def test_a_server_error_is_ambiguous(
         _json(200, {}),
         _json(200, {"messages": []}),
         _json(200, {"messages": [{}]}),
+        _json(200, {"messages": [{"id": None}]}),
+        _json(200, {"messages": [{"id": ""}]}),
+        _json(200, {"messages": [{"id": True}]}),
+        _json(200, {"messages": {"id": "wamid.1"}}),
+        answer(200, b"[" * 100_000),
+        answer(200, b"x" * 5_000_000),
         _json(200, []),
         _json(200, None),
     ],
@@ -182,11 +190,16 @@ def test_an_acceptance_that_names_no_message_is_ambiguous(
         (_error(400, code=133010), NumberLostError),
         (_error(403, code=131031), NumberBannedError),
         (_error(400, code="131026"), RefusedError),
-        (_error(400, code=None), RefusedError),
         (_json(400, {"error": {"code": 131026}}), RefusedError),
-        (_json(404, {}), RefusedError),
-        (answer(400, b"Bad Request"), RefusedError),
-        (answer(302, b"", Location="/elsewhere"), RefusedError),
+        (_error(400, code=None), AmbiguousError),
+        (_error(400, code={}), AmbiguousError),
+        (_json(404, {}), AmbiguousError),
+        (answer(400, b"Bad Request"), AmbiguousError),
+        (answer(302, b"", Location="/elsewhere"), AmbiguousError),
+        (answer(304, b""), AmbiguousError),
+        (answer(429, b"slow down"), ThrottledError),
+        (answer(401, b""), NumberInDoubtError),
+        (answer(403, b"<html>Forbidden</html>"), NumberInDoubtError),
     ],
 )
 def test_an_error_of_the_network_has_its_class(
@@ -218,7 +231,7 @@ def test_an_error_says_its_details_else_its_message(api: CloudApi, receiver: Rec
 def test_a_code_is_exchanged_for_a_token(api: CloudApi, receiver: Receiver) -> None:
     path = "/v25.0/oauth/access_token?client_id=app-1&client_secret=app-secret&code=code-1"
     receiver.behave(_json(200, {"access_token": "EAA"}), "/v25.0/oauth/access_token")
-    assert api.exchange_code("code-1") == "EAA"
+    assert wait_for(api.exchange_code("code-1")) == "EAA"
     [request] = receiver.at(path)
     assert request.method == "GET"
     assert "authorization" not in request.headers
@@ -236,7 +249,7 @@ def test_the_numbers_of_an_account_are_read_page_by_page(receiver: Receiver) -> 
         _json(200, {"data": [item], "paging": paging})(exchange)
 
     receiver.behave(page, "/v25.0/2001/phone_numbers")
-    assert _api(receiver.url("")).list_numbers("2001", "token") == [
+    assert wait_for(_api(receiver.url("")).list_numbers("2001", "token")) == [
         NumberProfile("100", "15550783881", None, "CONNECTED"),
         NumberProfile("1002", "15550783881", None, "CONNECTED"),
     ]
@@ -244,7 +257,7 @@ def test_the_numbers_of_an_account_are_read_page_by_page(receiver: Receiver) -> 
 
 def test_a_number_is_registered_with_its_pin(api: CloudApi, receiver: Receiver) -> None:
     receiver.behave(_json(200, {"success": True}), "/v25.0/1001/register")
-    api.register(SENDER, "012345")
+    wait_for(api.register(SENDER, "012345"))
     [request] = receiver.at("/v25.0/1001/register")
     assert request.event == {"messaging_product": "whatsapp", "pin": "012345"}
 
@@ -273,14 +286,14 @@ def test_an_exchange_that_gives_no_token_is_ambiguous(
 ) -> None:
     receiver.behave(_json(200, body))
     with pytest.raises(AmbiguousError):
-        api.exchange_code("AQ-code")
+        wait_for(api.exchange_code("AQ-code"))
 
 
 def test_a_token_is_inspected_with_the_apps_own(api: CloudApi, receiver: Receiver) -> None:
     path = "/v25.0/debug_token?input_token=token-1"
     data = {"app_id": "app-1", "is_valid": True, "scopes": ["whatsapp_business_management"]}
     receiver.behave(_json(200, {"data": data}), "/v25.0/debug_token")
-    grant = api.inspect_token("token-1")
+    grant = wait_for(api.inspect_token("token-1"))
     assert (grant.is_valid, grant.waba_ids) == (True, None)
     [request] = receiver.at(path)
     assert request.headers["authorization"] == "Bearer app-1|app-secret"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from networks.cloud_api import CloudApi
+from networks.current import wait_for
 from networks.interface import OutboundMessage, Sender
 from tests.receiver import Receiver, answer
 
@@ -34,9 +35,9 @@ CONTENTS: dict[str, Any] = {
 def sent(receiver: Receiver, type_: str, content: Any, quoted: str | None = None) -> Any:
     """The body that the network got."""
     receiver.behave(answer(200, ACCEPTED, Content_Type="application/json"), PATH)
-    api = CloudApi(receiver.url(""), "v25.0", "app-1", "secret", timeout=5, pool_size=1)
+    api = CloudApi(receiver.url(""), "v25.0", "app-1", "secret", 5)
     message = OutboundMessage("15551234567", type_, content, reference="msg_1", quoted=quoted)
-    assert api.send(Sender("1001", "token"), message) == "wamid.NEW"
+    assert wait_for(api.send(Sender("1001", "token"), message)) == "wamid.NEW"
     [request] = receiver.at(PATH)
     return request.event
 

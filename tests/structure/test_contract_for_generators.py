@@ -6,14 +6,17 @@ from typing import Any
 import pytest
 
 from gateway.api import contract
-from gateway.http.methods import METHODS
+from gateway.api.operations import METHODS
 
 CONTRACT = contract.load()
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
 UNIONS = [name for name, schema in SCHEMAS.items() if "oneOf" in schema]
 ENUMS = [name for name, schema in SCHEMAS.items() if "enum" in schema]
 OPERATIONS: list[dict[str, Any]] = [
-    item[method] for item in CONTRACT["paths"].values() for method in sorted(METHODS & item.keys())
+    item[method.lower()]
+    for item in CONTRACT["paths"].values()
+    for method in sorted(METHODS)
+    if method.lower() in item
 ]
 HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"}
 # Names that shadow what a language brings along.

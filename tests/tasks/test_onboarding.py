@@ -145,7 +145,7 @@ def test_a_code_that_the_platform_does_not_take_is_told_from_other_errors(
 def test_of_two_posts_of_a_claim_at_once_the_slower_goes_on_with_the_fasters_token(
     link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def be_overtaken(code: str) -> str:
+    async def be_overtaken(code: str) -> str:
         Signup.begin(link, code, phone_number_id="1001", waba_id="2001", access_token=TOKEN)
         raise RefusedError("100", "This authorization code has been used.")
 
@@ -198,7 +198,7 @@ def test_a_link_that_was_used_meanwhile_activates_nothing(
 ) -> None:
     other = factories.active_number(Account.get_by_id(link.account_id), "1000")
 
-    def be_overtaken(_waba_id: str, _token: str) -> None:
+    async def be_overtaken(_waba_id: str, _token: str) -> None:
         with writing():
             link.use(other)
 
@@ -221,7 +221,7 @@ def test_of_two_accounts_that_had_the_number_before_one_gets_it_back(
         mine = factories.active_number(account)
         mine.move_to(NumberStatus.DISCONNECTED)
 
-    def be_overtaken(_waba_id: str, _token: str) -> None:
+    async def be_overtaken(_waba_id: str, _token: str) -> None:
         with writing():
             theirs.move_to(NumberStatus.ACTIVE)
 

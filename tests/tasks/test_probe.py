@@ -1,5 +1,6 @@
 """The test delivery of a webhook (specification, POST /webhooks/<webhook_id>/test; decision 11)."""
 
+import asyncio
 import hashlib
 import hmac
 import re
@@ -19,7 +20,7 @@ from webhooks.kinds import EventKind
 
 def test_a_sample_of_the_first_kind_is_sent_signed(account: Account, receiver: Receiver) -> None:
     webhook = factories.webhook(account, receiver.url(), events=["message.read", "message.sent"])
-    answered = send_test_delivery(webhook)
+    answered = asyncio.run(send_test_delivery(webhook))
     assert (answered.success, answered.status_code) == (True, 200)
     [request] = receiver.at()
     assert request.event["event"] == "message.read"
@@ -32,7 +33,7 @@ def test_a_kind_that_is_asked_for_is_sent_subscribed_or_not(
     account: Account, receiver: Receiver, kind: EventKind
 ) -> None:
     webhook = factories.webhook(account, receiver.url(), events=["message.read"])
-    assert send_test_delivery(webhook, kind).success
+    assert asyncio.run(send_test_delivery(webhook, kind)).success
     [request] = receiver.at()
     assert request.event["event"] == request.headers["x-service-event"] == kind
 
@@ -46,7 +47,7 @@ def test_each_test_is_an_event_of_its_own(
     """A receiver that deduplicates on event and data.id takes the second one too."""
     webhook = factories.webhook(account, receiver.url())
     for _ in range(2):
-        send_test_delivery(webhook, kind)
+        asyncio.run(send_test_delivery(webhook, kind))
     requests = receiver.at()
     for ids, form in (
         ({request.event["data"]["id"] for request in requests}, prefix),
@@ -59,13 +60,15 @@ def test_each_test_is_an_event_of_its_own(
 
 
 def test_an_inactive_webhook_can_be_tested(account: Account, receiver: Receiver) -> None:
-    assert send_test_delivery(factories.webhook(account, receiver.url(), active=False)).success
+    assert asyncio.run(
+        send_test_delivery(factories.webhook(account, receiver.url(), active=False))
+    ).success
 
 
 def test_a_failure_is_neither_retried_nor_counted(account: Account, receiver: Receiver) -> None:
     receiver.behave(answer(500))
     webhook = factories.webhook(account, receiver.url())
-    assert send_test_delivery(webhook).error == "The receiver answered 500."
+    assert asyncio.run(send_test_delivery(webhook)).error == "The receiver answered 500."
     assert len(receiver.at()) == 1
     assert Webhook.get_by_id(webhook.id).failure_count == 0
     assert (Delivery.select().count(), Attempt.select().count()) == (0, 0)
@@ -76,7 +79,7 @@ def test_it_waits_no_longer_than_a_delivery_may(
 ) -> None:
     configure(DELIVERY_TIMEOUT="0.2")
     receiver.behave(hang)
-    answered = send_test_delivery(factories.webhook(account, receiver.url()))
+    answered = asyncio.run(send_test_delivery(factories.webhook(account, receiver.url())))
     assert (answered.status_code, answered.error) == (None, "No answer: timed out after 0.2 s.")
 
 
@@ -85,6 +88,6 @@ def test_local_addresses_are_called_only_where_the_settings_allow_it(
     account: Account, receiver: Receiver, configure: Configure, allowed: str
 ) -> None:
     configure(ALLOW_LOCAL_WEBHOOKS=allowed)
-    answered = send_test_delivery(factories.webhook(account, receiver.url()))
+    answered = asyncio.run(send_test_delivery(factories.webhook(account, receiver.url())))
     assert answered.success == (allowed == "true")
     assert len(receiver.at()) == (1 if allowed == "true" else 0)

@@ -46,6 +46,12 @@ class Authority:
         )
         return context
 
+    def bundle(self) -> Path:
+        """A file with the authority's certificate, as SSL_CERT_FILE names one."""
+        path = self._folder / "authority.pem"
+        path.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
+        return path
+
     def server_context(
         self, host: str, *, ends_in: dt.timedelta = DAY, self_signed: bool = False
     ) -> ssl.SSLContext:

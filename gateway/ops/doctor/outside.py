@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from gateway.ops.doctor.finding import Finding, ok, problem, warning
 from gateway.settings import Settings
 from networks.checkup import ask_time, shake_hands
-from networks.current import get_network
+from networks.current import get_network, wait_for
 from networks.errors import AmbiguousError, NetworkError, NotReachedError, ThrottledError
 
 ANSWER_SECONDS = 5
@@ -48,7 +48,7 @@ def check_network(settings: Settings) -> Finding:
 def check_app(settings: Settings) -> Finding:
     """The network takes the app's identifier and secret."""
     try:
-        get_network().inspect_token(NO_TOKEN)
+        wait_for(get_network().inspect_token(NO_TOKEN))
     except (NotReachedError, AmbiguousError, ThrottledError) as error:
         return warning(f"Not known: {error.reason}", "Run this again when the network answers.")
     except NetworkError as error:

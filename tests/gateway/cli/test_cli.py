@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import requests
 
+from contract_tests.commands import command_server
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, free_port, running, wait_for
 
 COMMAND = str(Path(sys.executable).with_name("gateway"))
@@ -31,7 +32,12 @@ class Cli:
     environment: Mapping[str, str]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command as it is typed."""
+        """Run a command as it is typed, in a process that has imported it before."""
+        done = command_server().invoke(arguments, self.environment, self.folder)
+        return subprocess.CompletedProcess(arguments, *done)
+
+    def run_program(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The same, from the beginning."""
         return subprocess.run(
             [COMMAND, *arguments],
             cwd=self.folder,
@@ -88,6 +94,17 @@ def empty(tmp_path: Path, cli: Cli) -> Cli:
     """Commands in a folder where nothing ever ran."""
     told = {k: v for k, v in cli.environment.items() if not k.startswith("GATEWAY_")}
     return Cli(tmp_path, told)
+
+
+@pytest.mark.parametrize("arguments", [["accounts", "list"], ["fly"], ["keys", "revoke", "none"]])
+def test_a_command_is_a_program(cli: Cli, arguments: list[str]) -> None:
+    """What it prints and its exit status are those that the other tests look at."""
+    program, command = cli.run_program(*arguments), cli.run(*arguments)
+    assert (program.returncode, program.stdout, program.stderr) == (
+        command.returncode,
+        command.stdout,
+        command.stderr,
+    )
 
 
 def test_accounts_are_created_and_listed(cli: Cli) -> None:

@@ -25,7 +25,8 @@ def test_at_an_ipv6_address_all_of_it_works(tmp_path: Path) -> None:
     del service.environment["GATEWAY_PUBLIC_URL"]
     service.start()
     try:
-        assert f"Base URL    http://[::1]:{service.port}/api\n" in service.log()
+        said = f"Base URL    http://[::1]:{service.port}/api\n"
+        wait_for(lambda: said in service.log(), "its address")
         customer = service.customer()
         sent = customer.send("15551234567").json()
         wait_for(

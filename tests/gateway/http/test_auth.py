@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from peewee import OperationalError
+from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
-from gateway.http.auth import STATE_KEY, identify, identify_at_once, why
+from gateway.http.auth import STATE_KEY, identify, identify_at_once, note_use, why
 from models.account import Account
 from models.api_key import ApiKey
 from models.database import writing
@@ -18,12 +20,12 @@ from tests.conftest import Clock
 WAIT_SECONDS = 10
 
 
-def _in_a_thread(scope: Scope) -> Account | None:
-    return identify(scope)
+async def _in_a_thread(scope: Scope) -> Account | None:
+    return await run_in_threadpool(identify, scope)
 
 
-def _on_the_loop(scope: Scope) -> Account | None:
-    account, user = asyncio.run(identify_at_once(scope))
+async def _on_the_loop(scope: Scope) -> Account | None:
+    account, user = await identify_at_once(scope)
     assert user is None
     return account
 
@@ -33,15 +35,23 @@ Identify = Callable[[str], Account | None]
 
 @pytest.fixture(params=[_in_a_thread, _on_the_loop])
 def identified(request: pytest.FixtureRequest) -> Identify:
-    """Whose key it is, by either way, and the edge's other layers know it."""
+    """Whose key it is, by either way, and the edge's other layers know it. Its use is noted meanwhile."""
 
-    def ask(key: str) -> Account | None:
+    async def ask(key: str) -> Account | None:
         scope = http_scope(headers={"Authorization": f"Bearer {key}"})
-        account: Account | None = request.param(scope)
+        account: Account | None = await request.param(scope)
         assert scope[STATE_KEY] == account
+        note_use(scope)
+        await asyncio.wait(
+            asyncio.all_tasks() - {asyncio.current_task()} or {_nothing()}, timeout=0.3
+        )
         return account
 
-    return ask
+    return lambda key: asyncio.run(ask(key))
+
+
+def _nothing() -> asyncio.Task[None]:
+    return asyncio.create_task(asyncio.sleep(0))
 
 
 @contextmanager
@@ -79,7 +89,7 @@ def test_the_owner_of_a_valid_key_is_told_that_the_account_is_suspended(account:
     for given, is_told in ((key, True), (f"{key[:-1]}-", False)):
         for ask in (_in_a_thread, _on_the_loop):
             scope = http_scope(headers={"Authorization": f"Bearer {given}"})
-            assert ask(scope) is None
+            assert asyncio.run(ask(scope)) is None
             assert ("suspended" in why(scope)) == is_told
 
 
@@ -97,26 +107,23 @@ def test_the_first_use_of_a_key_and_one_after_an_hour_are_noted(
     assert ApiKey.get_by_id(row.id).last_used_at == clock.at
 
 
-def test_a_writer_holds_no_request_up_whose_use_is_not_noted(
-    account: Account, identified: Identify
-) -> None:
-    _, key = ApiKey.issue(account, "ci")
-    identified(key)
+def test_a_writer_holds_no_request_up(account: Account, identified: Identify) -> None:
+    row, key = ApiKey.issue(account, "ci")
     with _writer_under_way():
         assert identified(key) == account
+        assert ApiKey.get_by_id(row.id).last_used_at is None
 
 
-def test_a_use_that_waits_for_a_writer_leaves_the_event_loop_to_others(account: Account) -> None:
+def test_a_use_that_cannot_be_noted_fails_no_request(
+    account: Account,
+    identified: Identify,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_key: ApiKey) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(ApiKey, "note_use", fail)
     _, key = ApiKey.issue(account, "ci")
-    scope = http_scope(headers={"Authorization": f"Bearer {key}"})
-
-    async def run() -> Account | None:
-        with _writer_under_way():
-            identified = asyncio.ensure_future(identify_at_once(scope))
-            # Another task has its turns while the use is not noted.
-            for _ in range(100):
-                await asyncio.sleep(0)
-            assert not identified.done()
-        return (await identified)[0]
-
-    assert asyncio.run(run()) == account
+    assert identified(key) == account
+    assert "is not noted: database or disk is full" in caplog.text

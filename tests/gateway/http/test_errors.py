@@ -5,13 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from connexion.resolver import Resolution
 from starlette.types import ASGIApp
 
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
-from gateway.api.resolver import TagResolver
 from gateway.http.errors import CRASH_MESSAGE, ErrorAnswer, from_api_error
 from handlers.errors import Details, InvalidError, ThrottledError
 from models.account import Account
@@ -42,11 +40,7 @@ def _answer_with_a_header_that_is_none(**_: object) -> object:
 
 def _app(configure: Configure, monkeypatch: pytest.MonkeyPatch, handler: Handler) -> ASGIApp:
     """The whole application, with one handler for all operations."""
-
-    def resolve(_: TagResolver, operation: object) -> Resolution:
-        return Resolution(handler, operation.operation_id)  # type: ignore[attr-defined]
-
-    monkeypatch.setattr(TagResolver, "resolve", resolve)
+    monkeypatch.setattr("gateway.api.app.handlers_of", lambda _: lambda _: handler)
     return build_app(configure())
 
 
@@ -170,10 +164,10 @@ def test_a_crash_before_any_handler_is_no_other(
     caplog: pytest.LogCaptureFixture,
     key: str,
 ) -> None:
-    def crash(_: str) -> Account:
+    def crash(_: str) -> tuple[ApiKey, Account]:
         raise RuntimeError(SECRET)
 
     app = _app(configure, monkeypatch, _raise)
-    monkeypatch.setattr(ApiKey, "authenticate", crash)
+    monkeypatch.setattr(ApiKey, "valid", crash)
     _check_crash(_ask(app, all_operations()[0], key))
     _check_logged(caplog, 1)

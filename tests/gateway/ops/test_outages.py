@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import psycopg
 import pytest
-from limits.errors import StorageError
 from peewee import OperationalError
 from redis import ConnectionError as RedisConnectionError
 
@@ -45,12 +44,6 @@ def _raised_again(error: Exception) -> Exception:
     return error
 
 
-def _limits(cause: Exception) -> Exception:
-    error = StorageError(cause)
-    error.__cause__ = cause
-    return error
-
-
 def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
     try:
         raise error
@@ -69,7 +62,6 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
         psycopg.errors.AdminShutdown("it goes"),
         psycopg.errors.CannotConnectNow("it comes"),
         RedisConnectionError("refused"),
-        _limits(RedisConnectionError("refused")),
     ],
     ids=repr,
 )

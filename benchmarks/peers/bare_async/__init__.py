@@ -1,0 +1,1 @@
+"""Connexion's AsyncApp with nothing of ours: what the framework itself lets through."""

@@ -1,0 +1,134 @@
+"""Work on the database for callers on an event loop: together, each for itself, and never half."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from peewee import OperationalError
+
+from models import database, writer
+from models.account import Account
+from models.database import writing
+
+pytestmark = pytest.mark.usefixtures("state")
+
+WAIT_SECONDS = 10
+
+
+def _open(name: str) -> Callable[[], Account]:
+    return lambda: Account.open(name, "pro")
+
+
+def _names() -> set[str]:
+    return {account.name for account in Account.all()}
+
+
+async def _all(*work: Callable[[], Any]) -> list[Any]:
+    return await asyncio.gather(*map(writer.commit, work), return_exceptions=True)
+
+
+@contextmanager
+def _another_writer() -> Iterator[None]:
+    """Another thread writes for a while, so that work gathers behind it."""
+    begun, enough = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with writing():
+            begun.set()
+            enough.wait(WAIT_SECONDS)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert begun.wait(WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+
+
+async def _gathered(*work: Callable[[], Any]) -> list[Any]:
+    """What becomes of work that waits at the same time."""
+    with _another_writer():
+        waiting = asyncio.create_task(_all(*work))
+        await asyncio.sleep(0.1)
+    return await waiting
+
+
+def test_each_caller_gets_the_result_of_its_own_work() -> None:
+    results = asyncio.run(_gathered(*(_open(f"account {i}") for i in range(100))))
+    assert [account.name for account in results] == [f"account {i}" for i in range(100)]
+    assert len(_names()) == 100
+
+
+def test_work_that_fails_is_undone_alone() -> None:
+    def fail() -> None:
+        with writing():
+            Account.open("half", "pro")
+            raise ValueError("no")
+
+    first, failed, last = asyncio.run(_gathered(_open("first"), fail, _open("last")))
+    assert (first.name, last.name) == ("first", "last")
+    assert isinstance(failed, ValueError)
+    assert _names() == {"first", "last"}
+
+
+@pytest.mark.sqlite("its own way to fail")
+def test_where_sqlite_undoes_all_of_it_each_is_tried_by_itself() -> None:
+    def fill_the_disk() -> None:
+        Account.open("x" * 200_000, "pro")
+
+    def limit(pages: int) -> None:
+        with writing():
+            database.database.execute_sql(f"PRAGMA max_page_count = {pages}")
+
+    [[used]] = database.database.execute_sql("PRAGMA page_count").fetchall()
+    limit(used + 5)
+    try:
+        first, failed, last = asyncio.run(_gathered(_open("first"), fill_the_disk, _open("last")))
+    finally:
+        limit(1_000_000)
+    assert (first.name, last.name) == ("first", "last")
+    assert isinstance(failed, OperationalError)
+    assert _names() == {"first", "last"}
+
+
+def test_work_goes_on_when_its_caller_is_gone() -> None:
+    async def run() -> None:
+        with _another_writer():
+            caller = asyncio.create_task(writer.commit(_open("kept")))
+            await asyncio.sleep(0.1)
+            caller.cancel()
+        await writer.commit(_open("next"))
+
+    asyncio.run(run())
+    assert _names() == {"kept", "next"}
+
+
+def test_the_event_loop_has_its_turns_meanwhile() -> None:
+    async def run() -> int:
+        turns = 0
+        with _another_writer():
+            waiting = asyncio.create_task(writer.commit(_open("late")))
+            while turns < 100:
+                await asyncio.sleep(0)
+                turns += 1
+            assert not waiting.done()
+        await waiting
+        return turns
+
+    assert asyncio.run(run()) == 100
+
+
+def test_work_knows_of_which_request_it_is() -> None:
+    request: ContextVar[str] = ContextVar("request", default="none")
+
+    async def run() -> str:
+        request.set("req_1")
+        return await writer.commit(request.get)
+
+    assert asyncio.run(run()) == "req_1"

@@ -1,0 +1,24 @@
+"""Fixtures: no test leaves a connection open."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from networks.cloud_api import CloudApi
+from networks.current import wait_for
+
+
+@pytest.fixture(autouse=True)
+def _close_all(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    made: list[CloudApi] = []
+    make = CloudApi.__init__
+
+    def note(api: CloudApi, *arguments: Any) -> None:
+        make(api, *arguments)
+        made.append(api)
+
+    monkeypatch.setattr(CloudApi, "__init__", note)
+    yield
+    for api in made:
+        wait_for(api.close())
