@@ -20,7 +20,7 @@ PAGE = "docs/testing-against-us.md"
 # The port of the protocol "discard": nobody listens.
 NOBODY = "http://127.0.0.1:9"
 STEERED = {"SCHEMATHESIS_HOOKS": "contract_tests.stranger_hooks", "STRANGER_WEBHOOKS": NOBODY}
-# Root may make a network, and elsewhere whoever may become root in a name space of users.
+# Root may make a network namespace. Another user needs a user namespace first.
 ALONE = (("unshare", "--net"), ("unshare", "--map-root-user", "--net"))
 
 

@@ -112,7 +112,7 @@ def _begin(account_id: str, body: dict[str, Any], key: str | None, fingerprint: 
 
 
 async def _to_its_end(begun: _Begun) -> StoredResponse:
-    """Ask the network and record what it said, whatever becomes of the client meanwhile.
+    """Ask the network and record its answer, even if the client disconnects or the service stops.
 
     Raises ServerError that names the message where what the network said cannot be recorded.
     """

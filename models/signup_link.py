@@ -16,7 +16,7 @@ from models.page import Page, fetch_page
 
 LIFETIME_MS = 7 * 24 * 3_600_000
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
-# 80 bits, as 16 characters of base32: whoever guesses a slug can connect a number to the account.
+# 80 bits, as 16 characters of base32. A slug is a secret: it connects a number to the account.
 RANDOM_BYTES = 10
 MAX_SLUG = 63
 MAX_NAME = MAX_SLUG - 16 - len("-")

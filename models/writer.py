@@ -109,7 +109,7 @@ class Writer:
             batch = self._take()
             try:
                 _run_together(batch)
-            except BaseException:  # noqa: BLE001 - each one is told of its own
+            except BaseException:  # noqa: BLE001 - each job keeps its own error
                 for job in batch:
                     _run_alone(job)
             for loop in {job.loop for job in batch}:
@@ -135,7 +135,7 @@ def _run_together(batch: Sequence[_Job]) -> None:
             try:
                 with database.database.atomic():
                     job.run()
-            except Exception as error:  # noqa: BLE001 - its caller is told
+            except Exception as error:  # noqa: BLE001 - raised again in the caller
                 job.error = error
             if not database.database.connection().in_transaction:
                 raise _TransactionLostError
@@ -145,7 +145,7 @@ def _run_alone(job: _Job) -> None:
     try:
         with database.writing():
             job.run()
-    except BaseException as error:  # noqa: BLE001 - its caller is told
+    except BaseException as error:  # noqa: BLE001 - raised again in the caller
         job.error = error
 
 

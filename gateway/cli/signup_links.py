@@ -54,7 +54,7 @@ def create(account_id: str, slug: str, *, exact: bool, yes: bool, as_json: bool)
     open_state()
     account = find_account(account_id)
     if exact and not yes:
-        risk = "Whoever guesses it can connect a number to this account."
+        risk = "Anybody who guesses it can connect a number to this account."
         click.confirm(f"The link will be /connect/{slug}. {risk} Create it?", abort=True, err=True)
     try:
         link = SignupLink.open(account, slug)

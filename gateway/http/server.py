@@ -25,7 +25,7 @@ STARTUP_FAILURE = 3
 APPLICATION = "gateway.api.app:create_app"
 # What a stop gives running requests above the time that the network may take.
 GRACE_SECONDS = 5
-# Whoever is still answered after that is cut off, and says so.
+# What a request has to answer after the grace is over, before uvicorn closes its connection.
 CANCEL_SECONDS = 1
 POLL_SECONDS = 0.02
 # One of several processes that says nothing for so long is killed and started again. Starting takes some

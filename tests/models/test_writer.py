@@ -52,7 +52,7 @@ def _another_writer() -> Iterator[None]:
 
 
 async def _gathered(*work: Callable[[], Any]) -> list[Any]:
-    """What becomes of work that waits at the same time."""
+    """The results of jobs that are queued at the same time."""
     with _another_writer():
         waiting = asyncio.create_task(_all(*work))
         await asyncio.sleep(0.1)

@@ -33,7 +33,7 @@ def test_an_exact_name_needs_a_confirmation(account: Account) -> None:
     for typed in ("n\n", "\n", ""):
         refused = _create(account.id, *exact, typed=typed)
         assert (refused.exit_code, refused.stdout) == (1, "")
-        assert "Whoever guesses it" in refused.stderr
+        assert "Anybody who guesses it" in refused.stderr
     assert SignupLink.all() == []
     done = _create(account.id, *exact, typed="y\n")
     assert json.loads(done.stdout)["slug"] == "acme"
