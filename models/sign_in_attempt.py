@@ -6,12 +6,12 @@ out, because an address is refused for its own attempts only (ADR 23).
 """
 
 import hashlib
-import ipaddress
 import math
 
 from peewee import BigIntegerField, CharField
 
 from models import clock
+from models.client_address import one_client
 from models.database import BaseModel, writing
 from models.identifier import new_id
 from models.user import normalise
@@ -22,8 +22,6 @@ PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
 # An email that was tried so often from all addresses together is under attack. Each address then has one
 # attempt: guessing gets slower, and the owner with the right password gets in.
 ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
-# A customer of an internet provider has so many bits of an IPv6 address for himself.
-IPV6_PREFIX = 64
 
 
 class TooManyAttemptsError(Exception):
@@ -85,21 +83,10 @@ class SignInAttempt(BaseModel):
 
 def _subjects(email: str, address: str) -> tuple[str, str, str]:
     """What an attempt counts for: the pair, the email, the address."""
-    email, place = normalise(email), _place(address)
+    email, place = normalise(email), one_client(address)
     parts = f"pair {place} {email}", f"email {email}", f"address {place}"
     pair, by_email, by_address = map(_digest, parts)
     return pair, by_email, by_address
-
-
-def _place(address: str) -> str:
-    """The part of an address that one client cannot change."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(ip, ipaddress.IPv4Address):
-        return str(ip)
-    return str(ip.ipv4_mapped or ipaddress.ip_network((int(ip), IPV6_PREFIX), strict=False))
 
 
 def _digest(text: str) -> str:

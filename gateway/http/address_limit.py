@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
+from models.client_address import one_client
+
 logger = logging.getLogger(__name__)
 
 Address = IPv4Address | IPv6Address
@@ -42,7 +44,7 @@ class AddressLimit:
         address = _parse(client)
         if address is None or self.spares(address, proxies):
             return None
-        counted = _counted(address)
+        counted = one_client(client)
         if self._open[counted] >= self._most:
             self._say(counted)
             raise TooManyConnectionsError
@@ -74,12 +76,6 @@ def _parse(client: str) -> Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-def _counted(address: Address) -> str:
-    if isinstance(address, IPv4Address):
-        return str(address)
-    return str(IPv6Network((int(address), 64), strict=False))
 
 
 def _joined(proxies: Sequence[str] | str) -> str:

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address, IPv6Network
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -42,6 +41,7 @@ from gateway.http.transfers import RETRY_AFTER, UPLOAD_SECONDS, TransferSlots
 from gateway.ops.metrics import RATE_LIMITED
 from handlers.errors import ApiError
 from models.account import Account
+from models.client_address import one_client
 from models.database import answers_at_once
 
 logger = logging.getLogger(__name__)
@@ -248,11 +248,7 @@ def _rate_limited(window: Window) -> ErrorAnswer:
 
 def address_of(client: tuple[str, int] | None) -> str:
     """Who counts as one caller: an IPv4 address, or the 64 bits of a customer's IPv6 network."""
-    host = client[0] if client else "unknown"
-    if ":" not in host:
-        return host
-    address = IPv6Address(host)
-    return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))
+    return one_client(client[0] if client else "unknown")
 
 
 def _normalised(scope: Scope, body: Body) -> Scope:

@@ -1,9 +1,7 @@
 """Work on the database for callers on an event loop: together, each for itself, and never half."""
 
 import asyncio
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,10 +11,9 @@ from peewee import OperationalError
 from models import database, writer
 from models.account import Account
 from models.database import writing
+from tests.another_writer import another_writer
 
 pytestmark = pytest.mark.usefixtures("state")
-
-WAIT_SECONDS = 10
 
 
 def _open(name: str) -> Callable[[], Account]:
@@ -31,29 +28,9 @@ async def _all(*work: Callable[[], Any]) -> list[Any]:
     return await asyncio.gather(*map(writer.commit, work), return_exceptions=True)
 
 
-@contextmanager
-def _another_writer() -> Iterator[None]:
-    """Another thread writes for a while, so that work gathers behind it."""
-    begun, enough = threading.Event(), threading.Event()
-
-    def write() -> None:
-        with writing():
-            begun.set()
-            enough.wait(WAIT_SECONDS)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    assert begun.wait(WAIT_SECONDS)
-    try:
-        yield
-    finally:
-        enough.set()
-        thread.join()
-
-
 async def _gathered(*work: Callable[[], Any]) -> list[Any]:
     """The results of jobs that are queued at the same time."""
-    with _another_writer():
+    with another_writer():
         waiting = asyncio.create_task(_all(*work))
         await asyncio.sleep(0.1)
     return await waiting
@@ -99,7 +76,7 @@ def test_where_sqlite_undoes_all_of_it_each_is_tried_by_itself() -> None:
 
 def test_work_goes_on_when_its_caller_is_gone() -> None:
     async def run() -> None:
-        with _another_writer():
+        with another_writer():
             caller = asyncio.create_task(writer.commit(_open("kept")))
             await asyncio.sleep(0.1)
             caller.cancel()
@@ -112,7 +89,7 @@ def test_work_goes_on_when_its_caller_is_gone() -> None:
 def test_the_event_loop_has_its_turns_meanwhile() -> None:
     async def run() -> int:
         turns = 0
-        with _another_writer():
+        with another_writer():
             waiting = asyncio.create_task(writer.commit(_open("late")))
             while turns < 100:
                 await asyncio.sleep(0)

@@ -1,9 +1,7 @@
 """Who asks, as the edge finds out."""
 
 import asyncio
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 from peewee import OperationalError
@@ -13,11 +11,9 @@ from starlette.types import Scope
 from gateway.http.auth import STATE_KEY, identify, identify_at_once, note_use, why
 from models.account import Account
 from models.api_key import ApiKey
-from models.database import writing
+from tests.another_writer import another_writer
 from tests.asgi import http_scope
 from tests.conftest import Clock
-
-WAIT_SECONDS = 10
 
 
 async def _in_a_thread(scope: Scope) -> Account | None:
@@ -52,26 +48,6 @@ def identified(request: pytest.FixtureRequest) -> Identify:
 
 def _nothing() -> asyncio.Task[None]:
     return asyncio.create_task(asyncio.sleep(0))
-
-
-@contextmanager
-def _writer_under_way() -> Iterator[None]:
-    """A write transaction of another thread, for a while."""
-    begun, enough = threading.Event(), threading.Event()
-
-    def write() -> None:
-        with writing():
-            begun.set()
-            enough.wait(WAIT_SECONDS)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    assert begun.wait(WAIT_SECONDS)
-    try:
-        yield
-    finally:
-        enough.set()
-        thread.join()
 
 
 def test_a_key_opens_its_account_until_the_moment_it_is_revoked(
@@ -109,7 +85,7 @@ def test_the_first_use_of_a_key_and_one_after_an_hour_are_noted(
 
 def test_a_writer_holds_no_request_up(account: Account, identified: Identify) -> None:
     row, key = ApiKey.issue(account, "ci")
-    with _writer_under_way():
+    with another_writer():
         assert identified(key) == account
         assert ApiKey.get_by_id(row.id).last_used_at is None
 
