@@ -105,13 +105,19 @@ class RateLimiter:
         plan, caller = (account.plan, account.id) if account else (ANONYMOUS, address)
         if account is None and user is not None:
             plan, caller = user.account.plan, user.id
-        limit = self._plans[plan]
-        count, ends = self._count(caller, metered=metered)
-        exceeded = metered and count > limit
-        window = Window(limit, max(0, limit - count), math.ceil(ends), exceeded)
+        window = self._window(plan, *self._count(caller, metered=metered), metered=metered)
         if not (metered or account or user):
             self._keep_in_mind(address, window)
         return window
+
+    def count_here(self, address: str) -> Window:
+        """Count what is no HTTP, in this process alone: for the event loop, which must not wait for Redis."""
+        return self._window(ANONYMOUS, *self._own.count(address), metered=True)
+
+    def _window(self, plan: str, count: int, ends: float, *, metered: bool) -> Window:
+        limit = self._plans[plan]
+        exceeded = metered and count > limit
+        return Window(limit, max(0, limit - count), math.ceil(ends), exceeded)
 
     def _count(self, caller: str, *, metered: bool) -> tuple[int, float]:
         """The caller's count, and when the window ends (Unix time)."""

@@ -131,7 +131,7 @@ class GatewayProtocol(BoundedConnection):
             (HEADER, request_id.encode()),
         ]
         if edge is not None:
-            headers += edge.limiter.count(None, address_of(self.client)).headers
+            headers += edge.limiter.count_here(address_of(self.client)).headers
         status = http.HTTPStatus(answer.status)
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
         lines += [name + b": " + value for name, value in headers]

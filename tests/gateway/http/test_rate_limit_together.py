@@ -1,6 +1,8 @@
 """Limits that several processes count together, in a real Redis."""
 
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 from redis import Redis
@@ -80,3 +82,34 @@ def test_so_many_glances_are_kept_in_mind(
     for address in addresses:
         both[0].count(None, address, metered=False)
     assert [both[0].glance(each) is None for each in addresses] == [True, True, False]
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of a Redis that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
+def test_a_silent_redis_is_waited_for_once(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "ANSWER_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(rate_limit, "PAUSE_SECONDS", 0.1)
+    limiter = RateLimiter(PLANS, silent)
+    assert 0.4 < _seconds(lambda: limiter.count(STARTER, ADDRESS)) < 1
+    for _ in range(5):
+        # Longer than the pause between two looks whether it answers.
+        time.sleep(0.15)
+        assert _seconds(lambda: limiter.count(STARTER, ADDRESS)) < 0.1
+    assert limiter.count(STARTER, ADDRESS).exceeded
+
+
+def test_what_is_no_http_is_counted_without_redis(silent: str) -> None:
+    limiter = RateLimiter(PLANS, silent)
+    assert _seconds(lambda: limiter.count_here(ADDRESS)) < 0.1
+    assert limiter.count_here(ADDRESS).remaining == 0
