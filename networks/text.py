@@ -13,6 +13,7 @@ def read_json(body: bytes) -> Any:
     try:
         value = json.loads(body)
         text = json.dumps(value, ensure_ascii=False)
+        # Halves of a pair are not printable. Most bodies need no second look.
         return value if text.isprintable() else json.loads(text.encode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("It is nested too deeply.") from None

@@ -228,6 +228,14 @@ def test_an_error_says_its_details_else_its_message(api: CloudApi, receiver: Rec
         assert caught.value.reason == "(#1) Refused"
 
 
+def test_half_a_character_in_an_error_is_replaced(api: CloudApi, receiver: Receiver) -> None:
+    body = b'{"error": {"code": 131026, "message": "cut \\ud83d"}}'
+    receiver.behave(answer(400, body, Content_Type="application/json"), MESSAGES)
+    with pytest.raises(RefusedError) as caught:
+        _send(api)
+    assert (caught.value.code, caught.value.reason) == ("131026", "cut ?")
+
+
 def test_a_code_is_exchanged_for_a_token(api: CloudApi, receiver: Receiver) -> None:
     path = "/v25.0/oauth/access_token?client_id=app-1&client_secret=app-secret&code=code-1"
     receiver.behave(_json(200, {"access_token": "EAA"}), "/v25.0/oauth/access_token")
