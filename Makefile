@@ -23,10 +23,11 @@ PYTEST_ARGS ?=
 # More processes than cores, for many tests wait: for a window of a minute, for a timeout, for a server to start.
 # In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=25
-# Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and on PostgreSQL and Redis
-# what is about processes that share the work. `make backends` runs all on both.
+# Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and what is about processes
+# that share the work. Redis has its own: test_chaos.py, test_outage.py and test_several_webs.py start one wherever they
+# run. `make backends` runs all on both.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
-OF_PROCESSES := contract_tests/test_smoke.py contract_tests/test_two_workers.py contract_tests/test_idempotency.py
+OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
 # $(call on,BACKEND,TESTS). Arguments that choose none of the tests are no error.
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
@@ -48,7 +49,6 @@ run: $(VENV)/.runtime ## Start the whole service here, sandbox included (ARGS="-
 
 test: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run all tests (PYTEST_ARGS="-k retry")
 	@$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES))
-	@$(call on,redis,$(OF_PROCESSES))
 	@$(PYTEST) tests contract_tests $(PYTEST_ARGS)
 
 backends: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run all tests on PostgreSQL, then on PostgreSQL and Redis

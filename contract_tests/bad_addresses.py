@@ -38,7 +38,7 @@ PATHS: dict[str, tuple[int | tuple[int, ...], Callable[[bytes], bytes]]] = {
     "a file's suffix": (ELSEWHERE, lambda path: path + b".json"),
     "a matrix parameter": (ELSEWHERE, lambda path: path + b";x=1"),
     "an encoded NUL": (ELSEWHERE, lambda path: path + b"%00"),
-    "an encoded line feed": (404, lambda path: path + b"%0A"),
+    "an encoded line feed": (ELSEWHERE, lambda path: path + b"%0A"),
     "an encoded blank": (ELSEWHERE, lambda path: path + b"%20"),
     "an encoded question mark": (ELSEWHERE, lambda path: path + b"%3Fx=1"),
     "percent-encoding that is none": (ELSEWHERE, lambda path: path + b"%zz"),

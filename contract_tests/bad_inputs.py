@@ -18,4 +18,3 @@ KINDS = [
     *bad_forms.KINDS,
 ]
 FIELDS = bad_fields.KINDS
-NOT_PUBLIC = bad_fields.NOT_PUBLIC

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contract_tests.operations import Operation
+from contract_tests.operations import Operation, Path
 from contract_tests.raw_http import Headers, Request
 
 # Whatever else is wrong with a request, this makes it one that must change nothing.
@@ -34,7 +34,8 @@ GOOD_FORM = form((FILE, b"image/png", b"a picture"))
 class Target:
     """An operation with a good request to it, which would succeed and which the kinds spoil.
 
-    ``foreign`` holds the path parameters of another account's resources; ``key`` is the caller's.
+    ``foreign`` holds the path parameters of another account's resources; ``key`` is the caller's. The
+    ``known`` properties of the body are not spoilt.
     """
 
     operation: Operation
@@ -42,6 +43,7 @@ class Target:
     path_values: Mapping[str, str]
     foreign: Mapping[str, str]
     key: bytes
+    known: frozenset[Path] = frozenset()
 
     def with_path_value(self, name: str, value: bytes) -> Request:
         """The good request with another value for one path parameter, not encoded any further."""

@@ -12,24 +12,27 @@ from contract_tests.backends import keep_those_of_the_backend
 from contract_tests.chromium import launched
 from contract_tests.harness import Customer, Gateway, Receiver, running
 
-# These take half a minute and more each. Begun last, one of them would keep one process busy long after the
-# others have nothing left to do.
+# These, or the folders that they are in, take the longest. Begun last, one of them would keep one process
+# busy long after the others have nothing left to do.
 LONGEST = (
-    "test_fuzz.py",
-    "test_connect_refusals.py",
     "test_dashboard_axe.py",
-    "test_rate_limit.py",
-    "test_chaos.py",
+    "test_fuzz.py",
     "test_conformance_limits.py",
-    "test_survival.py",
+    "test_chaos.py",
+    "test_attacks.py",
+    "test_connect_refusals.py",
+    "test_sole_web.py",
+    "test_generated_clients.py",
+    "test_phone_page.py",
     "test_doctor.py",
-    "test_stranger_fuzz.py",
     "test_redelivery.py",
-    "test_traces.py",
+    "test_clean_stop.py",
     "test_bad_input.py",
+    "test_traces.py",
+    "test_survival.py",
+    "test_stranger_fuzz.py",
     "test_outage.py",
     "test_lost_commits.py",
-    "test_phone_page.py",
 )
 # The modules of these have a service in common, which each process that runs one of them starts for itself.
 SHARING = (
@@ -67,6 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=place)
 
 
+# Not of the session: a start takes 3 s of processor time, and so does an idle service in two minutes.
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A running service, shared by the tests of a module."""

@@ -6,9 +6,9 @@ from typing import Any
 import jsonschema_rs
 from schemathesis import Case
 
-from contract_tests.fuzz_run import read_contract
+from contract_tests.contract import load_contract
 
-_SCHEMA = read_contract()["components"]["schemas"]["WebhookUrl"]
+_SCHEMA = load_contract()["components"]["schemas"]["WebhookUrl"]
 _VALID = jsonschema_rs.Draft4Validator(_SCHEMA)
 _AUTHORITY = re.compile(r"https?://[^/?]*")
 

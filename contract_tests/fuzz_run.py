@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from contract_tests.contract import load_contract
 from contract_tests.fuzz_report import Report
 from contract_tests.harness import ROOT
 
@@ -17,17 +16,11 @@ METHODS = {"get", "put", "post", "patch", "delete"}
 MAX_PASSES = 20
 
 
-def read_contract() -> dict[str, Any]:
-    """openapi.yaml."""
-    contract: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
-    return contract
-
-
 def read_operations() -> dict[str, dict[str, Any]]:
     """The contract's operations by ``GET /numbers``."""
     return {
         f"{method.upper()} {path}": operation
-        for path, item in read_contract()["paths"].items()
+        for path, item in load_contract()["paths"].items()
         for method, operation in item.items()
         if method in METHODS
     }

@@ -1,11 +1,11 @@
-"""Kept connections to each of several web processes at one port, and what each process counted."""
+"""Kept connections to each of several web processes at one port."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Self
 
 import requests
-from prometheus_client.parser import text_string_to_metric_families
 
 from contract_tests.harness import WAIT_SECONDS, wait_for
 
@@ -15,25 +15,27 @@ class Lane(requests.Session):
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        self.url = url
+        with self.get(f"{url}/healthz", stream=True, timeout=WAIT_SECONDS) as answer:
+            assert answer.raw.connection is not None
+            ours = answer.raw.connection.sock
+            ends = (ours.getpeername()[1], ours.getsockname()[1])
+            # Read to its end, or the connection would not be kept.
+            assert answer.content
+        self.pid = _process_at(*ends)
+        """The process at its other end."""
 
-    def process(self) -> int:
-        """The id of the process at its other end."""
-        return int(next(iter(self._samples("process_start_time_seconds"))))
 
-    def answered(self) -> Mapping[str, int]:
-        """How many requests that process has answered, by their status."""
-        return {status: int(n) for status, n in self._samples("gateway_requests_total").items()}
-
-    def _samples(self, name: str) -> Mapping[str, float]:
-        """By their status, or by the process id where they have none."""
-        text = self.get(f"{self.url}/metrics", timeout=WAIT_SECONDS).text
-        return {
-            sample.labels.get("status", sample.labels["pid"]): sample.value
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
-            if sample.name == name
-        }
+def _process_at(port: int, peer: int) -> int:
+    """Who holds the connection from ``port`` of 127.0.0.1 to ``peer``. The kernel knows."""
+    ends = [f"0100007F:{each:04X}" for each in (port, peer)]
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    # A line may come twice, and one that the kernel keeps of an earlier connection has no socket.
+    [inode] = {each[9] for each in lines if each[1:3] == ends} - {"0"}
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):  # Another user's, or one that ended meanwhile.
+            if str(link.readlink()) == f"socket:[{inode}]":
+                return int(link.parts[2])
+    raise LookupError(f"No process holds the connection from port {port} to {peer}.")
 
 
 class Lanes:
@@ -49,7 +51,7 @@ class Lanes:
 
         def has_enough() -> bool:
             lane = Lane(url)
-            kept = self.of[lane.process()]
+            kept = self.of[lane.pid]
             if len(kept) < each:
                 kept.append(lane)
             else:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 import jsonschema_rs
-import yaml
 
-from contract_tests.harness import ROOT
+from contract_tests.contract import load_contract
 
 # The path of the contract's server, whatever its host.
 BASE = "/api"
@@ -51,6 +51,11 @@ class Operation:
         for path, schema in _fields(self.body_schema or {}, body, ()):
             found.setdefault(path, schema)
         return found
+
+    def fields_before(self, example: str) -> frozenset[Path]:
+        """The properties of the examples that the contract has before this one."""
+        earlier = takewhile(lambda name: name != example, self.body_examples)
+        return frozenset().union(*(self.fields(self.body_examples[name]) for name in earlier))
 
 
 def _fields(schema: Schema, value: Any, above: Path) -> Iterator[tuple[Path, Schema]]:
@@ -120,7 +125,7 @@ def _read(contract: Schema, base: str, path: str, method: str) -> Operation:
 @cache
 def all_operations() -> list[Operation]:
     """Every operation of the contract, in its order."""
-    contract = yaml.safe_load((ROOT / "openapi.yaml").read_bytes())
+    contract = load_contract()
     return [
         _read(contract, BASE, path, method)
         for path, item in contract["paths"].items()

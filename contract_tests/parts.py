@@ -21,6 +21,7 @@ class Parts(Gateway):
     def __init__(self, folder: Path, **settings: str) -> None:
         super().__init__(folder, **settings)
         self._running: list[Process] = []
+        self._workers: list[Process] = []
 
     def start(self) -> Self:
         """Migrate, start web and sandbox, and wait until they serve."""
@@ -36,7 +37,15 @@ class Parts(Gateway):
 
     def start_worker(self) -> Process:
         """One more worker."""
-        return self._launch("worker")
+        self._workers.append(self._launch("worker"))
+        return self._workers[-1]
+
+    def stop_workers(self) -> None:
+        """Stop all workers cleanly."""
+        for worker in self._workers:
+            worker.terminate()
+        while self._workers:
+            self._workers.pop().wait(START_SECONDS)
 
     def stop(self) -> int:
         """Stop everything cleanly. Returns the highest exit status."""

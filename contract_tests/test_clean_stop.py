@@ -104,11 +104,20 @@ def load(receiver: Receiver) -> Iterator[Load]:
     made.heal()
 
 
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+    """Web and sandbox."""
+    with deployed(tmp_path_factory.mktemp("stops"), **SETTINGS) as parts:
+        yield parts
+
+
 @pytest.fixture
-def parts(tmp_path: Path) -> Iterator[Parts]:
-    """A service without a worker."""
-    with deployed(tmp_path, **SETTINGS) as service:
-        yield service
+def parts(service: Parts) -> Iterator[Parts]:
+    """The same, without a worker and without a delivery."""
+    for table in ("attempt", "delivery"):
+        service.stored.change(f"DELETE FROM {table}")  # noqa: S608 - our own words
+    yield service
+    service.stop_workers()
 
 
 @pytest.fixture

@@ -187,27 +187,3 @@ def test_a_failure_has_a_reason_for_a_person(customer: Customer) -> None:
     for webhook_id in _deliver(customer, urls):
         attempt = _attempts(customer, webhook_id)[0]
         assert attempt["error"] == "No answer: could not connect."
-
-
-def test_a_local_address_from_earlier_days_is_called_no_more_once_none_may_be(
-    tmp_path: Path, receiver: Receiver
-) -> None:
-    gateway = Gateway(tmp_path, **SETTINGS).start()
-    try:
-        customer = gateway.customer()
-        named = receiver.url().replace("127.0.0.1", "localhost").replace("http:", "https:")
-        urls = [receiver.url(), receiver.url().replace("http:", "https:"), named]
-        webhook_ids = [_subscribe(customer, url) for url in urls]
-        assert gateway.stop() == 0
-        gateway.environment["GATEWAY_ALLOW_LOCAL_WEBHOOKS"] = "false"
-        gateway.start()
-        assert customer.send("15551234567").status_code == 200
-        attempts = [_attempts(customer, each)[0] for each in webhook_ids]
-        tried = [customer.request("POST", f"/webhooks/{each}/test").json() for each in webhook_ids]
-    finally:
-        gateway.stop()
-    for attempt, test in zip(attempts, tried, strict=True):
-        assert attempt["statusCode"] is None
-        assert "public" in attempt["error"]
-        assert (test["success"], test["message"]) == (False, attempt["error"])
-    assert receiver.requests == []

@@ -124,16 +124,20 @@ class Reader:
             process.wait(WAIT_SECONDS)
 
 
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
+    """What someone started just now."""
+    service = FirstRun(tmp_path_factory.mktemp("service")).start()
+    yield service
+    service.end(signal.SIGTERM)
+
+
 @pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
-    """A reader beside a service that was started just now."""
-    folder = tmp_path / "service"
-    folder.mkdir()
-    service = FirstRun(folder).start()
-    someone = Reader(service, folder)
+def reader(service: FirstRun) -> Iterator[Reader]:
+    """A reader beside it."""
+    someone = Reader(service, service.folder)
     yield someone
     someone.stop()
-    service.end(signal.SIGTERM)
 
 
 def test_every_block_of_the_readme_does_what_it_says(reader: Reader) -> None:

@@ -1,16 +1,15 @@
 """``gateway doctor`` beside the running service: all well, then really broken."""
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from redis import Redis
 
+from contract_tests.commands import command_server
 from contract_tests.halting import halted
-from contract_tests.harness import WAIT_SECONDS, Gateway, running, wait_for
+from contract_tests.harness import Gateway, running, wait_for
 
 # The whole may take so long, whatever is broken.
 LIMIT_SECONDS = 15
@@ -19,18 +18,11 @@ LIMIT_SECONDS = 15
 def examine(service: Gateway, *, status: int, **settings: str) -> dict[str, Any]:
     """The checks by name, of a command that is told nothing but the folder of the service."""
     started = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "gateway", "doctor", "--json"],
-        env=service.told | settings,
-        cwd=service.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_SECONDS,
-    )
+    command = ("doctor", "--json")
+    ended, printed, said = command_server().invoke(command, service.told | settings, service.folder)
     assert time.monotonic() - started < LIMIT_SECONDS
-    assert (done.returncode, done.stderr) == (status, ""), done.stdout
-    document = json.loads(done.stdout)
+    assert (ended, said) == (status, ""), printed
+    document = json.loads(printed)
     assert document["ok"] is (status == 0)
     return {check["name"]: check for check in document["checks"]}
 
@@ -71,5 +63,6 @@ def test_the_running_service_is_well_and_each_broken_part_is_named(tmp_path: Pat
 
         # What halted goes on, and nothing that was asked did harm.
         assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}
-    stopped = examine(service, status=1)
+    # Nothing else on this machine is taken for the sandbox.
+    stopped = examine(service, status=1, GATEWAY_SANDBOX_PORT=str(service.sandbox_port))
     assert problems(stopped) == {"worker", "network", "callback address"}

@@ -4,13 +4,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from ulid import ULID
 
 from contract_tests.harness import START_SECONDS, Customer, Received, Receiver, Reply, wait_for
-from contract_tests.parts import Parts
+from contract_tests.parts import Parts, deployed
 
 # Several batches of the worker.
 MANY = 1_200
@@ -19,12 +18,21 @@ IN_FLIGHT = 10
 PATIENCE = 80
 
 
-@pytest.fixture
-def parts(tmp_path: Path) -> Iterator[Parts]:
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
     """Web and sandbox. Nothing is retried while a test runs."""
-    service = Parts(tmp_path, GATEWAY_RETRY_SCHEDULE="3600", GATEWAY_DELIVERY_TIMEOUT="2").start()
+    settings = {"GATEWAY_RETRY_SCHEDULE": "3600", "GATEWAY_DELIVERY_TIMEOUT": "2"}
+    with deployed(tmp_path_factory.mktemp("redelivery"), **settings) as parts:
+        yield parts
+
+
+@pytest.fixture
+def parts(service: Parts) -> Iterator[Parts]:
+    """The same, without a worker and without a delivery."""
+    for table in ("redelivery", "attempt", "delivery"):
+        service.stored.change(f"DELETE FROM {table}")  # noqa: S608 - our own words
     yield service
-    service.stop()
+    service.stop_workers()
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from copy import copy
 from typing import Any
 
 import psycopg
@@ -15,7 +15,6 @@ from contract_tests.harness import START_SECONDS, free_port, wait_for
 from contract_tests.parts import Parts, deployed
 from contract_tests.servers import PostgresServer
 
-Deploy = Callable[[], Parts]
 # Nobody asks for it. It is there to be looked for.
 PASSWORD = "quagga-password"
 TAKE = "SELECT pg_advisory_lock(20977, 3)"
@@ -32,31 +31,31 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture
-def on_sqlite(tmp_path: Path) -> Iterator[Parts]:
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
     """A service with one web process."""
     blank = {"GATEWAY_DATABASE_URL": "", "GATEWAY_QUEUE_URL": "", "GATEWAY_RATE_LIMIT_URL": ""}
-    with deployed(tmp_path, **blank) as parts:
+    with deployed(tmp_path_factory.mktemp("sqlite"), **blank) as parts:
         yield parts
 
 
-@pytest.fixture
-def url(tmp_path: Path, postgres: PostgresServer) -> str:
-    """An empty database."""
-    return postgres.database(tmp_path.name)
+@pytest.fixture(scope="module")
+def url(postgres: PostgresServer) -> str:
+    """The address of its database."""
+    return postgres.database("sole")
 
 
-@pytest.fixture
-def on_postgresql(tmp_path: Path, url: str) -> Iterator[Parts]:
+@pytest.fixture(scope="module")
+def on_postgresql(tmp_path_factory: pytest.TempPathFactory, url: str) -> Iterator[Parts]:
     """The same, with a password that nobody asks for."""
     settings = {"DATABASE_URL": url.replace("@", f":{PASSWORD}@"), "QUEUE_URL": ""}
     settings["RATE_LIMIT_URL"] = ""
     named = {f"GATEWAY_{name}": value for name, value in settings.items()}
-    with deployed(tmp_path, **named) as parts:
+    with deployed(tmp_path_factory.mktemp("postgresql"), **named) as parts:
         yield parts
 
 
-@pytest.fixture(params=["on_sqlite", "on_postgresql"])
+@pytest.fixture(scope="module", params=["on_sqlite", "on_postgresql"])
 def parts(request: pytest.FixtureRequest) -> Parts:
     """The one, and the other."""
     found: Parts = request.getfixturevalue(request.param)
@@ -87,10 +86,14 @@ def test_a_second_one_is_refused_in_one_line(parts: Parts) -> None:
 
 
 def test_a_second_one_that_counts_elsewhere_is_not_in_its_way(parts: Parts) -> None:
-    parts.environment["GATEWAY_RATE_LIMIT_URL"] = redis().url(0)
-    parts.port = free_port()
-    parts.start_web()
-    wait_for(parts.is_ready, "a second web process", START_SECONDS)
+    second = copy(parts)
+    second.environment = parts.environment | {"GATEWAY_RATE_LIMIT_URL": redis().url(0)}
+    second.port = free_port()
+    second.start_web()
+    wait_for(second.is_ready, "a second web process", START_SECONDS)
+    assert second.process is not None
+    second.process.terminate()
+    second.process.wait(START_SECONDS)
 
 
 def test_the_next_one_starts_after_a_kill(parts: Parts) -> None:

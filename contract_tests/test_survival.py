@@ -15,7 +15,6 @@ from contract_tests.chaos.ledger import Ledger
 from contract_tests.chaos.senders import Senders
 from contract_tests.full_disk import Fill, fill_up, forbid_writing, may_mount, small_disk
 from contract_tests.harness import Customer, Gateway, Receiver, running, wait_for
-from contract_tests.parts import deployed
 
 MESSAGES = 40
 KINDS = ["message.sent", "message.delivered", "message.read", "message.failed"]
@@ -38,21 +37,6 @@ def _send(customer: Customer, count: int = MESSAGES) -> None:
 
 def _events(receiver: Receiver) -> set[tuple[str, str]]:
     return {(r.event["event"], r.event["data"]["id"]) for r in receiver.at()}
-
-
-def test_work_that_waits_survives_a_queue_deleted_while_the_worker_is_stopped(
-    tmp_path: Path, receiver: Receiver
-) -> None:
-    with deployed(tmp_path) as parts:
-        customer = parts.customer()
-        _subscribe(customer, receiver)
-        _send(customer)
-        parts.stored.lose_queue()
-        parts.start_worker()
-        ledger = Ledger(parts, customer)
-        ledger.settle(seconds=60)
-        assert len(_events(receiver)) == 3 * MESSAGES
-        assert _events(receiver) == ledger.due_events()
 
 
 @pytest.fixture

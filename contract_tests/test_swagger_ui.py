@@ -85,6 +85,8 @@ def types_of_a_message(contract: dict[str, Any]) -> set[str]:
 def test_swagger_ui_has_an_example_of_each_type_of_message(page: Page, gateway: Gateway) -> None:
     choice = opened(page, "/api/ui/")
     shown = page.locator(".opblock.is-open").get_by_label("Request body")
+    # The page fills the list when it has resolved the operation.
+    choice.locator("option").first.wait_for(state="attached")
     types = set()
     for name in choice.locator("option").evaluate_all("options => options.map(o => o.value)"):
         choice.select_option(name)

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from flask import Response, abort, g, request
 
-from dashboard.cookies import SESSION, VISITOR, cookie_name
+from dashboard.cookies import SESSION, VISITOR, cookie
 from gateway.settings import get_settings
 from models.account import Account
 from models.user_session import UserSession
@@ -21,10 +21,10 @@ PUBLIC = {"dashboard.sign_in", "dashboard.sign_in_form", "dashboard.static", "da
 
 def check_request() -> Response | None:
     """Before each request: load the session, refuse forms that are not ours, ask to sign in."""
-    token = request.cookies.get(cookie_name(SESSION))
+    token = cookie(SESSION)
     g.session = UserSession.resume(token) if token else None
     # A visitor's forms are bound to a cookie of their own, which the page with the form sets.
-    g.form_secret = token if g.session else request.cookies.get(cookie_name(VISITOR))
+    g.form_secret = token if g.session else cookie(VISITOR)
     is_public = request.endpoint in PUBLIC
     if g.session is None and not is_public:
         # A form that was filled in too late leads to the beginning: it cannot be posted by a link.

@@ -9,7 +9,7 @@ from models.user_session import UserSession
 from tasks.sign_in import WrongCredentialsError
 from tasks.sign_in import sign_in as begin_session
 
-WRONG = "Email and password do not belong together."
+WRONG = "Wrong email or password."
 
 
 @blueprint.get("/sign-in")
@@ -51,7 +51,7 @@ def sign_out() -> Response:
 
 
 def _end_session() -> None:
-    if token := request.cookies.get(cookies.cookie_name(cookies.SESSION)):
+    if token := cookies.cookie(cookies.SESSION):
         UserSession.end(token)
 
 

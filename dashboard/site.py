@@ -50,7 +50,7 @@ blueprint.before_request(guard.check_request)
 
 def show(template: str, status: int = 200, **values: Any) -> Response:
     """A page of the dashboard. Its templates know the account, the navigation and the form's token."""
-    said = request.cookies.get(cookies.cookie_name(cookies.FLASH), "")
+    said = cookies.cookie(cookies.FLASH) or ""
     page = render(
         f"dashboard/{template}",
         status,

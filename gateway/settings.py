@@ -5,119 +5,126 @@ line that names it. docs/configuration.md lists all settings.
 """
 
 import contextlib
-import math
 import os
 import re
 import secrets
 import tempfile
-from functools import cache
-from ipaddress import ip_address
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import (
+    AfterValidator,
+    Field,
+    HttpUrl,
+    PositiveInt,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, MultiHostUrl
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
 from gateway import __version__
 
 PREFIX = "GATEWAY_"
 # What Kubernetes sets for a Service whose name begins with "gateway", such as GATEWAY_PORT_8080_TCP_ADDR.
-_OF_KUBERNETES = re.compile(
-    rf"{PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_ADDR|_PORT|_PROTO)?)"
-)
 # GATEWAY_PORT itself might be a mistake for --port, but not with such a value.
-_OF_KUBERNETES_PORT = re.compile(rf"{PREFIX}(\w+_)?PORT=(tcp|udp|sctp)://.*")
-ANONYMOUS = "anonymous"
-MAX_PORT = 65535
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-_SANDBOX_SECRETS = {
-    "network_app_id": "100000000000001",
-    "network_app_secret": "sandbox-app-secret",
-    "network_config_id": "200000000000001",
-    "network_verify_token": "sandbox-verify-token",
-}
-MIN_KEY = 32
-
-
-_HOST = r"(?:[\w.%-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?"
-_SERVER_URL = re.compile(
-    rf"\w+://(?:[^@/?#\s]*@)?(?:{_HOST}(?:,{_HOST})*)?(?:[/?][^@#\s]*)?", re.ASCII
+_OF_KUBERNETES = re.compile(
+    rf"{PREFIX}(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)=|PORT=(tcp|udp|sctp)://|"
+    r"PORT_\d+_(TCP|UDP|SCTP)(_ADDR|_PORT|_PROTO)?=)"
 )
-_BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+ANONYMOUS = "anonymous"
+_PLANS = {"starter": 100, "pro": 500, ANONYMOUS: 100}
+_LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
+MIN_KEY = 32
+NETWORK_SECRETS = ("network_app_secret", "network_verify_token")
+NETWORK_IDS = ("network_app_id", "network_config_id")
 
 
 def _sqlite_url(path: Path) -> str:
     return f"sqlite://{quote(str(path))}"
 
 
-def _check_url(url: str, *schemes: str) -> None:
-    if url and not url.startswith(schemes):
-        msg = f"must start with {' or '.join(schemes)}"
-        raise ValueError(msg)
-    if url.startswith("sqlite:"):
-        _check_path(url)
-        return
-    # A driver would say what it cannot read, and that may be a piece of the password.
-    if url and (not _SERVER_URL.fullmatch(url) or _BROKEN_ESCAPE.search(url)):
-        msg = "is not a URL; percent-encode the special characters of user and password"
-        raise ValueError(msg)
-    _check_ports(url)
-    if url.startswith("postgresql:"):
-        _check_by_driver(url)
+def _parse(kind: Any, text: str, hint: str = "") -> Any:
+    """Parse a URL. What pydantic says of a wrong one holds no piece of it: that may be a password."""
+    try:
+        return TypeAdapter(kind).validate_python(text)
+    except ValidationError as error:
+        raise ValueError(error.errors()[0]["msg"] + hint) from None
 
 
-def _check_path(url: str) -> None:
-    parts = urlsplit(url)
+def _check_place(default: str, starts: tuple[str, ...], text: str) -> str:
+    """Check the URL of a file or server, which begins with one of ``starts``. Returns its normal form."""
+    if text == default:
+        return text
+    if not text.startswith(starts):
+        raise ValueError(f"must start with {' or '.join(filter(None, (default, *starts)))}")
+    return _check_file(text) if text.startswith("sqlite:") else _check_server(text)
+
+
+def _check_file(text: str) -> str:
+    parts = urlsplit(text)
     if parts.fragment or parts.path.endswith("/") or "%00" in parts.path:
-        msg = "names no file; write sqlite:/// and an absolute path, # in it as %23"
-        raise ValueError(msg)
+        raise ValueError("names no file; write sqlite:/// and an absolute path, # in it as %23")
+    if parts.query not in {"", "synchronous=full"}:
+        raise ValueError("knows no other parameter than synchronous=full")
+    return text
 
 
-def _check_ports(url: str) -> None:
-    hosts = urlsplit(url).netloc.rpartition("@")[2]
-    for port in re.findall(r":(\d+)(?=,|$)", hosts):
-        if not 0 < int(port) <= MAX_PORT:
-            msg = f"port {port} is not between 1 and {MAX_PORT}"
-            raise ValueError(msg)
-
-
-def _check_by_driver(url: str) -> None:
-    from psycopg import Error, conninfo  # noqa: PLC0415 - on SQLite nobody waits for it
-
+def _check_server(text: str) -> str:
+    hint = "; percent-encode the special characters of user and password"
+    url = _parse(MultiHostUrl, text, hint)
+    if url.fragment is not None or "@" in f"{url.path}{url.query}":
+        raise ValueError(f"is not a URL{hint}")
     try:
+        _read_by_driver(str(url))
+    except Exception:  # noqa: BLE001 - each driver has its own; their texts may hold a piece of the password
+        raise ValueError(
+            "is refused by the server's driver; look at its parameters and at what is percent-encoded"
+        ) from None
+    return str(url)
+
+
+def _read_by_driver(url: str) -> None:
+    """Have the driver read its parameters, without a connection. Raises its own errors."""
+    # Imported here: on SQLite nobody waits for them.
+    if url.startswith("postgresql:"):
+        from psycopg import conninfo  # noqa: PLC0415
+
         conninfo.conninfo_to_dict(url)
-    except (Error, UnicodeDecodeError):
-        # Its own words may be a piece of the password.
-        msg = "is refused by PostgreSQL's driver; look at its parameters and at what is percent-encoded"
-        raise ValueError(msg) from None
+    else:
+        from redis import ConnectionPool  # noqa: PLC0415
+
+        ConnectionPool.from_url(url).make_connection()
 
 
-def _check_base(url: str) -> None:
-    """Refuse what no path can be put behind, and what would be told to everybody."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or re.search(r"\s", url):
-        msg = "must be an http or https address with a host"
-        raise ValueError(msg)
-    if "@" in parts.netloc or "?" in url or "#" in url:
-        msg = "must have no user, password, query or fragment"
-        raise ValueError(msg)
-    if not re.fullmatch(r"(\[[^\]]+\]|[^:\[\]]+)(:\d+)?", parts.netloc):
-        msg = "has a port that is no number"
-        raise ValueError(msg)
-    _check_ports(url)
+def _check_base(text: str) -> str:
+    """Check an address behind which paths are put, and which everybody may see."""
+    if not text:
+        return text
+    url = _parse(HttpUrl, text)
+    if any(part is not None for part in (url.username, url.password, url.query, url.fragment)):
+        raise ValueError("must have no user, password, query or fragment")
+    if not url.port:
+        raise ValueError("has port 0")
+    return str(url).rstrip("/")
 
 
-def _is_loopback(host: str | None) -> bool:
-    try:
-        return host == "localhost" or ip_address(host or "").is_loopback
-    except ValueError:
-        return False
-
-
-# Settings of earlier releases that do nothing any more.
-RETIRED = {f"{PREFIX}ONE_CORE"}
+_FILE_OR_POSTGRESQL = ("sqlite:///", "postgresql://")
+_REDIS = ("redis://", "rediss://")
+_DatabaseUrl = Annotated[str, AfterValidator(partial(_check_place, "", _FILE_OR_POSTGRESQL))]
+_QueueUrl = Annotated[
+    str, AfterValidator(partial(_check_place, "", (*_FILE_OR_POSTGRESQL, *_REDIS)))
+]
+_LimitsUrl = Annotated[str, AfterValidator(partial(_check_place, "memory", _REDIS))]
+_BaseUrl = Annotated[str, AfterValidator(_check_base)]
+_Plan = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
+_Port = Annotated[int, Field(ge=1, le=65535)]
+_Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class SettingsError(Exception):
@@ -127,125 +134,70 @@ class SettingsError(Exception):
 class Settings(BaseSettings):
     """The settings of one process, checked."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=".env", extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_file=".env", env_ignore_empty=True, extra="ignore"
+    )
 
     data_dir: Path = Path("var")
     # A URL may hold a password, so none of the three is shown with the settings.
-    database_url: str = Field(default="", repr=False)
-    database_connections: int = Field(default=10, ge=1)
-    queue_url: str = Field(default="", repr=False)
-    rate_limit_url: str = Field(default="memory", repr=False)
-    public_url: str = "http://127.0.0.1:8080"
+    database_url: _DatabaseUrl = Field(default="", repr=False)
+    database_connections: PositiveInt = 10
+    queue_url: _QueueUrl = Field(default="", repr=False)
+    rate_limit_url: _LimitsUrl = Field(default="memory", repr=False)
+    public_url: _BaseUrl = "http://127.0.0.1:8080"
     secret_key: SecretStr = SecretStr("")
 
-    sandbox_port: int = Field(default=8081, ge=1, le=MAX_PORT)
-    network_url: str = ""
+    sandbox_port: _Port = 8081
+    network_url: _BaseUrl = ""
     network_version: str = Field(default="v25.0", pattern=r"^v\d+\.\d+$")
-    network_app_id: str = ""
-    network_app_secret: SecretStr = SecretStr("")
-    network_config_id: str = ""
-    network_verify_token: SecretStr = SecretStr("")
-    network_timeout: float = Field(default=30, gt=0, allow_inf_nan=False)
-    number_check_interval: float = Field(default=900, gt=0, allow_inf_nan=False)
+    # The sandbox's, and good for nothing else.
+    network_app_id: str = "100000000000001"
+    network_app_secret: SecretStr = SecretStr("sandbox-app-secret")
+    network_config_id: str = "200000000000001"
+    network_verify_token: SecretStr = SecretStr("sandbox-verify-token")
+    network_timeout: _Seconds = 30
+    number_check_interval: _Seconds = 900
 
-    plan_limits: Annotated[dict[str, int], NoDecode] = {"starter": 100, "pro": 500}
-    retry_schedule: Annotated[tuple[float, ...], NoDecode] = (30, 300, 1800)
-    delivery_timeout: float = Field(default=10, gt=0, allow_inf_nan=False)
-    deactivate_after: int = Field(default=10, ge=1)
+    plan_limits: Annotated[dict[_Plan, PositiveInt], NoDecode] = {"starter": 100, "pro": 500}
+    retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode] = (30, 300, 1800)
+    delivery_timeout: _Seconds = 10
+    deactivate_after: PositiveInt = 10
     allow_local_webhooks: bool | None = None
-    sweep_interval: float = Field(default=2, gt=0, allow_inf_nan=False)
-    retention_days: int = Field(default=30, ge=1)
+    sweep_interval: _Seconds = 2
+    retention_days: PositiveInt = 30
 
-    workers: int = Field(default=1, ge=1)
-    threads: int = Field(default=40, ge=1)
-    transfers: int = Field(default=8, ge=1)
+    workers: PositiveInt = 1
+    threads: PositiveInt = 40
+    transfers: PositiveInt = 8
 
     log_format: Literal["auto", "json", "text"] = "auto"
     worker_metrics_at: str = Field(default="", pattern=r"^([^:\s]+:\d{1,5})?$")
 
     @field_validator("plan_limits", mode="before")
     @classmethod
-    def _parse_plan_limits(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        pairs = [item.partition("=") for item in value.split(",") if item.strip()]
-        return {name.strip(): limit.strip() for name, _, limit in pairs}
-
-    @field_validator("plan_limits")
-    @classmethod
-    def _complete_plan_limits(cls, value: dict[str, int]) -> dict[str, int]:
-        limits = {"starter": 100, "pro": 500, ANONYMOUS: 100} | value
-        if unknown := set(limits) - {"starter", "pro", ANONYMOUS}:
-            msg = f"unknown plan {', '.join(sorted(unknown))}; known are starter, pro, {ANONYMOUS}"
-            raise ValueError(msg)
-        if any(limit < 1 for limit in limits.values()):
-            msg = "a limit must be at least 1 request a minute"
-            raise ValueError(msg)
-        return limits
+    def _parse_plan_limits(cls, value: Any) -> Any:
+        """Read ``starter=100,pro=500``. A plan that is not named keeps its limit."""
+        if isinstance(value, str):
+            pairs = [item.partition("=") for item in value.split(",") if item.strip()]
+            value = {name.strip(): limit.strip() for name, _, limit in pairs}
+        return _PLANS | value
 
     @field_validator("retry_schedule", mode="before")
     @classmethod
     def _parse_retry_schedule(cls, value: object) -> object:
         return value.split(",") if isinstance(value, str) else value
 
-    @field_validator("retry_schedule")
-    @classmethod
-    def _check_retry_schedule(cls, value: tuple[float, ...]) -> tuple[float, ...]:
-        if not all(0 < delay < math.inf for delay in value):
-            msg = "each delay must be a number of seconds above 0"
-            raise ValueError(msg)
-        return value
-
-    @field_validator("database_url")
-    @classmethod
-    def _check_database_url(cls, value: str) -> str:
-        _check_url(value, "sqlite:///", "postgresql://")
-        if value.startswith("sqlite:") and urlsplit(value).query not in {"", "synchronous=full"}:
-            msg = "knows no other parameter than synchronous=full"
-            raise ValueError(msg)
-        return value
-
-    @field_validator("queue_url")
-    @classmethod
-    def _check_queue_url(cls, value: str) -> str:
-        _check_url(value, "sqlite:///", "postgresql://", "redis://", "rediss://")
-        return value
-
-    @field_validator("rate_limit_url")
-    @classmethod
-    def _check_rate_limit_url(cls, value: str) -> str:
-        if value != "memory":
-            _check_url(value, "memory", "redis://", "rediss://")
-        return value
-
-    @field_validator("public_url", "network_url")
-    @classmethod
-    def _check_http_url(cls, value: str) -> str:
-        if value:
-            _check_base(value)
-        return value.rstrip("/")
-
-    @field_validator("network_url")
-    @classmethod
-    def _check_network_url(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if parts.scheme == "http" and not _is_loopback(parts.hostname):
-            msg = "must be https, except at a loopback address: tokens and messages travel there"
-            raise ValueError(msg)
-        return value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _blank_means_default(cls, data: Any) -> Any:
-        return {k: v for k, v in data.items() if v != ""} if isinstance(data, dict) else data
-
     @model_validator(mode="after")
     def _fill_in(self) -> Self:
         self.data_dir = self.data_dir.absolute()
         self.database_url = self.database_url or _sqlite_url(self.data_dir / "gateway.db")
-        self.queue_url = self.queue_url or self._queue_beside_database()
+        is_file = self.database_url.startswith("sqlite:")
+        beside = _sqlite_url(self.data_dir / "queue.db") if is_file else self.database_url
+        self.queue_url = self.queue_url or beside
         self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
-        self._fill_in_network_secrets()
+        if not self.uses_sandbox and self.network_url.startswith("http:"):
+            msg = f"{PREFIX}NETWORK_URL must be https: tokens travel there. A loopback address may be http"
+            raise ValueError(msg)
         if self.is_production:
             self._refuse_weak_secrets()
         if self.allow_local_webhooks is None:
@@ -255,30 +207,13 @@ class Settings(BaseSettings):
             raise ValueError(msg)
         return self
 
-    def _queue_beside_database(self) -> str:
-        is_file = self.database_url.startswith("sqlite:")
-        return _sqlite_url(self.data_dir / "queue.db") if is_file else self.database_url
-
-    def _fill_in_network_secrets(self) -> None:
-        """Use the sandbox's well-known secrets with the sandbox, and never with anything else."""
-        for name, sandbox_value in _SANDBOX_SECRETS.items():
-            current = getattr(self, name)
-            is_secret = isinstance(current, SecretStr)
-            if current.get_secret_value() if is_secret else current:
-                continue
-            if not self.uses_sandbox:
-                msg = f"{PREFIX}{name.upper()} must be set when {PREFIX}NETWORK_URL is not the local sandbox"
-                raise ValueError(msg)
-            setattr(self, name, SecretStr(sandbox_value) if is_secret else sandbox_value)
-
     def _refuse_weak_secrets(self) -> None:
-        key = self.secret_key.get_secret_value()
-        if 0 < len(key) < MIN_KEY:
+        if 0 < len(self.secret_key) < MIN_KEY:
             msg = f"{PREFIX}SECRET_KEY must have at least {MIN_KEY} characters in production"
             raise ValueError(msg)
-        for name in ("network_app_secret", "network_verify_token"):
-            if getattr(self, name).get_secret_value() == _SANDBOX_SECRETS[name]:
-                msg = f"{PREFIX}{name.upper()} must not be the sandbox's in production: everybody can read it"
+        for name in NETWORK_SECRETS if self.uses_sandbox else (*NETWORK_SECRETS, *NETWORK_IDS):
+            if getattr(self, name) == Settings.model_fields[name].default:
+                msg = f"{PREFIX}{name.upper()} must be set in production: everybody can read the sandbox's"
                 raise ValueError(msg)
 
     @property
@@ -289,7 +224,7 @@ class Settings(BaseSettings):
     @property
     def uses_sandbox(self) -> bool:
         """Whether the messaging network is a sandbox on this machine."""
-        return urlsplit(self.network_url).hostname in _LOOPBACK
+        return bool(_LOOPBACK.fullmatch(urlsplit(self.network_url).hostname or ""))
 
     @property
     def user_agent(self) -> str:
@@ -314,19 +249,16 @@ class Settings(BaseSettings):
 
 
 def _unknown_names() -> list[str]:
-    known = {PREFIX + name.upper() for name in Settings.model_fields} | RETIRED
-    in_file = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
+    given = {
+        name for name, value in os.environ.items() if not _OF_KUBERNETES.match(f"{name}={value}")
+    }
+    given |= {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
     return [
         f"{name} is not a setting; see docs/configuration.md"
-        for name in sorted({*filter(_is_ours, os.environ), *in_file} - known)
+        for name in sorted(given - known)
         if name.startswith(PREFIX)
     ]
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a variable is meant for us, and not set by Kubernetes for a Service of our name."""
-    of_kubernetes = _OF_KUBERNETES.fullmatch(name)
-    return not (of_kubernetes or _OF_KUBERNETES_PORT.fullmatch(f"{name}={os.environ[name]}"))
 
 
 def _one_line(error: ErrorDetails) -> str:

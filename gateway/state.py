@@ -24,14 +24,14 @@ def connect_state(settings: Settings) -> None:
 
     Raises SettingsError when one of the places cannot be used.
     """
-    with _usable("DATA_DIR"):
+    with usable("DATA_DIR"):
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         secret.use_key(settings.encryption_key())
-    with _usable("DATABASE_URL"):
+    with usable("DATABASE_URL"):
         database.connect(settings.database_url, settings.database_connections)
         with database.reading():
             pass
-    with _usable("QUEUE_URL"):
+    with usable("QUEUE_URL"):
         queue.connect(settings.queue_url)
         queue.huey.pending_count()
 
@@ -42,7 +42,7 @@ def be_sole_web(settings: Settings) -> None:
     Raises SettingsError when another one stays.
     """
     try:
-        with _usable("DATABASE_URL"):
+        with usable("DATABASE_URL"):
             sole_web.be_sole(settings.database_url, OTHER_WEB_SECONDS)
     except sole_web.NotSoleError:
         raise SettingsError(
@@ -52,7 +52,7 @@ def be_sole_web(settings: Settings) -> None:
 
 
 @contextmanager
-def _usable(name: str) -> Iterator[None]:
+def usable(name: str) -> Iterator[None]:
     """Say in one line which setting names a place that refuses."""
     try:
         yield

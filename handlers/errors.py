@@ -1,7 +1,24 @@
-"""The errors that a handler raises (specification, Errors), and the one shape of them all."""
+"""The errors that go out (specification, Errors): one table of codes, one shape."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+CODES = {
+    400: "VALIDATION_ERROR",
+    401: "UNAUTHORIZED",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    408: "REQUEST_TIMEOUT",
+    409: "CONFLICT",
+    413: "PAYLOAD_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    429: "RATE_LIMITED",
+    431: "HEADERS_TOO_LARGE",
+    500: "INTERNAL_ERROR",
+    503: "SERVICE_UNAVAILABLE",
+}
 
 
 @dataclass(frozen=True)
@@ -29,86 +46,89 @@ class Details:
 NO_DETAILS = Details()
 
 
-def error_json(status: int, code: str, message: str, details: Details = NO_DETAILS) -> str:
-    """The one error shape."""
-    error = {"code": code, "message": message, "status": status}
-    told = details.as_json()
-    # Not orjson: a text that a network brings may have half a character in it.
-    return json.dumps(
-        {"error": error | {"details": told} if told else error}, separators=(",", ":")
-    )
-
-
 class ApiError(Exception):
-    """An answer other than success. ``message`` says what is wrong and what to do."""
+    """A response other than success. ``message`` says what is wrong and what to do.
+
+    ``headers`` go out with it; ``retry_after``, in seconds, is one of them.
+    """
 
     status = 500
-    code = "INTERNAL_ERROR"
 
     def __init__(
-        self, message: str, *, retry_after: int | None = None, details: Details = NO_DETAILS
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        details: Details = NO_DETAILS,
     ) -> None:
         super().__init__(message)
+        self.status = status or self.status
         self.message = message
         self.retry_after = retry_after
+        told = {} if retry_after is None else {"Retry-After": str(retry_after)}
+        self.headers = told | dict(headers or {})
         self.details = details
+
+    @property
+    def body(self) -> str:
+        """The one error shape."""
+        error = {"code": CODES[self.status], "message": self.message, "status": self.status}
+        told = self.details.as_json()
+        # Not orjson: a text that a network brings may have half a character in it.
+        return json.dumps(
+            {"error": error | {"details": told} if told else error}, separators=(",", ":")
+        )
 
 
 class InvalidError(ApiError):
-    """400: the request is well-formed JSON of the right shape, but makes no sense."""
+    """The request is well-formed JSON of the right shape, but makes no sense."""
 
     status = 400
-    code = "VALIDATION_ERROR"
 
 
 class UnauthorizedError(ApiError):
-    """401: the key or the signature is missing or wrong."""
+    """The key or the signature is missing or wrong."""
 
     status = 401
-    code = "UNAUTHORIZED"
 
 
 class ForbiddenError(ApiError):
-    """403: the resource belongs to a different account."""
+    """The resource belongs to a different account."""
 
     status = 403
-    code = "FORBIDDEN"
 
 
 class NotFoundError(ApiError):
-    """404: the resource does not exist."""
+    """The resource does not exist."""
 
     status = 404
-    code = "NOT_FOUND"
 
 
 class ConflictError(ApiError):
-    """409: the state of the resource does not allow it."""
+    """The state of the resource does not allow it."""
 
     status = 409
-    code = "CONFLICT"
 
 
 class PayloadTooLargeError(ApiError):
-    """413: the file is larger than the platform takes."""
+    """The body or file is larger than is allowed."""
 
     status = 413
-    code = "PAYLOAD_TOO_LARGE"
 
 
 class UnsupportedMediaTypeError(ApiError):
-    """415: the file is of a type that the platform does not take."""
+    """The file is of a type that the platform does not take."""
 
     status = 415
-    code = "UNSUPPORTED_MEDIA_TYPE"
 
 
 class ThrottledError(ApiError):
-    """429: too much at once."""
+    """Too much at once."""
 
     status = 429
-    code = "RATE_LIMITED"
 
 
 class ServerError(ApiError):
-    """500: it is our fault, or the network's."""
+    """It is our fault, or the network's."""

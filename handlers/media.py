@@ -10,23 +10,23 @@ import mimetypes
 import os
 import re
 from collections.abc import AsyncIterator
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
 from starlette.responses import StreamingResponse
-from werkzeug.datastructures import FileStorage
 
 from handlers.errors import (
     ConflictError,
     Details,
+    InvalidError,
     NotFoundError,
     PayloadTooLargeError,
     UnsupportedMediaTypeError,
 )
-from handlers.forms import Form
 from handlers.media_types import EXTENSIONS, KINDS, LIMITS
 from handlers.outcomes import Asked, asking
 from handlers.ownership import owned
@@ -64,12 +64,11 @@ _MAX_NAME = 100
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 
 
-async def upload_media(user: str, number_id: str, payload: Form) -> dict[str, Any]:
+async def upload_media(user: str, number_id: str, payload: Request) -> dict[str, Any]:
     """POST /numbers/{number_id}/media."""
     number = await read(lambda: owned(Number.find(number_id), "number", number_id, user))
-    file = await run_in_threadpool(payload.file, "file")
-    with closing(file):
-        upload, sha256 = await run_in_threadpool(_examine, file)
+    async with payload.form() as form:
+        upload, sha256 = await run_in_threadpool(_examine, _file(form))
         if number.status != NumberStatus.ACTIVE:
             raise ConflictError(f"The number {number.id} is {number.status} and cannot upload.")
         sender = Sender(number.phone_number_id, number.access_token)
@@ -78,18 +77,27 @@ async def upload_media(user: str, number_id: str, payload: Form) -> dict[str, An
     return {"id": media_id, "mimeType": upload.mime_type, "size": upload.size, "sha256": sha256}
 
 
-def _examine(file: FileStorage) -> tuple[MediaUpload, str]:
+def _file(form: FormData) -> UploadFile:
+    """The one part named file. Raises InvalidError. HTML forms send buttons and tokens as well."""
+    match form.getlist("file"):
+        case [UploadFile() as file]:
+            return file
+    raise InvalidError("Request body: send exactly one part named file, with a filename.")
+
+
+def _examine(file: UploadFile) -> tuple[MediaUpload, str]:
     """What goes to the network, and the file's SHA-256. Raises ApiError."""
     mime_type = _type_of(file)
     size = _checked_size(file, mime_type)
-    sha256 = hashlib.file_digest(file.stream, "sha256").hexdigest()  # type: ignore[arg-type]
-    file.stream.seek(0)
-    return MediaUpload(file.stream, size, mime_type), sha256
+    sha256 = hashlib.file_digest(file.file, "sha256").hexdigest()  # type: ignore[arg-type]
+    file.file.seek(0)
+    return MediaUpload(file.file, size, mime_type), sha256
 
 
-def _type_of(file: FileStorage) -> str:
+def _type_of(file: UploadFile) -> str:
     """The content type of the part, or else that of the file name's extension. Raises ApiError."""
-    name, mime_type = file.filename or "", file.mimetype.lower()
+    name, given = file.filename or "", file.content_type or ""
+    mime_type = given.partition(";")[0].strip().lower()
     if mime_type in UNSPECIFIC:
         mime_type = EXTENSIONS.get(Path(name).suffix.lower(), "")
         if not mime_type:
@@ -107,11 +115,11 @@ def _type_of(file: FileStorage) -> str:
     return mime_type
 
 
-def _checked_size(file: FileStorage, mime_type: str) -> int:
+def _checked_size(file: UploadFile, mime_type: str) -> int:
     """The size in bytes, if the platform takes so many of this type. Raises ApiError."""
     limit = LIMITS[mime_type]
-    size = file.stream.seek(0, os.SEEK_END)
-    file.stream.seek(0)
+    size = file.file.seek(0, os.SEEK_END)
+    file.file.seek(0)
     if size > limit:
         raise PayloadTooLargeError(
             f"The file has {size} bytes; of {mime_type} at most {limit} are allowed.", details=FILE

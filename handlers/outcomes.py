@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from handlers.errors import (
@@ -38,6 +38,53 @@ class Asked:
     unclear: str
 
 
+# Of each error its answer, and the text of it.
+ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
+    network.RefusedError: (
+        InvalidError,
+        "The messaging network refused the {thing}: {error}",
+    ),
+    network.MediaGoneError: (
+        NotFoundError,
+        "The messaging network has the {thing} no longer: {error}",
+    ),
+    network.ThrottledError: (
+        ThrottledError,
+        "The messaging network throttled the number: {error}. {later}",
+    ),
+    network.NotReachedError: (
+        ServerError,
+        "The messaging network could not be reached. Nothing was {done}; try again.",
+    ),
+    network.AmbiguousError: (
+        ServerError,
+        "The messaging network gave no clear answer, {unclear}",
+    ),
+    network.NumberLostError: (
+        ConflictError,
+        "The number {number} was disconnected by the network: {error}",
+    ),
+    network.NumberBannedError: (
+        ConflictError,
+        "The number {number} was banned by the network: {error}",
+    ),
+    network.AccountActionError: (
+        ConflictError,
+        (
+            "The messaging network wants the owner of the number {number} to act first: {error}. Nothing was "
+            "{done}. Settle this at the platform, then {verb} again."
+        ),
+    ),
+    network.NumberInDoubtError: (
+        ConflictError,
+        (
+            "The messaging network does not let the number {number} {verb}: {error}. Nothing was {done}. The "
+            "number is being checked with the network: read its status, and try again while it is ACTIVE."
+        ),
+    ),
+}
+
+
 def answer_to(
     number: Number, asked: Asked, error: network.NetworkError, message_id: str | None = None
 ) -> ApiError:
@@ -45,51 +92,12 @@ def answer_to(
 
     ``message_id`` is the message that was written down for it.
     """
-    answer = _answer(number, asked, error)
-    answer.details = Details(network_code=error.network_code, message_id=message_id)
-    return answer
-
-
-def _answer(number: Number, asked: Asked, error: network.NetworkError) -> ApiError:
-    match error:
-        case network.RefusedError():
-            return InvalidError(f"The messaging network refused the {asked.thing}: {error}")
-        case network.MediaGoneError():
-            return NotFoundError(f"The messaging network has the {asked.thing} no longer: {error}")
-        case network.ThrottledError():
-            return ThrottledError(
-                f"The messaging network throttled the number: {error}. {asked.later}",
-                retry_after=RETRY_AFTER_THROTTLED,
-            )
-        case network.NotReachedError():
-            return ServerError(
-                f"The messaging network could not be reached. Nothing was {asked.done}; try again."
-            )
-        case network.AmbiguousError():
-            return ServerError(f"The messaging network gave no clear answer, {asked.unclear}")
-        case _:
-            return ConflictError(_about_number(number, asked, error))
-
-
-def _about_number(number: Number, asked: Asked, error: network.NetworkError) -> str:
-    """What stands in the way is the number itself, or its owner."""
-    match error:
-        case network.NumberLostError():
-            return f"The number {number.id} was disconnected by the network: {error}"
-        case network.NumberBannedError():
-            return f"The number {number.id} was banned by the network: {error}"
-        case network.AccountActionError():
-            return (
-                f"The messaging network wants the owner of the number {number.id} to act first: "
-                f"{error}. Nothing was {asked.done}. Settle this at the platform, then "
-                f"{asked.verb} again."
-            )
-        case _:
-            return (
-                f"The messaging network does not let the number {number.id} {asked.verb}: {error}. "
-                f"Nothing was {asked.done}. The number is being checked with the network: read its "
-                "status, and try again while it is ACTIVE."
-            )
+    kind, text = ANSWERS[type(error)]
+    return kind(
+        text.format(number=number.id, error=error, **asdict(asked)),
+        retry_after=RETRY_AFTER_THROTTLED if kind is ThrottledError else None,
+        details=Details(network_code=error.network_code, message_id=message_id),
+    )
 
 
 @asynccontextmanager

@@ -12,14 +12,12 @@ from functools import partial
 from typing import Any
 
 import orjson
+from opentelemetry.trace import SpanKind
 from starlette.responses import Response
 
-from handlers.contents import as_stored
-from handlers.errors import ApiError, ConflictError, Details, ServerError, error_json
-from handlers.facts import note
+from handlers.errors import ApiError, ConflictError, Details, ServerError
 from handlers.outcomes import Asked, answer_to
 from handlers.ownership import owned
-from handlers.quoting import quoted
 from models import clock
 from models.database import write, writing
 from models.idempotency import IdempotencyKey
@@ -30,7 +28,7 @@ from models.writer import commit, read
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
-from tasks import deliver, lifecycle, meters, spans
+from tasks import deliver, lifecycle, meters, telemetry
 from tasks.outcome import record_acceptance, sent_response
 
 logger = logging.getLogger(__name__)
@@ -80,7 +78,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
             return _replay(known, fingerprint)
         raise
-    note(message_id=begun.message.id)
+    telemetry.note(message_id=begun.message.id)
     answer = await _to_its_end(begun)
     return answer.to_http()
 
@@ -133,10 +131,10 @@ async def _to_its_end(begun: _Begun) -> StoredResponse:
     ) from None
 
 
-async def finish() -> None:
-    """Wait until nothing is under way. For a process that ends."""
+async def finish(seconds: float) -> None:
+    """Wait until nothing is under way, for so long. For a process that ends."""
     if _under_way:
-        await asyncio.wait(_under_way)
+        await asyncio.wait(_under_way, timeout=seconds)
 
 
 def _check_sender(account_id: str, body: dict[str, Any]) -> tuple[Number, str | None]:
@@ -146,6 +144,41 @@ def _check_sender(account_id: str, body: dict[str, Any]) -> tuple[Number, str | 
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
     return number, quoted(body, number)
+
+
+def as_stored(body: dict[str, Any]) -> dict[str, Any]:
+    """The content as Message.body shows it, in the form in which inbound messages are kept.
+
+    An array is wrapped under its own name, and the context of a reply stands beside the content.
+    """
+    content = body[body["type"]]
+    beside = {"context": body["context"]} if "context" in body else {}
+    return beside | (content if isinstance(content, dict) else {body["type"]: content})
+
+
+def quoted(body: dict[str, Any], number: Number) -> str | None:
+    """The network's identifier of the message that a request to send speaks of, if it does.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError when it is another number's or has no such
+    identifier, because the network did not accept it.
+    """
+    place = "reaction" if body["type"] == "reaction" else "context"
+    if place not in body:
+        return None
+    message_id, field = body[place]["message_id"], f"/{place}/message_id"
+    message = owned(Message.find(message_id), "message", message_id, number.account_id, field)
+    if message.number_id != number.id:
+        raise _conflict(place, f"{message_id} is a message of another number.")
+    if message.wa_message_id is None:
+        raise _conflict(place, f"{message_id} was not accepted by the messaging network.")
+    return str(message.wa_message_id)
+
+
+def _conflict(place: str, message: str) -> ConflictError:
+    return ConflictError(
+        f"Request body, {place}.message_id: {message}",
+        details=Details(field=f"/{place}/message_id"),
+    )
 
 
 def _fingerprint(body: dict[str, Any]) -> str:
@@ -164,7 +197,7 @@ def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
             retry_after=RETRY_AFTER_RUNNING,
             details=Details(message_id=known.message_id),
         )
-    note(message_id=known.message_id)
+    telemetry.note(message_id=known.message_id)
     stored = StoredResponse(known.response_status, known.response_body or "", known.retry_after)
     return stored.to_http(replayed=True)
 
@@ -189,8 +222,7 @@ async def _hand_over(begun: _Begun) -> StoredResponse:
 async def _ask(sender: Sender, outbound: OutboundMessage) -> str:
     """The network's identifier of the message. Raises a class of networks.errors."""
     about = {"gateway.message_id": outbound.reference}
-    spans.annotate(about)
-    with spans.span("send to network", spans.Kind.CLIENT, about):
+    with telemetry.span("send to network", SpanKind.CLIENT, about):
         return await get_network().send(sender, outbound)
 
 
@@ -209,8 +241,7 @@ def _record_failure(
 ) -> StoredResponse:
     """Record why the message was not accepted, in one transaction with the number's transition."""
     answer = answer_to(number, _asked(message), error, message.id)
-    body = error_json(answer.status, answer.code, answer.message, answer.details)
-    response = StoredResponse(answer.status, body, answer.retry_after)
+    response = StoredResponse(answer.status, answer.body, answer.retry_after)
     ambiguous = isinstance(error, network.AmbiguousError)
     status = MessageStatus.UNKNOWN if ambiguous else MessageStatus.FAILED
     with writing():

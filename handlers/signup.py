@@ -60,39 +60,36 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
     return numbers.render(number), 201
 
 
+# Of each error that is not simply refused its answer, and the place in the body that it is about.
+_ANSWERS: dict[type[onboarding.SignupError], tuple[type[ApiError], str | None]] = {
+    onboarding.LinkUnknownError: (NotFoundError, None),
+    onboarding.LinkClosedError: (ConflictError, None),
+    onboarding.PinMismatchError: (ConflictError, "/pin"),
+    onboarding.CodeExpiredError: (InvalidError, "/code"),
+}
+
+
 def _answer_to_signup(error: onboarding.SignupError) -> ApiError:
-    match error:
-        case onboarding.LinkUnknownError():
-            return NotFoundError(str(error))
-        case onboarding.LinkClosedError():
-            return ConflictError(str(error))
-        case onboarding.PinMismatchError():
-            return ConflictError(str(error), details=Details(field="/pin"))
-        case onboarding.CodeExpiredError():
-            return InvalidError(str(error), details=Details(field="/code"))
-        case onboarding.SignupThrottledError():
-            return ThrottledError(str(error), retry_after=error.retry_after)
-        case _:
-            return InvalidError(str(error))
+    if isinstance(error, onboarding.SignupThrottledError):
+        return ThrottledError(str(error), retry_after=error.retry_after)
+    kind, field = _ANSWERS.get(type(error), (InvalidError, None))
+    return kind(str(error), details=Details(field=field))
 
 
 def _answer_to_network(error: network.NetworkError) -> ApiError:
-    answer = _answer(error)
-    answer.details = Details(network_code=error.network_code)
-    return answer
-
-
-def _answer(error: network.NetworkError) -> ApiError:
+    details = Details(network_code=error.network_code)
     match error:
         case network.ThrottledError():
-            return ThrottledError(
-                f"The messaging platform throttled the signup: {error}. Post the same again later.",
-                retry_after=RETRY_AFTER_THROTTLED,
+            text = (
+                f"The messaging platform throttled the signup: {error}. Post the same again later."
             )
+            return ThrottledError(text, retry_after=RETRY_AFTER_THROTTLED, details=details)
         case network.NotReachedError() | network.AmbiguousError():
-            return ServerError(
+            text = (
                 "The messaging platform could not be reached. Post the same again: the signup goes on"
                 " where it stopped."
             )
+            return ServerError(text, details=details)
         case _:
-            return InvalidError(f"The messaging platform refused the signup: {error}")
+            text = f"The messaging platform refused the signup: {error}"
+            return InvalidError(text, details=details)

@@ -48,27 +48,8 @@ class ApiKey(BaseModel):
         return row, key
 
     @classmethod
-    def authenticate(cls, key: str) -> Account | None:
-        """The account that the key opens, or None when it is unknown, revoked or of a suspended account."""
-        found = cls.valid(key)
-        if found is None:
-            return None
-        return found[1]
-
-    @classmethod
-    def valid(cls, key: str) -> tuple[Self, Account] | None:
-        """The row of a key and its account; None as for authenticate(). Only reads."""
-        found = cls._unrevoked(key)
-        return found if found and found[1].suspended_at is None else None
-
-    @classmethod
-    def is_suspended(cls, key: str) -> bool:
-        """Whether the key would be valid if its account were not suspended."""
-        found = cls._unrevoked(key)
-        return found is not None and found[1].suspended_at is not None
-
-    @classmethod
-    def _unrevoked(cls, key: str) -> tuple[Self, Account] | None:
+    def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
+        """The row of a key and its account, which may be suspended. Only reads."""
         with reading():
             rows = _BY_DIGEST.tuples(_digest(key))
         if not rows:

@@ -80,9 +80,11 @@ class SqliteEngine:
     def close(self) -> None:
         """Let go of the lock file. The connections of other threads end with them."""
         self._checkpointer.stop()
-        if self._writer is not None:
-            self._writer.close()
-        os.close(self._lock_file)
+        # SQLite crashes when a connection is closed under a thread that uses it.
+        with self._thread_lock:
+            if self._writer is not None:
+                self._writer.close()
+            os.close(self._lock_file)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

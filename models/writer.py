@@ -77,10 +77,6 @@ class _Job:
             self.waiting.set_exception(self.error)
 
 
-class _TransactionLostError(Exception):
-    """SQLite itself rolled the transaction back, as it does when the disk is full."""
-
-
 class Writer:
     """The thread that writes."""
 
@@ -126,19 +122,21 @@ class Writer:
 
 
 def _run_together(batch: Sequence[_Job]) -> None:
-    """Run all in one transaction; one that fails is undone alone. Raises when the transaction fails."""
+    """Run all in one transaction. Raises, and commits nothing, when one fails that has written something."""
     if len(batch) == 1:
         _run_alone(batch[0])
         return
     with database.writing():
+        connection = database.database.connection()
         for job in batch:
+            written = connection.total_changes
             try:
-                with database.database.atomic():
-                    job.run()
-            except Exception as error:  # noqa: BLE001 - raised again in the caller
+                job.run()
+            except Exception as error:
+                # SQLite itself rolls the transaction back when the disk is full.
+                if connection.total_changes != written or not connection.in_transaction:
+                    raise
                 job.error = error
-            if not database.database.connection().in_transaction:
-                raise _TransactionLostError
 
 
 def _run_alone(job: _Job) -> None:

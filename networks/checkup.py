@@ -2,12 +2,15 @@
 
 import contextlib
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from http import HTTPStatus
+from typing import NamedTuple
 
-import requests
+import aiohttp
 
+from networks.current import wait_for
 from networks.errors import NotReachedError
 
 
@@ -16,7 +19,7 @@ def ask_time(url: str, timeout: float) -> datetime | None:
 
     ``timeout`` is in seconds. Raises NotReachedError.
     """
-    date = _get(url, timeout).headers.get("Date", "")
+    date = _get(url, timeout).date
     with contextlib.suppress(ValueError):
         return parsedate_to_datetime(date)
     return None
@@ -34,21 +37,36 @@ def shake_hands(callback_url: str, verify_token: str, timeout: float) -> int:
         "hub.verify_token": verify_token,
         "hub.challenge": challenge,
     }
-    answer = _get(callback_url, timeout, params=question)
-    if answer.status_code == requests.codes.ok and answer.text != challenge:
+    answer = _get(callback_url, timeout, question)
+    if answer.status == HTTPStatus.OK and answer.body != challenge.encode():
         return 0
-    return answer.status_code
+    return answer.status
 
 
-def _get(url: str, timeout: float, **request: Any) -> requests.Response:
+class _Answer(NamedTuple):
+    status: int
+    date: str
+    body: bytes
+
+
+def _get(url: str, timeout: float, query: Mapping[str, str] | None = None) -> _Answer:
     """The answer, redirects not followed. No text of ours names the address: it may hold a token."""
     try:
-        with requests.Session() as session:
-            session.trust_env = False
-            return session.get(url, timeout=timeout, allow_redirects=False, **request)
-    except requests.exceptions.SSLError:
+        # On the one loop that others of this process use: aiohttp's resolver (pycares) once ended a process
+        # in which several threads began to use it at the same moment.
+        return wait_for(_fetch(url, timeout, query))
+    except aiohttp.ClientSSLError:
         raise NotReachedError("tls", "Its certificate is not accepted.") from None
-    except requests.Timeout:
+    except TimeoutError:
         raise NotReachedError("timeout", f"No answer within {timeout:g} s.") from None
-    except requests.RequestException:
+    except aiohttp.ClientError:
         raise NotReachedError("unreachable", "Nobody answers there.") from None
+
+
+async def _fetch(url: str, seconds: float, query: Mapping[str, str] | None) -> _Answer:
+    limit = aiohttp.ClientTimeout(total=seconds)
+    async with (
+        aiohttp.ClientSession(timeout=limit) as session,
+        session.get(url, params=query, allow_redirects=False) as response,
+    ):
+        return _Answer(response.status, response.headers.get("Date", ""), await response.read())

@@ -16,6 +16,8 @@ Result = TypeVar("Result")
 
 CLOSING_SECONDS = 1
 
+_starting = threading.Lock()
+
 
 @cache
 def get_network() -> Network:
@@ -35,7 +37,10 @@ def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
 
     Raises a class of networks.errors.
     """
-    return asyncio.run_coroutine_threadsafe(question, _loop()).result()
+    # Threads that come together for the first time must not make a loop each.
+    with _starting:
+        loop = _loop()
+    return asyncio.run_coroutine_threadsafe(question, loop).result()
 
 
 @cache

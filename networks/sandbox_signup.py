@@ -1,8 +1,10 @@
 """The person's part of the embedded signup, played against the sandbox's control API."""
 
+import asyncio
 from dataclasses import dataclass
+from typing import Any
 
-import requests
+import aiohttp
 
 TIMEOUT_SECONDS = 10
 
@@ -23,19 +25,23 @@ class SignupResult:
 def start_signup(base_url: str, phone: str | None) -> SignupResult:
     """Sign up a number, the given digits or one of the sandbox's choice. Raises SandboxUnreachableError."""
     try:
-        with requests.Session() as session:
-            # The sandbox is on this machine; a proxy of the environment is not.
-            session.trust_env = False
-            response = session.post(
-                f"{base_url}/_sandbox/signup",
-                json={"phone": phone} if phone else {},
-                timeout=TIMEOUT_SECONDS,
-            )
-        answer = response.json()
-    except requests.RequestException:
+        is_signed_up, answer = asyncio.run(
+            _post(f"{base_url}/_sandbox/signup", {"phone": phone} if phone else {})
+        )
+    except (aiohttp.ClientError, TimeoutError, ValueError):
         raise SandboxUnreachableError(
             f"There is no sandbox at {base_url}. Start it first."
         ) from None
-    if not response.ok:
+    if not is_signed_up:
         raise SandboxUnreachableError(f"The sandbox refused: {answer['error']['message']}")
     return SignupResult(answer["code"], answer["phone_number_id"], answer["waba_id"])
+
+
+async def _post(url: str, body: dict[str, str]) -> tuple[bool, Any]:
+    """Whether it succeeded, and the JSON of the answer. A proxy of the environment is not used."""
+    limit = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
+    async with (
+        aiohttp.ClientSession(timeout=limit) as session,
+        session.post(url, json=body) as response,
+    ):
+        return response.ok, await response.json()

@@ -1,13 +1,14 @@
 """One line and one span per delivery attempt, with the identifiers by which somebody looks for it."""
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span
+
 from models.claim import ClaimedDelivery
-from tasks import spans
+from tasks import telemetry
 from webhooks.client import Answer
 
 logger = logging.getLogger(__name__)
@@ -31,21 +32,25 @@ def outcome_of(answer: Answer) -> AttemptOutcome:
     return AttemptOutcome.NO_ANSWER if answer.status_code is None else AttemptOutcome.REFUSED
 
 
-def log_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
-    """Say what came of an attempt. Times in milliseconds.
+def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
+    """A span of the attempt inside it."""
+    about = telemetry.ours(_identifiers(claimed))
+    about |= {"http.request.method": "POST", "server.address": _host(claimed)}
+    return telemetry.span("deliver event", SpanKind.CLIENT, about)
 
-    Of the receiver's address only the host is said: its path and query often hold a token.
-    """
-    fields = {
-        "delivery_id": claimed.delivery_id,
-        "webhook_id": claimed.webhook.id,
-        "account_id": claimed.webhook.account_id,
-        "event_id": claimed.event_id,
-        "event_kind": claimed.event_kind,
-        "subject_id": claimed.subject_id,
-        "attempt": claimed.attempt_number,
-        "host": urlsplit(claimed.webhook.url).hostname,
-        "outcome": outcome_of(answer),
+
+def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
+    """Say what came of an attempt, in the log and in its span. Times in milliseconds."""
+    outcome = str(outcome_of(answer))
+    span = get_current_span()
+    span.set_attribute("gateway.outcome", outcome)
+    if answer.status_code is not None:
+        span.set_attribute("http.response.status_code", answer.status_code)
+    if not answer.success:
+        span.set_status(StatusCode.ERROR)
+    fields = _identifiers(claimed) | {
+        "host": _host(claimed),
+        "outcome": outcome,
         "status": answer.status_code,
         "duration_ms": answer.duration_ms,
         "lag_ms": max(0, started_at - claimed.created_at),
@@ -53,25 +58,18 @@ def log_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> No
     logger.info("attempt", extra={"fields": fields})
 
 
-@contextmanager
-def traced_attempt(claimed: ClaimedDelivery) -> Iterator[Callable[[Answer], None]]:
-    """A span of the attempt inside it, which is to be told the answer."""
-    about: spans.Attributes = {
-        "gateway.delivery_id": claimed.delivery_id,
-        "gateway.webhook_id": claimed.webhook.id,
-        "gateway.account_id": claimed.webhook.account_id,
-        "gateway.event_id": claimed.event_id,
-        "gateway.event_kind": claimed.event_kind,
-        "gateway.subject_id": claimed.subject_id,
-        "gateway.attempt": claimed.attempt_number,
-        "http.request.method": "POST",
-        "server.address": urlsplit(claimed.webhook.url).hostname,
+def _identifiers(claimed: ClaimedDelivery) -> dict[str, str | int]:
+    return {
+        "delivery_id": claimed.delivery_id,
+        "webhook_id": claimed.webhook.id,
+        "account_id": claimed.webhook.account_id,
+        "event_id": claimed.event_id,
+        "event_kind": claimed.event_kind,
+        "subject_id": claimed.subject_id,
+        "attempt": claimed.attempt_number,
     }
-    with spans.span("deliver event", spans.Kind.CLIENT, about) as span:
-        yield lambda answer: span.note(
-            {
-                "http.response.status_code": answer.status_code,
-                "gateway.outcome": str(outcome_of(answer)),
-            },
-            failed=not answer.success,
-        )
+
+
+def _host(claimed: ClaimedDelivery) -> str:
+    """All that is said of the receiver's address: its path and query often hold a token."""
+    return urlsplit(claimed.webhook.url).hostname or ""

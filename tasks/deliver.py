@@ -23,7 +23,7 @@ from models.claim import ClaimedDelivery, claim_due
 from models.recording import record_outcomes
 from models.secret import SecretUnreadableError
 from tasks import meters
-from tasks.attempt_log import log_attempt, traced_attempt
+from tasks.attempt_log import attempt_span, report_attempt
 from tasks.gathering import Gatherer
 from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
 from tasks.queue import huey
@@ -184,10 +184,9 @@ class Engine:
 
     async def _attempt(self, claimed: ClaimedDelivery) -> None:
         started_at = clock.now()
-        with traced_attempt(claimed) as note:
+        with attempt_span(claimed):
             answer = await self._post(claimed, started_at)
-            note(answer)
-        log_attempt(claimed, answer, started_at)
+            report_attempt(claimed, answer, started_at)
         meters.count_attempt(claimed, answer, started_at)
         outcome = Outcome(
             delivery_id=claimed.delivery_id,

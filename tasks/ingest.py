@@ -8,6 +8,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from opentelemetry.trace import SpanKind, StatusCode
+
 from models import clock
 from models.callback import Callback
 from models.database import reading, write, writing
@@ -22,7 +24,7 @@ from networks.callbacks import (
     StatusUpdate,
 )
 from networks.envelope import CallbackUnreadableError, Part, parse
-from tasks import deliver, lifecycle, notices, outcome, spans
+from tasks import deliver, lifecycle, notices, outcome, telemetry
 from tasks.emit import emit_message
 from tasks.gathering import Gatherer
 from tasks.queue import huey
@@ -57,7 +59,7 @@ def ingest_callback(*callback_ids: str) -> None:
 def _take_in(callback: Callback) -> bool:
     """Take in a callback's items. False when some could not be, and will be tried again."""
     about = {"gateway.callback_id": callback.id}
-    with spans.span("ingest callback", spans.Kind.CONSUMER, about) as span:
+    with telemetry.span("ingest callback", SpanKind.CONSUMER, about) as span:
         try:
             parts = parse(bytes(callback.body))
         except CallbackUnreadableError as error:
@@ -67,7 +69,9 @@ def _take_in(callback: Callback) -> bool:
             return True
         tried = [(part, _try_part(callback.id, part)) for part in parts]
         failures = [(part, told.error) for part, told in tried if told.error]
-        span.note({"gateway.items": len(parts)}, failed=bool(failures))
+        span.set_attribute("gateway.items", len(parts))
+        if failures:
+            span.set_status(StatusCode.ERROR)
     return not failures or _give_up(callback, failures)
 
 

@@ -1,9 +1,11 @@
 """What a process counts and times for operators, in Prometheus' terms.
 
-Counts begin at nought with each process. Sends and callbacks are the web's, the rest the workers'.
+Counts begin at nought with each process, or with all of them where they count together
+(gateway.ops.metrics). Sends and callbacks are the web's, the rest the workers'.
 """
 
 from collections.abc import Sequence
+from types import NoneType
 
 from prometheus_client import Counter, Histogram, disable_created_metrics
 
@@ -16,7 +18,15 @@ from webhooks.client import Answer
 # Without them each count would be there twice, the second time as the moment of its birth.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
-SEND_OUTCOMES = ("accepted", "refused", "throttled", "not_reached", "ambiguous", "number")
+SEND_OUTCOMES: dict[type[network.NetworkError | None], str] = {
+    NoneType: "accepted",
+    network.RefusedError: "refused",
+    network.ThrottledError: "throttled",
+    network.NotReachedError: "not_reached",
+    network.AmbiguousError: "ambiguous",
+}
+# Any other error: the number itself, or its owner, stands in the way.
+NUMBER = "number"
 SENDS = Counter("gateway_sends", "Messages handed to the network, by what it said", ["outcome"])
 CALLBACKS = Counter("gateway_callbacks", "Callbacks of the network", ["outcome"])
 ATTEMPT_SECONDS = Histogram(
@@ -35,7 +45,7 @@ DELIVERIES = Counter(
 )
 
 # A series that is there from the beginning can be alerted on at its first step.
-for _outcome in SEND_OUTCOMES:
+for _outcome in (*SEND_OUTCOMES.values(), NUMBER):
     SENDS.labels(outcome=_outcome)
 for _outcome in ("accepted", "forged"):
     CALLBACKS.labels(outcome=_outcome)
@@ -47,24 +57,7 @@ for _outcome in AttemptOutcome:
 
 def count_send(error: network.NetworkError | None) -> None:
     """Count one message that the network was asked to take; ``error`` is None when it did."""
-    SENDS.labels(outcome=_send_outcome(error)).inc()
-
-
-def _send_outcome(error: network.NetworkError | None) -> str:
-    match error:
-        case None:
-            return "accepted"
-        case network.RefusedError():
-            return "refused"
-        case network.ThrottledError():
-            return "throttled"
-        case network.NotReachedError():
-            return "not_reached"
-        case network.AmbiguousError():
-            return "ambiguous"
-        case _:
-            # The number itself, or its owner, stands in the way.
-            return "number"
+    SENDS.labels(outcome=SEND_OUTCOMES.get(type(error), NUMBER)).inc()
 
 
 def count_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:

@@ -6,7 +6,7 @@ from models.user_session import UserSession
 
 
 class WrongCredentialsError(Exception):
-    """Email and password do not belong together."""
+    """Wrong email or password."""
 
 
 def sign_in(email: str, password: str, address: str) -> str:

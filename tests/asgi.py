@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope
 
 from gateway.api import contract
 from gateway.api.operations import Operations
@@ -72,6 +72,15 @@ def http_scope(
         "client": client,
         "server": ("127.0.0.1", 8080),
     }
+
+
+def one_message(body: bytes) -> Receive:
+    """The side of a client that sends this body at once."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
 
 
 def ask(app: ASGIApp, scope: Scope, chunks: Sequence[bytes | None] = (b"",)) -> Answered | None:

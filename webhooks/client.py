@@ -17,7 +17,8 @@ from typing import Self
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
-from aiohttp.http import RawResponseMessage
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 from yarl import URL
 
 from webhooks.address import AddressRefusedError, look_up, refuse_by_sight
@@ -25,7 +26,6 @@ from webhooks.excerpt import READ_LIMIT, Excerpt
 from webhooks.resolver import Resolver
 
 CONTENT_TYPE = "application/json"
-INTERIM = range(100, 200)
 SUCCESS = range(200, 300)
 # Far above what is read of an answer, because bytes come in lots of up to 256 KiB.
 MAX_RECEIVED = 512 * 1024
@@ -79,46 +79,53 @@ class _GuardedResolver(AbstractResolver):
         await self._names.close()
 
 
-class _BoundedConnection(ResponseHandler):
+class _Bounded(asyncio.Protocol):
     """Hangs up on a receiver that pours out bytes which never become an answer or part of one.
 
     Blank lines, answers like "102 Processing" and chunk extensions may come without end, and aiohttp reads
-    on: that would keep the loop busy until the deadline.
+    on: that would keep the loop busy until the deadline. It counts what comes for one request.
     """
 
-    _received = 0
+    def __init__(self, transport: asyncio.Transport, reader: ResponseHandler) -> None:
+        self._transport = transport
+        self._reader = reader
+        self._received = 0
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
-        if self._received > MAX_RECEIVED and self.transport is not None:
-            self.transport.abort()
+        if self._received > MAX_RECEIVED:
+            self._transport.abort()
         else:
-            super().data_received(data)
+            self._reader.data_received(data)
 
-    async def read(self) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
-        message, payload = await super().read()
-        if message.code not in INTERIM:
-            # The next bytes are its body, and then the next answer on a kept connection.
-            self._received = 0
-        return message, payload
+    def eof_received(self) -> None:
+        self._reader.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._reader.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._reader.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._reader.resume_writing()
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections of that kind."""
+    """Counts what comes over each connection."""
 
-    def __init__(self, resolver: AbstractResolver, context: ssl.SSLContext) -> None:
-        super().__init__(
-            limit=0,
-            resolver=resolver,
-            use_dns_cache=False,
-            ssl=context,
-            keepalive_timeout=KEEP_IDLE_SECONDS,
-        )
-        self._factory = functools.partial(self._connection, asyncio.get_running_loop())
-
-    @staticmethod
-    def _connection(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
-        return _BoundedConnection(loop)
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature is aiohttp's
+    ) -> Connection:
+        """A connection for one request, new or kept."""
+        connection = await super().connect(req, traces, timeout)
+        transport, reader = connection.transport, connection.protocol
+        if transport is not None and reader is not None:
+            transport.set_protocol(_Bounded(transport, reader))
+        return connection
 
 
 @functools.cache
@@ -161,7 +168,13 @@ class WebhookClient:
         names = Resolver(self._nameservers)
         self._resolver = _GuardedResolver(names, allow_local=self._allow_local)
         self._session = aiohttp.ClientSession(
-            connector=_Connector(self._resolver, self._ssl_context or _system_trust()),
+            connector=_Connector(
+                limit=0,
+                resolver=self._resolver,
+                use_dns_cache=False,
+                ssl=self._ssl_context or _system_trust(),
+                keepalive_timeout=KEEP_IDLE_SECONDS,
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,

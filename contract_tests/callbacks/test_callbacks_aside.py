@@ -1,23 +1,16 @@
 """What could not be taken in: an operator lists it, replays it, and sees what stays."""
 
-import subprocess
-import sys
-
 import pytest
 
 from contract_tests.callbacks.platform import Platform, entry, messages, new_wamid, sign
+from contract_tests.commands import command_server
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 
-def _run(gateway: Gateway, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gateway", "callbacks", *arguments],
-        env=gateway.environment,
-        cwd=gateway.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _run(gateway: Gateway, *arguments: str) -> tuple[int, str, str]:
+    """The exit status of a command, and what it printed on stdout and stderr."""
+    command = ("callbacks", *arguments)
+    return command_server().invoke(command, gateway.environment, gateway.folder)
 
 
 def _text(wamid: str) -> dict[str, object]:
@@ -42,12 +35,12 @@ def test_items_are_listed_by_reason_and_without_what_persons_wrote(
         "error": None,
     }
     assert unreadable[0]["error"] == "The body is not JSON."
-    listed = _run(gateway, "aside")
-    assert listed.returncode == 0
-    assert foreign[0]["id"] in listed.stdout
-    assert listed.stdout.endswith("In all: 1 foreign_number, 1 unreadable.\n")
-    assert max(map(len, listed.stdout.splitlines())) <= 80
-    assert "private words" not in listed.stdout + gateway.log()
+    status, listed, _ = _run(gateway, "aside")
+    assert status == 0
+    assert foreign[0]["id"] in listed
+    assert listed.endswith("In all: 1 foreign_number, 1 unreadable.\n")
+    assert max(map(len, listed.splitlines())) <= 80
+    assert "private words" not in listed + gateway.log()
 
 
 def test_a_number_that_is_connected_later_gets_what_was_set_aside(
@@ -64,9 +57,9 @@ def test_a_number_that_is_connected_later_gets_what_was_set_aside(
         return [row["id"] for row in rows if row["waMessageId"] == wamid]
 
     [item] = wait_for(find, "the item aside")
-    stays = _run(gateway, "replay", item)
-    assert stays.returncode == 1
-    assert f"{item} stays aside: foreign_number" in stays.stderr
+    status, _, said = _run(gateway, "replay", item)
+    assert status == 1
+    assert f"{item} stays aside: foreign_number" in said
     link = gateway.cli("signup-links", "create", customer.account_id, "--slug", "later")
     wanted = {name: signup[name] for name in ("code", "phone_number_id", "waba_id")}
     done = customer.request("POST", f"/signup/{link['slug']}/complete", json=wanted)
@@ -75,9 +68,9 @@ def test_a_number_that_is_connected_later_gets_what_was_set_aside(
     [received] = receiver.wait("/replay")
     assert received.event["data"]["waMessageId"] == wamid
     assert find() == []
-    again = _run(gateway, "replay", item)
-    assert again.returncode == 1
-    assert f"No item {item} is aside." in again.stderr
+    status, _, said = _run(gateway, "replay", item)
+    assert status == 1
+    assert f"No item {item} is aside." in said
 
 
 def test_all_of_a_reason_are_replayed_and_each_once(gateway: Gateway, platform: Platform) -> None:
@@ -85,7 +78,7 @@ def test_all_of_a_reason_are_replayed_and_each_once(gateway: Gateway, platform: 
     platform.tell(entry("2001", messages("999002", messages=items)))
 
     def all_there() -> bool:
-        counted = _run(gateway, "aside", "--reason", "foreign_number").stdout
+        _, counted, _ = _run(gateway, "aside", "--reason", "foreign_number")
         return int(counted.split("In all: ")[1].split()[0]) >= len(items)
 
     wait_for(all_there, "all aside")
@@ -100,5 +93,4 @@ def test_all_of_a_reason_are_replayed_and_each_once(gateway: Gateway, platform: 
 def test_a_replay_of_nothing_or_of_two_things_is_wrong_usage(
     gateway: Gateway, arguments: tuple[str, ...]
 ) -> None:
-    done = _run(gateway, "replay", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert _run(gateway, "replay", *arguments)[:2] == (2, "")

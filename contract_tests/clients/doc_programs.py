@@ -84,12 +84,12 @@ class Reader:
 
     def check_receiving(self, folder: Path, command: Command) -> None:
         """The program takes an event that the gateway signed, and no other."""
-        with self._running(folder, command) as log:
+        with self._running(folder, command) as logs:
             wait_for(self._refuses, "a receiver that refuses an unsigned event", START_SECONDS)
             to = self.customer.number["phoneNumber"]
             self.gateway.sandbox_call("inbound", to=to, text="Hello", **{"from": RECIPIENT})
             wait_for(
-                lambda: f"from {RECIPIENT}" in log.read_text(),
+                lambda: any(f"from {RECIPIENT}" in log.read_text() for log in logs),
                 "an event that is handled",
                 START_SECONDS,
             )
@@ -122,19 +122,21 @@ class Reader:
         return done.stdout
 
     @contextmanager
-    def _running(self, folder: Path, command: Command) -> Iterator[Path]:
-        log = folder / "receiver.log"
+    def _running(self, folder: Path, command: Command) -> Iterator[tuple[Path, Path]]:
+        """Run a receiver. Gives the files of what it prints and of what it says of errors."""
+        log, errors = folder / "receiver.log", folder / "receiver.err"
         environment = {"WEBHOOK_SECRET": self.secret, "PYTHONPATH": "client"}
-        with log.open("w") as output:
+        # Two files: what Flask logs from one thread could stand in the middle of what another prints.
+        with log.open("w") as printed, errors.open("w") as said:
             process = subprocess.Popen(
                 command,
                 cwd=folder,
                 env=tool_environment() | environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
+                stdout=printed,
+                stderr=said,
             )
         try:
-            yield log
+            yield log, errors
         finally:
             process.terminate()
             process.wait(START_SECONDS)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from contract_tests.clients import doc_programs, story, toolbox
 from contract_tests.clients.toolbox import CONTRACT, PROGRAMS
+from contract_tests.contract import load_contract
 from contract_tests.harness import ROOT, Gateway
 
 BUILD = ROOT / "build" / "clients"
@@ -102,7 +102,7 @@ def run(command: str, folder: Path) -> str:
 
 def examples(prefix: str = "", suffix: str = "") -> list[dict[str, Any]]:
     """The values of the contract's examples that are named so."""
-    named: dict[str, Any] = yaml.safe_load(CONTRACT.read_text())["components"]["examples"]
+    named: dict[str, Any] = load_contract()["components"]["examples"]
     chosen = [name for name in named if name.startswith(prefix) and name.endswith(suffix)]
     return [named[name]["value"] for name in chosen]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import requests
-import yaml
 
-from contract_tests.clients.toolbox import CONTRACT, tool_environment
+from contract_tests.clients.toolbox import tool_environment
+from contract_tests.contract import load_contract
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Received, Receiver, Reply
 
 # Seconds until a program is given up: it takes about three, but for a delivery it waits for ever.
@@ -101,7 +101,7 @@ def _run(
 
 def examples() -> list[dict[str, Any]]:
     """The contract's examples of all events."""
-    named: dict[str, Any] = yaml.safe_load(CONTRACT.read_text())["components"]["examples"]
+    named: dict[str, Any] = load_contract()["components"]["examples"]
     return [example["value"] for name, example in named.items() if name.endswith("Event")]
 
 

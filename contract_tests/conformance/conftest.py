@@ -1,4 +1,4 @@
-"""Fixtures: one service for the whole suite, one as it ships, and a web part without a network.
+"""Fixtures: one service for the whole suite, one as it ships, and a web part for production.
 
 The docstring of a test of this folder is the sentence of the specification that it holds the service to,
 or names a decision beyond the specification.
@@ -63,17 +63,13 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="session")
-def cut_off(gateway: Gateway) -> Iterator[str]:
-    """The base address of a second web part, on the same data, that is set up for production.
-
-    Its network does not answer, and it takes public webhook addresses only.
-    """
+def production(gateway: Gateway, customer: Customer, contract: Contract) -> Iterator[Api]:
+    """The customer's API at a second web part, which takes public webhook addresses only."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "gateway", "web", "--port", str(port)],
         env=gateway.environment
         | {
-            "GATEWAY_NETWORK_URL": f"http://127.0.0.1:{free_port()}",
             "GATEWAY_ALLOW_LOCAL_WEBHOOKS": "false",
             # Two that count in their memory are refused.
             "GATEWAY_RATE_LIMIT_URL": redis().url(0),
@@ -90,7 +86,7 @@ def cut_off(gateway: Gateway) -> Iterator[str]:
 
     try:
         wait_for(is_ready, "a ready web part", START_SECONDS)
-        yield f"http://127.0.0.1:{port}/api"
+        yield Api(f"http://127.0.0.1:{port}/api", customer.key, contract)
     finally:
         process.terminate()
         process.wait()

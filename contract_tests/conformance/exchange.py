@@ -11,26 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import requests
-import yaml
 from openapi_core import OpenAPI
 from openapi_core.contrib.requests import RequestsOpenAPIRequest, RequestsOpenAPIResponse
 from openapi_core.exceptions import OpenAPIError
 
-from contract_tests.harness import ROOT, WAIT_SECONDS
+from contract_tests.contract import error_codes, load_contract
+from contract_tests.harness import WAIT_SECONDS
 
-CODES = {
-    400: "VALIDATION_ERROR",
-    401: "UNAUTHORIZED",
-    403: "FORBIDDEN",
-    404: "NOT_FOUND",
-    405: "METHOD_NOT_ALLOWED",
-    409: "CONFLICT",
-    413: "PAYLOAD_TOO_LARGE",
-    415: "UNSUPPORTED_MEDIA_TYPE",
-    429: "RATE_LIMITED",
-    431: "HEADERS_TOO_LARGE",
-    500: "INTERNAL_ERROR",
-}
 # Answers to requests that the contract itself does not allow.
 MISFITS = {400, 401, 405, 413, 415, 431}
 DATES = {
@@ -49,12 +36,6 @@ PHONE = re.compile(r"[1-9]\d{6,14}", re.ASCII)
 NUMERAL = re.compile(r"\d+", re.ASCII)
 RATE_LIMIT = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 WINDOW_SECONDS = 60
-
-
-def load_contract() -> dict[str, Any]:
-    """openapi.yaml as an object."""
-    document: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
-    return document
 
 
 class _Request(RequestsOpenAPIRequest):
@@ -192,7 +173,7 @@ def check_error(response: requests.Response, status: int) -> str:
     assert details.keys() <= {"networkCode", "field", "messageId"}
     # Without any there is no such member.
     assert details
-    assert body["error"]["code"] == CODES[status]
+    assert body["error"]["code"] == error_codes()[status]
     assert body["error"]["status"] == status
     message = body["error"]["message"]
     assert isinstance(message, str)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from contract_tests.conformance.exchange import load_contract
+from contract_tests.contract import load_contract
 
 VERBS = ("delete", "get", "patch", "post", "put")
 

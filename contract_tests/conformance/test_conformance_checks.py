@@ -9,7 +9,8 @@ from openapi_core.exceptions import OpenAPIError
 from requests.structures import CaseInsensitiveDict
 
 from contract_tests.conformance.events import Callbacks, digest
-from contract_tests.conformance.exchange import CODES, Contract, check_values
+from contract_tests.conformance.exchange import Contract, check_values
+from contract_tests.contract import error_codes
 from contract_tests.harness import Received
 
 HEADERS = {
@@ -54,7 +55,9 @@ def answer(
 
 def error(status: int, **changes: Any) -> dict[str, Any]:
     """An error's body."""
-    return {"error": {"code": CODES[status], "message": "Gone.", "status": status} | changes}
+    return {
+        "error": {"code": error_codes()[status], "message": "Gone.", "status": status} | changes
+    }
 
 
 def delivery(

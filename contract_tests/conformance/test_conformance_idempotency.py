@@ -1,7 +1,9 @@
-"""Specification, POST /messages/send, Idempotency: a repeated request never sends twice."""
+"""Specification, POST /messages/send, Idempotency: a repeated request never sends twice.
+
+Requests at once, and a network that is away or silent: contract_tests/test_idempotency.py.
+"""
 
 import secrets
-import threading
 
 import pytest
 import requests
@@ -10,11 +12,10 @@ from contract_tests.conformance.exchange import Api, Contract
 from contract_tests.conformance.timelapse import DAY, Timelapse
 from contract_tests.conformance.wire import Wire, head
 from contract_tests.conformance.world import Sandbox, new_recipient, send, text_to, wait_status
-from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.harness import Customer, Gateway
 
 REPLAYED = "Idempotency-Replayed"
 REFUSED, THROTTLED, SERVER_ERROR = "15550100001", "15550100003", "15550100004"
-NO_STATUS = "15550100006"
 
 
 def new_key() -> str:
@@ -163,64 +164,6 @@ def test_a_request_that_failed_validation_leaves_its_key_unused(
     missing = text_to("num_nothing", to)
     api.call("POST", "/messages/send", 404, json=missing, headers=headers)
     assert REPLAYED not in send(api, number["id"], to, key=key).headers
-
-
-def test_a_key_is_released_when_the_network_was_not_reached(
-    api: Api, cut_off: str, sandbox: Sandbox, number: dict[str, str]
-) -> None:
-    """'500 INTERNAL_ERROR': certainly nothing was sent, so the same request may simply come again."""
-    to, key = new_recipient(), new_key()
-    stranded = Api(cut_off, api.key, api.contract)
-    for _ in range(2):
-        answer = send(stranded, number["id"], to, 500, key=key)
-        assert REPLAYED not in answer.headers
-    assert REPLAYED not in send(api, number["id"], to, key=key).headers
-    assert len(sandbox.accepted(to)) == 1
-
-
-def test_a_request_that_is_still_running_is_a_conflict_with_retry_after(
-    api: Api, sandbox: Sandbox, number: dict[str, str]
-) -> None:
-    """'409 CONFLICT' until the first request has its response; then that response."""
-    # A status of the network would settle the key before the first request has its answer.
-    to, key, before = NO_STATUS, new_key(), len(sandbox.accepted(NO_STATUS))
-    answers: list[requests.Response] = []
-    first = threading.Thread(
-        target=lambda: answers.append(send(api, number["id"], to, key=key)), daemon=True
-    )
-    with sandbox.behaving(latency_ms=1500):
-        first.start()
-        wait_for(lambda: len(sandbox.accepted(to)) > before, "the first request at the network")
-        again = send(api, number["id"], to, 409, key=key)
-        assert int(again.headers["Retry-After"]) >= 1
-        assert REPLAYED not in again.headers
-        first.join()
-    check_replay(answers[0], send(api, number["id"], to, key=key))
-    assert len(sandbox.accepted(to)) == before + 1
-
-
-def test_many_requests_with_one_key_at_once_send_once(
-    api: Api, sandbox: Sandbox, number: dict[str, str]
-) -> None:
-    """'Without being processed again', however close together."""
-    to, key = new_recipient(), new_key()
-    codes: list[int] = []
-    body = text_to(number["id"], to)
-    headers = {"Authorization": f"Bearer {api.key}", "Idempotency-Key": key}
-
-    def ask() -> None:
-        url = f"{api.base}/messages/send"
-        answer = requests.post(url, json=body, headers=headers, timeout=10)
-        codes.append(answer.status_code)
-
-    threads = [threading.Thread(target=ask, daemon=True) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(codes) <= {200, 409}
-    assert 200 in codes
-    assert len(sandbox.accepted(to)) == 1
 
 
 def test_a_key_is_forgotten_after_24_hours(

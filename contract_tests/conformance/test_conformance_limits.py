@@ -1,6 +1,6 @@
 """Specification, Limits, with every limit and delay as it ships.
 
-That the hundred-and-first request is refused is tested elsewhere; here is what the headers say before.
+That a refused client passes again after Retry-After: tests/gateway/http/test_rate_limit_window.py.
 """
 
 import threading
@@ -14,6 +14,7 @@ import requests
 from contract_tests.conformance.events import Callbacks
 from contract_tests.conformance.exchange import RATE_LIMIT, WINDOW_SECONDS, Api, Contract
 from contract_tests.conformance.timelapse import Timelapse
+from contract_tests.conformance.wire import Wire
 from contract_tests.conformance.world import Hook, Hooks, Sandbox, always, new_recipient
 from contract_tests.harness import Customer, Gateway, Received, Receiver, Reply, wait_for
 
@@ -79,15 +80,21 @@ def test_reset_is_the_unix_time_when_the_window_ends(starter: Api) -> None:
     assert 0 < first - time.time() <= WINDOW_SECONDS + 1
 
 
-def test_all_keys_of_an_account_share_its_window(shipped: Gateway, contract: Contract) -> None:
+def test_the_101st_request_of_all_keys_together_is_refused_until_the_window_ends(
+    shipped: Gateway, contract: Contract
+) -> None:
     """'Requests allowed per minute' of an account; another account has a window of its own."""
     mine, other = (shipped.customer("starter", with_number=False) for _ in range(2))
-    second_key = shipped.cli("keys", "create", mine.account_id)["key"]
-    left = [
-        standing(Api(shipped.api, key, contract).call("GET", "/numbers", 200))[1]
-        for key in (mine.key, second_key, other.key, mine.key)
-    ]
-    assert left == [99, 98, 99, 97]
+    keys = [mine.key, shipped.cli("keys", "create", mine.account_id)["key"]]
+    first, second, another = (Api(shipped.api, key, contract) for key in (*keys, other.key))
+    passed = [standing(api.call("GET", "/numbers", 200)) for api in (first, second) * 50]
+    assert [remaining for _, remaining, _ in passed] == list(range(99, -1, -1))
+    [reset] = {reset for _, _, reset in passed}
+    for api in (first, second):
+        refused = api.call("GET", "/numbers", 429)
+        assert standing(refused) == (100, 0, reset)
+        assert abs(time.time() + int(refused.headers["Retry-After"]) - reset) <= 1.5
+    assert standing(another.call("GET", "/numbers", 200))[1] == 99
 
 
 def test_requests_without_a_valid_key_count_against_their_address(
@@ -101,6 +108,20 @@ def test_requests_without_a_valid_key_count_against_their_address(
     assert standing(invalid.call("GET", "/numbers", 401))[1] == start[1] - 1
     assert standing(starter.call("GET", "/numbers", 200))[1] == 99
     assert standing(anyone.call("GET", "/numbers", 401))[1] == start[1] - 2
+
+
+def test_what_is_no_http_counts_against_its_address(shipped: Gateway) -> None:
+    """The same: it costs as much as a request."""
+    wire = Wire.to(shipped)
+    first, second = (standing(wire.exchange(b"this is no HTTP\r\n\r\n")) for _ in range(2))
+    assert second == (100, first[1] - 1, first[2])
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/network/callback"])
+def test_probes_and_callbacks_count_against_nobody(shipped: Gateway, path: str) -> None:
+    """The same: a platform that calls often is never refused."""
+    seen = {standing(requests.get(shipped.url + path, timeout=5))[1] for _ in range(3)}
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize(

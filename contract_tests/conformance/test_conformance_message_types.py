@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contract_tests.conformance.events import check_message
-from contract_tests.conformance.exchange import Api, load_contract
+from contract_tests.conformance.exchange import Api
 from contract_tests.conformance.kinds_of_message import (
     LINK,
     VARIANTS,
@@ -20,6 +20,7 @@ from contract_tests.conformance.kinds_of_message import (
 )
 from contract_tests.conformance.limits_of_message import LIMITS, REFUSED_BY_NETWORK
 from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send
+from contract_tests.contract import load_contract
 
 CONTRACT = load_contract()
 TYPES = list(CONTRACT["components"]["schemas"]["SendMessageRequest"]["discriminator"]["mapping"])

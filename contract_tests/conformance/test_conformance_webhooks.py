@@ -132,32 +132,41 @@ def test_a_change_without_sense_is_refused(api: Api, hooks: Hooks, change: dict[
     "url",
     [
         "http://example.com/hook",
-        "https://127.0.0.1/hook",
-        "https://localhost/hook",
-        "https://10.0.0.1/hook",
-        "https://192.168.1.1:8443/hook",
-        "https://169.254.169.254/latest/meta-data",
-        "https://0.0.0.0/hook",
-        "https://017.0.0.1/hook",
-        "https://no-such-host.invalid/hook",
+        *("https://127.0.0.1/hook", "https://localhost/hook", "https://0.0.0.0/hook"),
+        *("https://10.0.0.1/hook", "https://172.16.0.1/", "https://192.168.1.1:8443/hook"),
+        *("https://169.254.169.254/latest/meta-data", "https://100.64.0.1/", "https://224.0.0.1/"),
+        *("https://255.255.255.255/", "https://192.0.2.1/", "https://198.18.0.1/"),
+        *("https://240.0.0.1/", "https://017.0.0.1/hook", "https://no-such-host.invalid/hook"),
     ],
 )
-def test_a_url_is_https_and_public_in_production(api: Api, cut_off: str, url: str) -> None:
+def test_a_url_is_https_and_public_in_production(production: Api, url: str) -> None:
     """url: HTTPS address that receives event POST requests."""
-    production = Api(cut_off, api.key, api.contract)
     body = {"url": url, "events": ["message.read"]}
     production.call("POST", "/webhooks", 400, json=body, fits=True)
 
 
-def test_a_public_https_url_is_taken_in_production(api: Api, cut_off: str) -> None:
+def test_a_public_https_url_is_taken_in_production(production: Api) -> None:
     """The same; the address is a public one, so that no name has to be resolved."""
-    production = Api(cut_off, api.key, api.contract)
     body = {"url": "https://8.8.8.8/hook", "events": ["number.banned"]}
     made = production.post("/webhooks", 201, json=body)
     production.call(
         "PATCH", f"/webhooks/{made['id']}", 400, json={"url": "https://10.0.0.1/"}, fits=True
     )
     production.call("DELETE", f"/webhooks/{made['id']}", 204)
+
+
+def test_a_local_url_from_earlier_days_is_called_no_more_in_production(
+    api: Api, hooks: Hooks, production: Api
+) -> None:
+    """The same; each attempt checks it again."""
+    hook = hooks("message.read")
+    local = hook.resource["url"]
+    for url in (local, local.replace("http:", "https:"), "https://localhost/hook"):
+        api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"url": url})
+        result = production.post(f"/webhooks/{hook.id}/test")
+        assert (result["success"], result["statusCode"]) == (False, 0)
+        assert "public" in result["message"]
+    assert hook.requests == []
 
 
 def test_a_change_leaves_the_other_properties_alone(

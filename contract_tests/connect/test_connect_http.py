@@ -1,12 +1,12 @@
 """What /connect answers to whatever is asked of it: pages for people, with the right status."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 import requests
 
 from contract_tests.connect.conftest import Link, NewLink
-from contract_tests.connect.graph_proxy import GraphProxy
+from contract_tests.connect.graph_proxy import Fault, GraphProxy
 from contract_tests.harness import WAIT_SECONDS, Gateway
 
 CLAIM = {"code": "AQinvented", "phone_number_id": "106", "waba_id": "524"}
@@ -16,6 +16,13 @@ CLAIM = {"code": "AQinvented", "phone_number_id": "106", "waba_id": "524"}
 def link(new_link: NewLink) -> Link:
     """A link that nothing here uses up."""
     return new_link()
+
+
+@pytest.fixture
+def faults(proxy: GraphProxy) -> Iterator[dict[str, Fault]]:
+    """What goes wrong at the platform, until the test is over."""
+    yield proxy.faults
+    proxy.faults.clear()
 
 
 def _ask(gateway: Gateway, method: str, path: str, **given: object) -> requests.Response:
@@ -81,6 +88,74 @@ def test_a_form_that_the_page_would_not_post_changes_nothing(
     assert _ask(gateway, "POST", link.slug, data=data, headers=headers).status_code == status
     assert _ask(gateway, "GET", link.slug).status_code == 200
     assert link.numbers() == []
+
+
+def _claim(gateway: Gateway) -> dict[str, str]:
+    """What the platform's window hands over at its end."""
+    signup = gateway.sandbox_call("signup")
+    return {name: signup[name] for name in CLAIM}
+
+
+@pytest.mark.parametrize(
+    ("path", "fault", "status", "title"),
+    [
+        ("/oauth/access_token", Fault(503, 2), 503, "The platform cannot be reached"),
+        ("/subscribed_apps", Fault(400, 80007), 429, "Too much at once"),
+        ("/register", Fault(400, 133008), 429, "Please wait: 1 h"),
+        ("/register", Fault(400, 133009), 429, "Please wait: 1 min"),
+    ],
+)
+def test_what_passes_goes_on_when_it_is_posted_again(
+    gateway: Gateway,
+    faults: dict[str, Fault],
+    new_link: NewLink,
+    path: str,
+    fault: Fault,
+    status: int,
+    title: str,
+) -> None:
+    link, claim = new_link(), _claim(gateway)
+    faults[path] = fault
+    for _ in range(2):
+        answer = _ask(gateway, "POST", link.slug, data=claim)
+        assert (answer.status_code, title in answer.text) == (status, True), answer.text
+    assert "ACTIVE" not in dict(link.numbers()).values()
+    faults.clear()
+    assert _ask(gateway, "POST", link.slug, data=claim).status_code == 200
+    assert [status for _, status in link.numbers()] == ["ACTIVE"]
+
+
+@pytest.mark.parametrize(
+    ("path", "fault", "title", "said"),
+    [
+        ("/oauth/access_token", Fault(400, 100), "That took a little too long", "30 seconds"),
+        ("/register", Fault(403, 131031), "Your number could not be connected", "locked"),
+        (
+            "/subscribed_apps",
+            Fault(400, 2200, "No <i>callback</i>"),
+            "Your number could not be connected",
+            "No &lt;i&gt;callback&lt;/i&gt; (code 2200)",
+        ),
+    ],
+)
+def test_what_does_not_pass_leaves_the_link_for_another_claim(
+    gateway: Gateway,
+    faults: dict[str, Fault],
+    new_link: NewLink,
+    path: str,
+    fault: Fault,
+    title: str,
+    said: str,
+) -> None:
+    link = new_link()
+    faults[path] = fault
+    answer = _ask(gateway, "POST", link.slug, data=_claim(gateway))
+    assert answer.status_code == 422
+    assert title in answer.text
+    assert said in answer.text
+    assert "ACTIVE" not in dict(link.numbers()).values()
+    faults.clear()
+    assert _ask(gateway, "POST", link.slug, data=_claim(gateway)).status_code == 200
 
 
 def test_an_expired_link_says_so(gateway: Gateway, new_link: NewLink) -> None:

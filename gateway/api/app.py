@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import inspect
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -17,32 +18,28 @@ from connexion.jsonifier import Jsonifier
 from connexion.middleware import ConnexionMiddleware
 from connexion.middleware.server_error import ServerErrorMiddleware
 from connexion.middleware.swagger_ui import SwaggerUIMiddleware
-from flask import Flask, Response
+from flask import Flask
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 from werkzeug.exceptions import HTTPException as WerkzeugException
-from werkzeug.exceptions import MethodNotAllowed
 
 from dashboard import connect, limit_use, reference, urls
 from gateway.api import contract
 from gateway.api.operations import CALLBACK, KEY, METHODS, PROBES, Operations
-from gateway.api.validation import MEDIA_TYPE, VALIDATORS
+from gateway.api.validation import VALIDATORS
 from gateway.http import errors
 from gateway.http.auth import SCHEME, BearerSecurity
 from gateway.http.edge import Edge
 from gateway.http.intake import intake
 from gateway.http.observation import Observed
+from gateway.http.places import for_transfers
 from gateway.http.rate_limit import MEMORY, RateLimiter
-from gateway.http.transfers import TransferSlots
 from gateway.ops import health, metrics, tracing
 from gateway.ops.logs import configure_logging
-from gateway.ops.tracing import Traced
 from gateway.settings import Settings, get_settings
 from gateway.state import be_sole_web, connect_state
 from handlers import sending
-from handlers.errors import ApiError
 from networks.current import get_network
-from tasks import spans
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 # Threads that pages are made in. Probes have their own, so that they never wait behind a person.
@@ -55,26 +52,16 @@ MIDDLEWARES = [
 ]
 
 
-def _flask_response(error: ApiError) -> Response:
-    answer = errors.from_api_error(error)
-    return Response(answer.body, answer.status, answer.headers, content_type=MEDIA_TYPE)
-
-
-def _pass_on_405(error: MethodNotAllowed) -> NoReturn:
-    allowed = ", ".join(sorted(error.valid_methods or ()))
-    raise HTTPException(405, headers={"Allow": allowed})
-
-
 def _pass_on(error: WerkzeugException) -> NoReturn:
-    raise HTTPException(error.code or 500, detail=error.description)
+    methods = getattr(error, "valid_methods", None)
+    headers = {"Allow": ", ".join(sorted(methods))} if methods else None
+    raise HTTPException(error.code or 500, error.description, headers)
 
 
 def _flask_app() -> Flask:
     """What is served beside the contract. Errors pass through to the edge."""
     app = Flask("gateway")
     app.config |= {"PROPAGATE_EXCEPTIONS": True, "TRAP_HTTP_EXCEPTIONS": True}
-    app.register_error_handler(ApiError, _flask_response)
-    app.register_error_handler(MethodNotAllowed, _pass_on_405)
     app.register_error_handler(WerkzeugException, _pass_on)
     for blueprint in (
         health.blueprint,
@@ -102,8 +89,10 @@ def handlers_of(paths: Mapping[str, Any]) -> Callable[[str], Callable[..., Any]]
 
     def resolve(operation_id: str) -> Callable[..., Any]:
         module = importlib.import_module(f"handlers.{tags[operation_id]}")
-        handler: Callable[..., Any] = getattr(module, _CAPITAL.sub("_", operation_id).lower())
-        return handler
+        handler: Any = getattr(module, _CAPITAL.sub("_", operation_id).lower())
+        # Connexion asks for it with each request (inspect finds it here at once).
+        handler.__signature__ = inspect.signature(handler)
+        return cast("Callable[..., Any]", handler)
 
     return resolve
 
@@ -129,10 +118,8 @@ def _api(*, validate_responses: bool) -> AsyncApp:
         validator_map=VALIDATORS,
         security_map={SCHEME: BearerSecurity},
     )
-    for framework_error in (HTTPException, ProblemException):
-        app.add_error_handler(framework_error, errors.render_http_error)
-    app.add_error_handler(ApiError, errors.render_api_error)
-    app.add_error_handler(Exception, errors.render_crash)
+    for kind in (HTTPException, ProblemException, Exception):
+        app.add_error_handler(kind, errors.render)
     app.add_api(deepcopy(contract.load()))
     return app
 
@@ -140,9 +127,10 @@ def _api(*, validate_responses: bool) -> AsyncApp:
 @asynccontextmanager
 async def _lifespan(_app: object) -> AsyncIterator[None]:
     """Bound the threads of plain handlers; record what was begun before the process ends."""
-    to_thread.current_default_thread_limiter().total_tokens = get_settings().threads
+    settings = get_settings()
+    to_thread.current_default_thread_limiter().total_tokens = settings.threads
     yield
-    await sending.finish()
+    await sending.finish(settings.network_timeout)
     await get_network().close()
     tracing.stop()
 
@@ -168,10 +156,10 @@ def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIAp
 
     limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
-    edge: ASGIApp = Edge(serve, limiter, TransferSlots(settings.transfers))
+    edge: ASGIApp = Edge(serve, limiter, for_transfers(settings.transfers))
     rules = map(str, flask_app.url_map.iter_rules())
     operations = Operations(contract.load(), contract.base_path(), rules)
-    return Observed(Traced(edge) if spans.are_gathered() else edge, operations)
+    return Observed(edge, operations)
 
 
 def create_app() -> ASGIApp:
@@ -183,6 +171,8 @@ def create_app() -> ASGIApp:
     if settings.rate_limit_url == MEMORY:
         be_sole_web(settings)
     app = build_app(settings)
-    # What is there now stays. The collector need not look at it again.
+    # What is there now stays. The collector need not look at it again, nor after each 700 new objects: a send
+    # makes some thousand, nearly all without cycles.
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     return app

@@ -6,6 +6,7 @@ everything that is wrong takes seconds and gigabytes for a body of 1 MiB.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from jsonschema_rs import Draft4Validator, ValidationErrorKind
@@ -16,8 +17,13 @@ Place = tuple[str | int, ...]
 # A longer pointer ends in a name of the caller's own, which the pointer to its object does not.
 MAX_POINTER_CHARACTERS = 256
 
-# By the identity of the schema, which Connexion keeps for as long as it runs.
+# How many unknown properties of an object a message names.
+MAX_UNKNOWN = 10
+
+# By the identity of the schema, which Connexion keeps for as long as it runs: its validator, and one that
+# leaves the parts of a value out.
 _compiled: dict[int, tuple[Schema, Draft4Validator]] = {}
+_of_shell: dict[int, tuple[Schema, Draft4Validator]] = {}
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,11 @@ def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None
 
 def _of_itself(schema: Schema, value: Any, place: Place) -> Complaint | None:
     """What is wrong with a value, its parts apart."""
-    bare = {keyword: each for keyword, each in schema.items() if keyword != "items"}
-    bare["properties"] = {name: {} for name in schema.get("properties", {})}
-    error = next(Draft4Validator(bare).iter_errors(value), None)
+    if id(schema) not in _of_shell:
+        shell = {keyword: each for keyword, each in schema.items() if keyword != "items"}
+        shell["properties"] = {name: {} for name in schema.get("properties", {})}
+        _of_shell[id(schema)] = (schema, Draft4Validator(shell))
+    error = next(_of_shell[id(schema)][1].iter_errors(_outline(schema, value)), None)
     if error is None:
         return None
     match error.kind:
@@ -67,6 +75,22 @@ def _of_itself(schema: Schema, value: Any, place: Place) -> Complaint | None:
             return Complaint(place, error.message, names[0])
         case _:
             return Complaint(place, error.message)
+
+
+def _outline(schema: Schema, value: Any) -> Any:
+    """As much of a value as shows what is wrong with itself: an error copies all that it is about."""
+    if isinstance(value, list):
+        return list(map(_hollow, value[: schema.get("maxItems", len(value)) + 1]))
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        unknown = islice((name for name in value if name not in known), MAX_UNKNOWN)
+        given = (name for name in known if name in value)
+        return {name: _hollow(value[name]) for name in (*given, *unknown)}
+    return value
+
+
+def _hollow(part: Any) -> Any:
+    return type(part)() if isinstance(part, list | dict) else part
 
 
 def _of_a_part(schema: Schema, value: Any, place: Place) -> Complaint | None:

@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
+from anyio import CapacityLimiter, to_thread
 from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
-from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.types import Message, Receive, Scope
 
 from gateway.api.complaint import complaint
-from gateway.http.bodies import BODY_KEY, whole
-from handlers.forms import Form
+from gateway.http.bodies import LARGE
 
 MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
@@ -26,8 +26,8 @@ MAX_QUERY_PARAMETERS = 100
 INTEGER = re.compile(r"-?[0-9]{1,30}", re.ASCII)
 
 BODY = "Request body"
-# To parse and check more takes the event loop longer than a thread costs.
-LARGE = 64 * 1024
+# Several at once would only take the interpreter from each other, and from the event loop.
+ONE_AT_A_TIME = CapacityLimiter(1)
 
 
 def _check_value(schema: dict[str, Any], value: Any, where: str) -> None:
@@ -69,7 +69,7 @@ class JsonBody:
 
     async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
         """Check the body. Returns a request without one, with what was parsed as its payload."""
-        body = await whole(receive)
+        body = await Request(scope, receive).body()
         if not (body or self._required):
             keep_payload(scope, None)
             return _no_more, scope
@@ -77,12 +77,17 @@ class JsonBody:
         if not body:
             raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")
         read = partial(self._read, body)
-        payload = read() if len(body) < LARGE else await run_in_threadpool(read)
-        keep_payload(scope, payload)
+        is_large = len(body) >= LARGE
+        keep_payload(
+            scope, await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
+        )
         return _no_more, scope
 
     def _read(self, body: bytes) -> Any:
-        payload = _parse(body)
+        try:
+            payload = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise BadRequestProblem(f"{BODY}: it is not valid JSON in UTF-8: {error}") from None
         try:
             _check_value(self._schema, payload, BODY)
         except ValueError:
@@ -91,61 +96,46 @@ class JsonBody:
         return payload
 
 
-def _check_content_type(scope: Scope) -> None:
-    values = _header_values(scope, b"content-type")
-    given = ", ".join(values)
-    media_type, *parameters = given.split(";")
-    if len(values) != 1 or media_type.strip().lower() != MEDIA_TYPE:
-        raise UnsupportedMediaTypeProblem(
-            f"The content type {given or '(none)'} is not supported. Send {MEDIA_TYPE}."
+def _check_content_type(scope: Scope) -> dict[str, str]:
+    """The parameters of the content type. Raises 415 for none, several, or a coding that is not ours.
+
+    Connexion has refused types that the operation does not take.
+    """
+    given = _header_values(scope, b"content-type")
+    if len(given) != 1 or not given[0]:
+        raise _unsupported(
+            "content type", ", ".join(given) or "(none)", f"one, such as {MEDIA_TYPE}"
         )
-    for name, _, charset in (parameter.partition("=") for parameter in parameters):
-        if name.strip().lower() == "charset" and charset.strip("\"' ").lower() not in UTF_8:
-            raise UnsupportedMediaTypeProblem(
-                f"The charset {charset} is not supported. Send UTF-8."
-            )
-    _check_coding(scope)
+    pairs = (parameter.partition("=") for parameter in given[0].split(";")[1:])
+    parameters = {name.strip().lower(): value.strip("\"' ") for name, _, value in pairs}
+    if (charset := parameters.get("charset", "utf-8")).lower() not in UTF_8:
+        raise _unsupported("charset", charset, "UTF-8")
+    for coding in _header_values(scope, b"content-encoding"):
+        if coding.lower() != "identity":
+            raise _unsupported("content encoding", coding, "the body as it is")
+    return parameters
+
+
+def _unsupported(what: str, given: str, supported: str) -> UnsupportedMediaTypeProblem:
+    return UnsupportedMediaTypeProblem(f"The {what} {given} is not supported. Send {supported}.")
 
 
 class FormBody:
     """Connexion's validator of a form in parts: its headers only, for the handler reads the parts.
 
-    The form goes past Connexion, which would parse a large file on the event loop and hold it in memory.
+    Connexion would hold a large file in memory.
     """
 
     def __init__(self, **_: object) -> None:
         pass
 
     async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
-        """Check the headers. Raises 415. Returns a request without a form, with the form as its payload."""
-        del receive
-        values = _header_values(scope, b"content-type")
-        media_type, *parameters = ", ".join(values).split(";")
-        names = {parameter.partition("=")[0].strip().lower() for parameter in parameters}
-        if len(values) != 1 or media_type.strip() != FORM_TYPE or "boundary" not in names:
-            raise UnsupportedMediaTypeProblem(
-                f"The content type {', '.join(values) or '(none)'} is not supported. "
-                f"Send {FORM_TYPE} with its boundary."
-            )
-        _check_coding(scope)
-        keep_payload(scope, Form(values[0], scope[BODY_KEY]))
+        """Check the headers. Raises 415. The payload is the whole request, unread."""
+        if "boundary" not in _check_content_type(scope):
+            raise _unsupported("content type", FORM_TYPE, "it with its boundary")
+        keep_payload(scope, Request(scope, receive))
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
         return _no_more, {**scope, "headers": headers}
-
-
-def _check_coding(scope: Scope) -> None:
-    for coding in _header_values(scope, b"content-encoding"):
-        if coding.lower() != "identity":
-            raise UnsupportedMediaTypeProblem(
-                f"The content encoding {coding} is not supported. Send the body as it is."
-            )
-
-
-def _parse(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise BadRequestProblem(f"{BODY}: it is not valid JSON in UTF-8: {error}") from None
 
 
 class Parameters:

@@ -10,20 +10,20 @@ from gateway import __version__
 from gateway.settings import SettingsError
 from models.secret import SecretUnreadableError
 
-# Where each command is. It is imported when it is asked for: what the others need takes half a second.
+# Which module has a command, under its own name. It is imported when it is asked for: what the others need
+# takes half a second.
 MODULES = {
     "accounts": "accounts",
     "callbacks": "callbacks",
-    "completion": "completion",
-    "deliveries": "deliveries",
+    "deliveries": "webhooks",
     "doctor": "doctor",
-    "keys": "keys",
+    "keys": "accounts",
     "migrate": "processes",
     "numbers": "numbers",
     "sandbox": "processes",
     "sandbox-connect": "numbers",
-    "signup-links": "signup_links",
-    "up": "processes",
+    "signup-links": "numbers",
+    "up": "up",
     "users": "users",
     "web": "processes",
     "webhooks": "webhooks",
@@ -40,11 +40,14 @@ class Commands(click.Group):
         return sorted(MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command; for a name that does not exist all, so that click can say what is near."""
-        for module in {MODULES[cmd_name]} if cmd_name in MODULES else set(MODULES.values()):
-            for command in importlib.import_module(f"gateway.cli.{module}").COMMANDS:
-                self.add_command(command)
-        return super().get_command(ctx, cmd_name)
+        """Import the command."""
+        if cmd_name in MODULES:
+            module = importlib.import_module(f"gateway.cli.{MODULES[cmd_name]}")
+            command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+            return command
+        if ctx.resilient_parsing or cmd_name.startswith("-"):
+            return None
+        raise click.NoSuchCommand(cmd_name, possibilities=MODULES, ctx=ctx)
 
 
 @click.group(
@@ -60,7 +63,7 @@ def main() -> None:
     # What is kept is its owner's alone, whichever part or library makes the file.
     os.umask(0o077)
     try:
-        cli.main(standalone_mode=True)
+        cli()
     except (SettingsError, SecretUnreadableError) as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)

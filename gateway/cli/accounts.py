@@ -1,45 +1,30 @@
-"""gateway accounts."""
+"""gateway accounts and gateway keys."""
 
 from typing import Any
 
 import click
 
-from gateway.cli.output import json_option, open_state, print_many, print_one
+from gateway.cli.output import found, prints, rendered
 from models.account import PLANS, Account
-from webhooks.envelope import timestamp
+from models.api_key import ApiKey
 
-
-def render(account: Account) -> dict[str, Any]:
-    """An account as it is printed."""
-    return {
-        "id": account.id,
-        "name": account.name,
-        "plan": account.plan,
-        "createdAt": timestamp(account.created_at),
-    }
-
-
-def _render_with_state(account: Account) -> dict[str, Any]:
-    since = account.suspended_at
-    return render(account) | {
-        "state": "active" if since is None else "suspended",
-        "suspendedAt": None if since is None else timestamp(since),
-    }
+COLUMNS = ("id", "name", "plan", "createdAt")
 
 
 def find_account(account_id: str) -> Account:
     """The account. Fails when there is none."""
-    account = Account.find(account_id)
-    if account is None:
-        raise click.ClickException(f"There is no account {account_id}. See: gateway accounts list")
-    return account
+    return found(Account.find(account_id), "account", account_id)
 
 
-def not_blank(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    """A name that can be read."""
+def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     if not value.strip():
         raise click.BadParameter("must not be blank.")
     return value
+
+
+def _with_state(account: Account) -> dict[str, Any]:
+    state = "active" if account.suspended_at is None else "suspended"
+    return rendered(account, *COLUMNS) | {"state": state} | rendered(account, "suspendedAt")
 
 
 @click.group()
@@ -47,48 +32,77 @@ def accounts() -> None:
     """Accounts: who owns numbers, keys and webhooks."""
 
 
-@accounts.command()
-@click.argument("name", callback=not_blank)
+@accounts.command("create")
+@click.argument("name", callback=_not_blank)
 @click.option("--plan", type=click.Choice(PLANS), required=True, help="Sets the rate limit.")
-@json_option
-def create(name: str, plan: str, *, as_json: bool) -> None:
+@prints()
+def create_account(name: str, plan: str) -> dict[str, Any]:
     """Create an account."""
-    open_state()
-    print_one(render(Account.open(name, plan)), as_json=as_json)
+    return rendered(Account.open(name, plan), *COLUMNS)
 
 
 @accounts.command("list")
-@json_option
-def list_(*, as_json: bool) -> None:
+@prints("id", "plan", "state", "name")
+def list_accounts() -> list[dict[str, Any]]:
     """List all accounts."""
-    open_state()
-    rows = [_render_with_state(a) for a in Account.all()]
-    print_many(rows, ("id", "plan", "state", "name"), as_json=as_json)
+    return [_with_state(account) for account in Account.all()]
 
 
 @accounts.command()
 @click.argument("account_id")
-@json_option
-def suspend(account_id: str, *, as_json: bool) -> None:
+@prints()
+def suspend(account_id: str) -> dict[str, Any]:
     """Refuse an account's keys and the sign-in of its users.
 
     Events of the network are still taken in and delivered.
     """
-    open_state()
     account = find_account(account_id)
     account.suspend()
-    print_one(_render_with_state(account), as_json=as_json)
+    return _with_state(account)
 
 
 @accounts.command()
 @click.argument("account_id")
-@json_option
-def resume(account_id: str, *, as_json: bool) -> None:
+@prints()
+def resume(account_id: str) -> dict[str, Any]:
     """Let the keys and users of a suspended account in again."""
-    open_state()
     account = find_account(account_id)
     account.resume()
-    print_one(_render_with_state(account), as_json=as_json)
+    return _with_state(account)
 
 
-COMMANDS = (accounts,)
+@click.group()
+def keys() -> None:
+    """API keys of accounts."""
+
+
+@keys.command("create")
+@click.argument("account_id")
+@click.option(
+    "--name", default="default", show_default=True, callback=_not_blank, help="What the key is for."
+)
+@prints()
+def create_key(account_id: str, name: str) -> dict[str, Any]:
+    """Create a key. It is shown this once."""
+    row, key = ApiKey.issue(find_account(account_id), name)
+    return {"id": row.id, "key": key, **rendered(row, "name", "createdAt")}
+
+
+@keys.command("list")
+@prints("id", "accountId", "state", "name")
+def list_keys() -> list[dict[str, Any]]:
+    """List all keys, without the keys themselves."""
+    columns = ("id", "accountId", "name", "createdAt", "revokedAt", "lastUsedAt")
+    return [
+        {"state": "active" if key.revoked_at is None else "revoked", **rendered(key, *columns)}
+        for key in ApiKey.all()
+    ]
+
+
+@keys.command()
+@click.argument("key_id")
+@prints()
+def revoke(key_id: str) -> dict[str, Any]:
+    """Make a key void at once."""
+    found(ApiKey.revoke(key_id) or None, "key", key_id)
+    return {"id": key_id, "revoked": True}

@@ -1,29 +1,17 @@
 """gateway callbacks."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
-from gateway.cli.output import json_option, open_state, print_many, print_one
+from gateway.cli.output import json_option, open_state, rendered, show
 from models.set_aside import Reason, SetAside
 from tasks import ingest
-from webhooks.envelope import timestamp
 
 MAX_LISTED = 100
 REASONS = click.Choice([str(reason) for reason in Reason])
-
-
-def _render(aside: SetAside) -> dict[str, Any]:
-    """What is known of an item, without what a person wrote."""
-    return {
-        "id": aside.id,
-        "createdAt": timestamp(aside.created_at),
-        "reason": aside.reason,
-        "phoneNumberId": aside.phone_number_id,
-        "waMessageId": aside.wa_message_id,
-        "error": aside.error,
-    }
+# Nothing of what a person wrote.
+COLUMNS = ("id", "createdAt", "reason", "phoneNumberId", "waMessageId", "error")
 
 
 @click.group()
@@ -42,8 +30,8 @@ def aside_(reason: str | None, *, as_json: bool) -> None:
     unreadable: not understood.
     """
     open_state()
-    rows = [_render(aside) for aside in SetAside.waiting(reason, limit=MAX_LISTED)]
-    print_many(rows, ("id", "createdAt", "reason", "phoneNumberId"), as_json=as_json)
+    rows = [rendered(aside, *COLUMNS) for aside in SetAside.waiting(reason, limit=MAX_LISTED)]
+    show(rows, "id", "createdAt", "reason", "phoneNumberId", as_json=as_json)
     if not as_json:
         counts = [f"{count} {reason}" for reason, count in SetAside.counts().items() if count]
         click.echo(f"In all: {', '.join(counts) or 'none'}.")
@@ -62,7 +50,7 @@ def replay_(item_id: str | None, reason: str | None, *, everything: bool, as_jso
     chosen = _all(reason) if item_id is None else iter([_find(item_id)])
     results = [ingest.replay(aside) for aside in chosen]
     counts = {"replayed": results.count(True), "stillAside": results.count(False)}
-    print_one(counts, as_json=as_json)
+    show(counts, as_json=as_json)
     if item_id is not None and not all(results):
         now = _find(item_id)
         raise click.ClickException(f"{item_id} stays aside: {now.error or now.reason}")
@@ -81,6 +69,3 @@ def _all(reason: str | None) -> Iterator[SetAside]:
     while page := SetAside.waiting(reason, after=last):
         yield from page
         last = page[-1].id
-
-
-COMMANDS = (callbacks,)

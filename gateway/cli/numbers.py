@@ -1,15 +1,20 @@
-"""gateway numbers and gateway sandbox-connect."""
+"""gateway numbers, gateway signup-links and gateway sandbox-connect."""
 
 from typing import Any
 
 import click
 
 from gateway.cli.accounts import find_account
-from gateway.cli.demo import SignupFailedError, connect_sandbox_number
-from gateway.cli.output import json_option, open_state, print_many, print_one
+from gateway.cli.output import found, prints, rendered
+from gateway.settings import get_settings
 from handlers.numbers import render
+from models.account import Account
 from models.notice import Notice
-from models.number import Number
+from models.number import Number, NumberTakenError
+from models.signup_link import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
+from networks.errors import NetworkError
+from networks.sandbox_signup import SandboxUnreachableError, start_signup
+from tasks import onboarding
 from webhooks.envelope import timestamp
 
 MAX_LISTED = 100
@@ -22,59 +27,121 @@ def numbers() -> None:
 
 @numbers.command("list")
 @click.option("--account", "account_id", help="Only the numbers of this account.")
-@json_option
-def list_(account_id: str | None, *, as_json: bool) -> None:
+@prints("id", "phoneNumber", "status", "displayName")
+def list_numbers(account_id: str | None) -> list[dict[str, Any]]:
     """List numbers."""
-    open_state()
     if account_id is not None:
         find_account(account_id)
-    rows = [render(n) for n in Number.all(account_id)]
-    print_many(rows, ("id", "phoneNumber", "status", "displayName"), as_json=as_json)
+    return [render(number) for number in Number.all(account_id)]
 
 
-def _render_notice(notice: Notice) -> dict[str, Any]:
-    return {
-        "id": notice.id,
-        "createdAt": timestamp(notice.at),
-        "wabaId": notice.waba_id,
-        "numberId": notice.number_id,
-        "field": notice.field,
-        "event": notice.event,
-        "value": notice.value,
-    }
-
-
-@numbers.command("notices")
+@numbers.command()
 @click.argument("number_id", required=False)
-@json_option
-def notices(number_id: str | None, *, as_json: bool) -> None:
+@prints("createdAt", "wabaId", "numberId", "event")
+def notices(number_id: str | None) -> list[dict[str, Any]]:
     """List what the platform told of numbers and their accounts, newest first.
 
     Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID those of the number
     and of its whole business account.
     """
-    open_state()
-    number = Number.find(number_id) if number_id else None
-    if number_id and number is None:
-        raise click.ClickException(f"There is no number {number_id}. See: gateway numbers list")
-    rows = [_render_notice(n) for n in Notice.newest(MAX_LISTED, number)]
-    print_many(rows, ("createdAt", "wabaId", "numberId", "event"), as_json=as_json)
+    number = found(Number.find(number_id), "number", number_id) if number_id else None
+    columns = ("id", "wabaId", "numberId", "field", "event", "value")
+    return [
+        {"createdAt": timestamp(notice.at), **rendered(notice, *columns)}
+        for notice in Notice.newest(MAX_LISTED, number)
+    ]
+
+
+@click.group("signup-links")
+def signup_links() -> None:
+    """Signup links, through which an owner connects a number."""
+
+
+def _slug(context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    exact = context.params["exact"]
+    slug = name if exact else unguessable(name)
+    if not SLUG.fullmatch(slug):
+        most = MAX_SLUG if exact else MAX_NAME
+        raise click.BadParameter(f"1 to {most} letters, digits and hyphens, the first no hyphen.")
+    return slug
+
+
+def _render_link(link: SignupLink) -> dict[str, Any]:
+    url = f"{get_settings().public_url}/connect/{link.slug}"
+    return rendered(link, "id", "slug") | {"url": url} | rendered(link, "createdAt")
+
+
+@signup_links.command("create")
+@click.argument("account_id")
+@click.option(
+    "--slug", required=True, callback=_slug, help="The link's name; 16 random characters follow it."
+)
+@click.option(
+    "--exact",
+    is_flag=True,
+    is_eager=True,
+    help="Use the name as it is; anybody can guess the link.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask for a confirmation of --exact.")
+@prints()
+def create_link(account_id: str, slug: str, *, exact: bool, yes: bool) -> dict[str, Any]:
+    """Create a link, good for one signup within 7 days."""
+    account = find_account(account_id)
+    if exact and not yes:
+        risk = "Anybody who guesses it can connect a number to this account."
+        click.confirm(f"The link will be /connect/{slug}. {risk} Create it?", abort=True, err=True)
+    try:
+        return _render_link(SignupLink.open(account, slug))
+    except SlugTakenError:
+        raise click.ClickException(f"409 CONFLICT: the slug {slug} is taken.") from None
+
+
+@signup_links.command("list")
+@prints("id", "state", "createdAt", "slug")
+def list_links() -> list[dict[str, Any]]:
+    """List all links with their state."""
+    return [
+        _render_link(link) | {"accountId": link.account_id, "state": link.why_closed() or "open"}
+        for link in SignupLink.all()
+    ]
+
+
+@signup_links.command()
+@click.argument("link_id")
+@prints()
+def revoke(link_id: str) -> dict[str, Any]:
+    """Close an unused link."""
+    found(SignupLink.revoke(link_id) or None, "signup link", link_id)
+    if any(link.id == link_id and link.why_closed() == "used" for link in SignupLink.all()):
+        raise click.ClickException(f"The signup link {link_id} is used already.")
+    return {"id": link_id, "revoked": True}
 
 
 @click.command("sandbox-connect")
 @click.argument("account_id")
 @click.option("--phone", help="Digits of the number; the sandbox picks one otherwise.")
-@json_option
-def sandbox_connect(account_id: str, phone: str | None, *, as_json: bool) -> None:
+@prints()
+def sandbox_connect(account_id: str, phone: str | None) -> dict[str, Any]:
     """Run the whole embedded signup against the sandbox."""
-    settings = open_state()
+    return render(connect_sandbox_number(find_account(account_id), phone))
+
+
+def connect_sandbox_number(account: Account, phone: str | None) -> Number:
+    """Do what the owner of a number does in a browser. Fails when the signup does."""
+    settings = get_settings()
     if not settings.uses_sandbox:
         raise click.ClickException("GATEWAY_NETWORK_URL is not the local sandbox.")
     try:
-        number = connect_sandbox_number(settings, find_account(account_id), phone)
-    except SignupFailedError as error:
+        signup = start_signup(settings.network_url, phone)
+    except SandboxUnreachableError as error:
         raise click.ClickException(str(error)) from None
-    print_one(render(number), as_json=as_json)
-
-
-COMMANDS = (numbers, sandbox_connect)
+    link = SignupLink.open(account, unguessable("sandbox"))
+    claim = onboarding.SignupClaim(signup.code, signup.phone_number_id, signup.waba_id)
+    try:
+        return onboarding.connect_number(link, claim)
+    except (NumberTakenError, NetworkError, onboarding.SignupError) as error:
+        SignupLink.revoke(link.id)
+        taken = isinstance(error, NumberTakenError)
+        raise click.ClickException(
+            "The phone number is connected to another account." if taken else str(error)
+        ) from None

@@ -1,49 +1,26 @@
-"""gateway up, web, worker, sandbox, migrate."""
+"""gateway web, worker, sandbox and migrate: the parts of a deployment."""
 
 import os
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import click
 from peewee import DatabaseError
 
-from gateway.cli.output import json_option, open_state, print_one
+from gateway.cli.output import json_option, open_state, show
+from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
-from gateway.settings import get_settings, load_settings
+from gateway.settings import get_settings
 from gateway.state import connect_state, in_one_line
 from models import database
 
-HOST = "127.0.0.1"
-PORT = 8080
-
-host_option = click.option("--host", default=HOST, show_default=True, help="Address to listen at.")
-port_option = click.option(
-    "--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port."
+host_option: Callable[[Any], Any] = click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen at."
 )
-
-
-@click.command()
-@host_option
-@port_option
-@click.option("--sandbox-port", type=click.IntRange(1, 65535), help="Port of the sandbox.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where everything is kept.")
-@click.option("--no-demo", is_flag=True, help="Start empty: no demo account, key and number.")
-def up(
-    host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
-) -> None:
-    """Run all of it here: web, worker and sandbox."""
-    from gateway.cli.up import run_all, url_at  # noqa: PLC0415 - as above
-    from gateway.ops import tracing  # noqa: PLC0415 - the other commands start faster without it
-
-    # The parts are processes of their own: what is said here reaches them by the environment.
-    given = {"GATEWAY_SANDBOX_PORT": sandbox_port, "GATEWAY_DATA_DIR": data_dir}
-    os.environ.update({name: str(value) for name, value in given.items() if value is not None})
-    if "public_url" not in load_settings().model_fields_set:
-        os.environ["GATEWAY_PUBLIC_URL"] = url_at(host, port)
-    configure_logging(get_settings().log_format)
-    # Else its parts would end, and be started again, for ever.
-    tracing.check()
-    sys.exit(run_all(get_settings(), host, port, demo=not no_demo))
+port_option: Callable[[Any], Any] = click.option(
+    "--port", type=click.IntRange(1, 65535), default=8080, show_default=True, help="Port."
+)
 
 
 @click.command()
@@ -51,8 +28,7 @@ def up(
 @port_option
 def web(host: str, port: int) -> None:
     """Serve the API."""
-    from gateway.http.server import serve  # noqa: PLC0415 - as above
-    from gateway.ops import tracing  # noqa: PLC0415 - as above
+    from gateway.http.server import serve  # noqa: PLC0415 - the other commands start faster without it
 
     configure_logging(get_settings().log_format)
     # What is wrong is said here, once: the processes that serve would be started again and again.
@@ -63,7 +39,6 @@ def web(host: str, port: int) -> None:
 @click.command()
 def worker() -> None:
     """Deliver events and ingest callbacks."""
-    from gateway.ops import tracing  # noqa: PLC0415 - as above
     from gateway.worker import run_worker  # noqa: PLC0415 - as above
 
     configure_logging(get_settings().log_format)
@@ -78,13 +53,18 @@ def worker() -> None:
 def sandbox() -> None:
     """Run the local messaging network."""
     settings = get_settings()
-    from gateway.cli.up import sandbox_environment  # noqa: PLC0415 - as above
-
-    os.execvpe(  # noqa: S606 - the sandbox is a process of its own
-        sys.executable,
-        [sys.executable, "-m", "sandbox"],
-        sandbox_environment(settings, settings.public_url),
-    )
+    environment = {
+        "SANDBOX_CALLBACK_URL": f"{settings.public_url}/network/callback",
+        **os.environ,
+        "SANDBOX_PORT": str(settings.sandbox_port),
+        "SANDBOX_DATA_DIR": str(settings.data_dir),
+        "SANDBOX_APP_ID": settings.network_app_id,
+        "SANDBOX_CONFIG_ID": settings.network_config_id,
+        "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
+        "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
+    }
+    # The sandbox is a process of its own.
+    os.execve(sys.executable, [sys.executable, "-m", "sandbox"], environment)  # noqa: S606
 
 
 @click.command()
@@ -97,9 +77,6 @@ def migrate(*, as_json: bool) -> None:
     except DatabaseError as error:
         raise click.ClickException(f"The database is not migrated: {in_one_line(error)}") from error
     if as_json:
-        print_one({"applied": applied}, as_json=True)
-        return
-    click.echo(f"Applied: {', '.join(applied)}" if applied else "The database is up to date.")
-
-
-COMMANDS = (up, web, worker, sandbox, migrate)
+        show({"applied": applied}, as_json=True)
+    else:
+        click.echo(f"Applied: {', '.join(applied)}" if applied else "The database is up to date.")

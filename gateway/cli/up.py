@@ -1,19 +1,21 @@
 """``gateway up``: all of it on an embedded default, with a demo account on the first run."""
 
+import contextlib
 import os
 import shlex
-import signal
 import socket
 import time
-from collections.abc import Mapping
-from types import FrameType
+from pathlib import Path
 
 import click
 
 from gateway.cli import running
-from gateway.cli.demo import DEMO_ACCOUNT, SignupFailedError, connect_sandbox_number
-from gateway.cli.supervisor import Part, Supervisor
-from gateway.settings import Settings
+from gateway.cli.numbers import connect_sandbox_number
+from gateway.cli.processes import host_option, port_option
+from gateway.cli.supervisor import Supervisor
+from gateway.ops import tracing
+from gateway.ops.logs import configure_logging
+from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.state import connect_state
 from models import database
 from models.account import Account
@@ -25,13 +27,63 @@ READY_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 # Where this machine reaches what listens at all of its addresses.
 REACHED = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared with, not listened at
-DEMO_RECIPIENT = "15551234567"
+DEMO_ACCOUNT = "Demo"
 DEMO_EMAIL = "demo@example.com"
-
-Place = tuple[str, int]
-
+DEMO_RECIPIENT = "15551234567"
 # What a part gets above the time of its longest piece of work, before it is killed.
 STOP_MARGIN_SECONDS = 10
+
+Places = dict[str, tuple[str, int]]
+
+
+@click.command()
+@host_option
+@port_option
+@click.option("--sandbox-port", type=click.IntRange(1, 65535), help="Port of the sandbox.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where everything is kept.")
+@click.option("--no-demo", is_flag=True, help="Start empty: no demo account, key and number.")
+def up(
+    host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
+) -> None:
+    """Run all of it here: web, worker and sandbox."""
+    # The parts are processes of their own: what is said here reaches them by the environment.
+    given = {"SANDBOX_PORT": sandbox_port, "DATA_DIR": data_dir}
+    os.environ.update({PREFIX + name: str(value) for name, value in given.items() if value})
+    if "public_url" not in load_settings().model_fields_set:
+        os.environ[f"{PREFIX}PUBLIC_URL"] = url_at(host, port)
+    settings = get_settings()
+    configure_logging(settings.log_format)
+    # Else its parts would end, and be started again, for ever.
+    tracing.check()
+    connect_state(settings)
+    with running.announced(settings):
+        database.migrate()
+        _run_all(settings, host, port, demo=not no_demo)
+
+
+def _run_all(settings: Settings, host: str, port: int, *, demo: bool) -> None:
+    """Run web, worker and sandbox until SIGTERM or Ctrl-C."""
+    gateway = ["-m", "gateway"]
+    web = [*gateway, "web", "--host", host, "--port", str(port)]
+    parts, places = {"web": web, "worker": [*gateway, "worker"]}, {"web": (host, port)}
+    if settings.uses_sandbox:
+        # The sandbox is on this machine, whatever the public address is.
+        os.environ["SANDBOX_CALLBACK_URL"] = f"{url_at(host, port)}/network/callback"
+        parts["sandbox"] = [*gateway, "sandbox"]
+        places["sandbox"] = (LOOPBACK, settings.sandbox_port)
+    _refuse_taken(places)
+    # The worker lets its attempts finish, and the web its sends.
+    longest_stop = max(settings.delivery_timeout, settings.network_timeout) + STOP_MARGIN_SECONDS
+    supervisor = Supervisor(parts, longest_stop)
+    try:
+        supervisor.start()
+        _wait_until_open(places, supervisor)
+        if not supervisor.is_stopping:
+            _greet(settings, demo=demo)
+        supervisor.watch()
+    finally:
+        supervisor.stop()
+        click.echo("Stopped.")
 
 
 def url_at(host: str, port: int) -> str:
@@ -40,84 +92,16 @@ def url_at(host: str, port: int) -> str:
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
-def sandbox_environment(settings: Settings, gateway_url: str) -> Mapping[str, str]:
-    """The sandbox's own settings, which agree with the gateway's at ``gateway_url``."""
-    return {
-        **os.environ,
-        "SANDBOX_PORT": str(settings.sandbox_port),
-        "SANDBOX_DATA_DIR": str(settings.data_dir),
-        "SANDBOX_APP_ID": settings.network_app_id,
-        "SANDBOX_CONFIG_ID": settings.network_config_id,
-        "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
-        "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
-        "SANDBOX_CALLBACK_URL": f"{gateway_url}/network/callback",
-    }
-
-
-def run_all(settings: Settings, host: str, port: int, *, demo: bool) -> int:
-    """Run web, worker and sandbox until SIGTERM or Ctrl-C. Returns the exit status."""
-    connect_state(settings)
-    running.claim(settings)
-    database.migrate()
-    places = {"web": (host, port)}
-    if settings.uses_sandbox:
-        places["sandbox"] = (LOOPBACK, settings.sandbox_port)
-    if reason := _why_not_at(places):
-        click.echo(f"Error: {reason}", err=True)
-        return 1
-    supervisor = Supervisor(
-        _parts(settings, host, port),
-        say=lambda text: click.echo(text, err=True),
-        # The worker lets its attempts finish, and the web its sends.
-        longest_stop=max(settings.delivery_timeout, settings.network_timeout) + STOP_MARGIN_SECONDS,
-    )
-    _stop_on_signals(supervisor)
-    running.announce(settings)
-    supervisor.start()
-    try:
-        if not _wait_until_open(places, supervisor):
-            return 0 if supervisor.stopping.is_set() else 1
-        _greet(settings, demo=demo)
-        supervisor.watch()
-    finally:
-        supervisor.stop()
-        running.withdraw(settings)
-        click.echo("Stopped.")
-    return 0
-
-
-def _parts(settings: Settings, host: str, port: int) -> list[Part]:
-    module = ["-m", "gateway"]
-    parts = [
-        Part("web", [*module, "web", "--host", host, "--port", str(port)], os.environ),
-        Part("worker", [*module, "worker"], os.environ),
-    ]
-    if settings.uses_sandbox:
-        # The sandbox is on this machine, whatever the public address is.
-        environment = sandbox_environment(settings, url_at(host, port))
-        parts.insert(0, Part("sandbox", ["-m", "sandbox"], environment))
-    return parts
-
-
-def _stop_on_signals(supervisor: Supervisor) -> None:
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        supervisor.stopping.set()
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-
-
-def _why_not_at(places: dict[str, Place]) -> str | None:
-    """Why the parts cannot listen at these places; None when they can."""
+def _refuse_taken(places: Places) -> None:
+    """Fail where the parts cannot listen."""
     if len({port for _, port in places.values()}) < len(places):
-        return f"{' and '.join(places)} cannot share one port."
+        raise click.ClickException(f"{' and '.join(places)} cannot share one port.")
     for name, place in places.items():
         if _is_open(place):
-            return f"port {place[1]} for the {name} is in use already."
-    return None
+            raise click.ClickException(f"port {place[1]} for the {name} is in use already.")
 
 
-def _is_open(place: Place) -> bool:
+def _is_open(place: tuple[str, int]) -> bool:
     try:
         socket.create_connection(place, timeout=1).close()
     except OSError:
@@ -125,15 +109,15 @@ def _is_open(place: Place) -> bool:
     return True
 
 
-def _wait_until_open(places: dict[str, Place], supervisor: Supervisor) -> bool:
+def _wait_until_open(places: Places, supervisor: Supervisor) -> None:
     deadline = time.monotonic() + READY_SECONDS
-    missing = dict(places)
-    while missing and not supervisor.stopping.wait(0.05):
-        missing = {name: place for name, place in missing.items() if not _is_open(place)}
-        if missing and time.monotonic() > deadline:
-            click.echo(f"Error: {', '.join(missing)} did not start.", err=True)
-            return False
-    return not missing
+    while not supervisor.is_stopping:
+        missing = [name for name, place in places.items() if not _is_open(place)]
+        if not missing:
+            return
+        if time.monotonic() > deadline:
+            raise click.ClickException(f"{', '.join(missing)} did not start.")
+        time.sleep(0.05)
 
 
 def _greet(settings: Settings, *, demo: bool) -> None:
@@ -144,12 +128,12 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     click.echo(f"Dashboard   {url}/dashboard/")
     if settings.uses_sandbox:
         click.echo(f"Sandbox     {settings.network_url}/")
-    if demo and settings.uses_sandbox:
-        _greet_with_demo(settings)
+        if demo:
+            _greet_with_demo(url)
     click.echo("Stop with Ctrl-C.")
 
 
-def _greet_with_demo(settings: Settings) -> None:
+def _greet_with_demo(url: str) -> None:
     accounts = Account.all()
     if Number.all() or any(a.name != DEMO_ACCOUNT for a in accounts):
         account_id = accounts[0].id if len(accounts) == 1 else "ACCOUNT_ID"
@@ -158,27 +142,20 @@ def _greet_with_demo(settings: Settings) -> None:
     # An earlier first run may have got no further than the account.
     account = accounts[0] if accounts else Account.open(DEMO_ACCOUNT, "starter")
     try:
-        number = connect_sandbox_number(settings, account, None)
-    except SignupFailedError as error:
-        click.echo(f"No demo number: {error}", err=True)
+        number = connect_sandbox_number(account, None)
+    except click.ClickException as error:
+        click.echo(f"No demo number: {error.message}", err=True)
         return
     _, key = ApiKey.issue(account, "demo")
     click.echo(f"Account     {account.id}")
     click.echo(f"API key     {key}")
     click.echo(f"Number      {number.id}  {number.phone_number}  {number.status}")
-    _greet_with_user(account)
-    click.echo(f"\nSend a first message:\n\n{_curl(settings.public_url, key, number)}\n")
-
-
-def _greet_with_user(account: Account) -> None:
-    """Someone to sign in to the dashboard, unless an earlier first run got as far as this."""
     password = new_password()
-    try:
-        user = User.enrol(account, DEMO_EMAIL, password)
-    except EmailTakenError:
-        return
-    click.echo(f"Email       {user.email}")
-    click.echo(f"Password    {password}")
+    # An earlier first run may have got as far as this.
+    with contextlib.suppress(EmailTakenError):
+        User.enrol(account, DEMO_EMAIL, password)
+        click.echo(f"Email       {DEMO_EMAIL}\nPassword    {password}")
+    click.echo(f"\nSend a first message:\n\n{_curl(url, key, number)}\n")
 
 
 def _curl(url: str, key: str, number: Number) -> str:

@@ -1,10 +1,48 @@
-"""gateway webhooks."""
+"""gateway webhooks and gateway deliveries."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from gateway.cli.output import json_option, open_state, print_many
-from handlers.webhooks import render
+from gateway.cli.output import found, json_option, open_state, prints, show
+from handlers import deliveries as delivery_handlers
+from handlers import webhooks as webhook_handlers
+from handlers.errors import InvalidError
+from handlers.times import parse_time
+from models.delivery import Delivery, DeliveryState
+from models.redelivery import MAX_REDELIVERIES, RedeliveryCall
 from models.webhook import Webhook
+from tasks import redeliver
+from webhooks.kinds import EventKind
+
+MAX_LISTED = 100
+POLL_SECONDS = 0.2
+BAR_WIDTH = 30
+FINAL_STATES = [str(s) for s in DeliveryState if s is not DeliveryState.PENDING]
+
+
+def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    """Milliseconds since the epoch."""
+    try:
+        return parse_time("The value", value)
+    except InvalidError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _since_option(*, required: bool) -> Callable[[Any], Any]:
+    text = "Created at this time or later. ISO 8601."
+    return click.option("--since", callback=_time, required=required, metavar="TIME", help=text)
+
+
+webhook_option: Callable[[Any], Any] = click.option(
+    "--webhook", "webhook_id", required=True, help="Of this webhook."
+)
+until_option: Callable[[Any], Any] = click.option(
+    "--until", callback=_time, metavar="TIME", help="Created before this time. ISO 8601."
+)
 
 
 @click.group()
@@ -13,12 +51,83 @@ def webhooks() -> None:
 
 
 @webhooks.command("list")
-@json_option
-def list_(*, as_json: bool) -> None:
+@prints("id", "active", "url")
+def list_webhooks() -> list[dict[str, Any]]:
     """List webhooks, secrets masked."""
+    return [webhook_handlers.render(w) | {"accountId": w.account_id} for w in Webhook.all()]
+
+
+@click.group()
+def deliveries() -> None:
+    """Deliveries to webhooks."""
+
+
+@deliveries.command("list")
+@webhook_option
+@click.option("--state", type=click.Choice([str(s) for s in DeliveryState]), help="In this state.")
+@click.option("--event", type=click.Choice([str(k) for k in EventKind]), help="Of this event.")
+@_since_option(required=False)
+@until_option
+@prints("id", "createdAt", "state", "event")
+def list_deliveries(webhook_id: str, event: str | None, **which: Any) -> list[dict[str, Any]]:
+    """List the newest deliveries of a webhook."""
+    found(Webhook.find(webhook_id), "webhook", webhook_id)
+    page = Delivery.page(webhook_id, MAX_LISTED, 0, kind=event, **which)
+    return [delivery_handlers.render(delivery) for delivery in page.rows]
+
+
+@deliveries.command("redeliver")
+@webhook_option
+@_since_option(required=True)
+@until_option
+@click.option(
+    "--state",
+    "states",
+    type=click.Choice(FINAL_STATES),
+    multiple=True,
+    help="In this state, or one of these; failed and skipped when left out.",
+)
+@json_option
+def redeliver_deliveries(
+    webhook_id: str, since: int, until: int | None, states: tuple[str, ...], *, as_json: bool
+) -> None:
+    """Deliver again what failed or was skipped, the oldest first.
+
+    Shows how many have had their attempt. Ctrl-C ends the watching only: the worker goes on.
+    """
     open_state()
-    rows = [render(w) | {"accountId": w.account_id} for w in Webhook.all()]
-    print_many(rows, ("id", "active", "url"), as_json=as_json)
+    webhook = found(Webhook.find(webhook_id), "webhook", webhook_id)
+    chosen = states or redeliver.UNDELIVERED
+    try:
+        call = redeliver.redeliver_many(webhook, states=chosen, since=since, until=until)
+    except redeliver.InactiveWebhookError:
+        raise click.ClickException(
+            f"The webhook {webhook_id} is inactive. Set active to true first: PATCH"
+            f' /api/webhooks/{webhook_id} with {{"active": true}}.'
+        ) from None
+    if as_json:
+        show({"count": call.count, "webhookId": webhook_id}, as_json=True)
+    elif not call.count:
+        click.echo("Nothing to deliver again.")
+    else:
+        follow(call)
+        states_now = [f"{count} {state}" for state, count in call.states().items() if count]
+        click.echo(f"{call.count} scheduled: {', '.join(states_now) or 'removed meanwhile'}.")
+    if call.count == MAX_REDELIVERIES and not as_json:
+        click.echo("That is the most for one call. Run it again for what is left.")
 
 
-COMMANDS = (webhooks,)
+def follow(call: RedeliveryCall) -> None:
+    """Show on stderr how many of the call's deliveries have had their attempt, until all have, or Ctrl-C."""
+    waiting = call.delivery_ids
+    try:
+        with click.progressbar(
+            length=call.count, label="Delivering", show_pos=True, width=BAR_WIDTH, file=sys.stderr
+        ) as bar:
+            while still := call.waiting(waiting):
+                bar.update(len(waiting) - len(still))
+                waiting = still
+                time.sleep(POLL_SECONDS)
+            bar.update(len(waiting))
+    except KeyboardInterrupt:
+        click.echo(f"Not watching any more; {len(waiting)} go on in the worker.", err=True)

@@ -8,6 +8,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -60,7 +61,8 @@ class AddressLimit:
         """Whether an address may hold any number: this machine's own, and the proxies'."""
         if address.is_loopback:
             return True
-        return any(address in network for network in _networks(_joined(proxies)))
+        joined = proxies if isinstance(proxies, str) else ",".join(proxies)
+        return any(address in network for network in _networks(joined))
 
     def _say(self, counted: str) -> None:
         now = time.monotonic()
@@ -78,21 +80,13 @@ def _parse(client: str) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _joined(proxies: Sequence[str] | str) -> str:
-    return proxies if isinstance(proxies, str) else ",".join(proxies)
-
-
 @lru_cache(maxsize=8)
 def _networks(proxies: str) -> tuple[Network, ...]:
+    """The networks, of one address perhaps. uvicorn takes names and paths as well, which are none."""
     if proxies.strip() == EVERYBODY:
-        return ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0")
-    found = map(_network, proxies.split(","))
-    return tuple(network for network in found if network is not None)
-
-
-def _network(text: str) -> Network | None:
-    """A network, of one address perhaps. uvicorn takes names and paths as well, which are none."""
-    try:
-        return ipaddress.ip_network(text.strip(), strict=False)
-    except ValueError:
-        return None
+        proxies = "0.0.0.0/0,::/0"
+    found = []
+    for text in proxies.split(","):
+        with suppress(ValueError):
+            found.append(ipaddress.ip_network(text.strip(), strict=False))
+    return tuple(found)

@@ -1,38 +1,93 @@
 """Who is asking: the API key of a request (specification, Authentication).
 
-The edge authenticates once, because the rate limit needs to know the account too; the contract's
+The edge identifies the caller once, because the rate limit needs to know the account too. The contract's
 security scheme then only looks at the result.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from connexion.exceptions import Unauthorized
 from connexion.lifecycle import ConnexionRequest
 from connexion.security import AbstractSecurityHandler
 from peewee import DatabaseError
-from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
 from dashboard.cookies import session_token
+from gateway.settings import ANONYMOUS
 from models.account import Account
 from models.api_key import ApiKey
+from models.client_address import one_client
 from models.user import User
 from models.user_session import UserSession
 from models.writer import commit
+from tasks.telemetry import note
 
 logger = logging.getLogger(__name__)
 
-STATE_KEY = "gateway.account"
-SUSPENDED_KEY = "gateway.suspended"
-USER_KEY = "gateway.user"
-KEY_IN_USE = "gateway.key"
+# Where the Caller of a request stands in its scope.
+CALLER = "gateway.caller"
 SCHEME = "bearer"
 DASHBOARD = "/dashboard/"
 
 _noting: dict[str, asyncio.Task[None]] = {}
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What a request carries: an API key, and below /dashboard/ the token of a session."""
+
+    token: str | None
+    session: str | None
+
+    @classmethod
+    def of(cls, scope: Scope) -> "Credentials":
+        """The credentials of a request."""
+        return cls(_bearer_token(scope), _session_token(scope))
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sent a request: the account of its valid key, or a user who is signed in to the dashboard."""
+
+    account: Account | None = None
+    key: ApiKey | None = None
+    user: User | None = None
+    is_suspended: bool = False
+
+    @property
+    def account_id(self) -> str | None:
+        """Whose request it is."""
+        if self.account is not None:
+            return str(self.account.id)
+        return None if self.user is None else str(self.user.account_id)
+
+    def counted(self, client: tuple[str, int] | None) -> tuple[str, str]:
+        """The plan, and the identifier or client address, against which its requests count."""
+        if self.account is not None:
+            return self.account.plan, self.account.id
+        if self.user is not None:
+            return self.user.account.plan, self.user.id
+        return ANONYMOUS, one_client(client[0] if client else "unknown")
+
+
+NOBODY = Caller()
+
+
+def identify(given: Credentials) -> Caller:
+    """The caller with these credentials. Reads the database."""
+    session = UserSession.resume(given.session) if given.session else None
+    user = session.user if session else None
+    key, account = (ApiKey.unrevoked(given.token) if given.token else None) or (None, None)
+    if account is not None and account.suspended_at is not None:
+        return Caller(user=user, is_suspended=True)
+    caller = Caller(account, key, user)
+    if caller.account_id is not None:
+        note(account_id=caller.account_id)
+    return caller
 
 
 def _bearer_token(scope: Scope) -> str | None:
@@ -43,47 +98,16 @@ def _bearer_token(scope: Scope) -> str | None:
     return token.strip() if scheme.lower() == SCHEME else None
 
 
-def carries_credentials(scope: Scope) -> bool:
-    """Whether somebody has to be looked up for a request."""
-    return _bearer_token(scope) is not None or _session_token(scope) is not None
+def _session_token(scope: Scope) -> str | None:
+    if not scope["path"].startswith(DASHBOARD):
+        return None
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
+    return session_token(cookies.decode("latin-1"))
 
 
-def identify(scope: Scope) -> Account | None:
-    """The account whose valid key the request carries, kept in the scope for BearerSecurity."""
-    token = _bearer_token(scope)
-    key, account = (ApiKey.valid(token) if token else None) or (None, None)
-    scope[STATE_KEY], scope[KEY_IN_USE] = account, key
-    scope[SUSPENDED_KEY] = _is_suspended(token, account)
-    return account
-
-
-def identify_user(scope: Scope) -> User | None:
-    """Who looks at the dashboard, signed in, kept in the scope. No other path looks at cookies."""
-    token = _session_token(scope)
-    session = UserSession.resume(token) if token else None
-    user: User | None = session.user if session else None
-    scope[USER_KEY] = user
-    return user
-
-
-async def identify_at_once(scope: Scope) -> tuple[Account | None, User | None]:
-    """As the two above, where the database answers at once.
-
-    To ask a thread for two rows of a local file costs several times what it takes to read them here.
-    """
-    account = identify(scope)
-    if _session_token(scope) is None:
-        return account, None
-    return account, await run_in_threadpool(identify_user, scope)
-
-
-def _is_suspended(token: str | None, account: Account | None) -> bool:
-    return token is not None and account is None and ApiKey.is_suspended(token)
-
-
-def note_use(scope: Scope) -> None:
+def note_use(caller: Caller) -> None:
     """Note now and then when a key was last used. The request does not wait for it."""
-    key: ApiKey | None = scope.get(KEY_IN_USE)
+    key = caller.key
     if key is not None and key.is_use_due() and key.id not in _noting:
         task = _noting[key.id] = asyncio.create_task(_note_use(key))
         task.add_done_callback(lambda _: _noting.pop(key.id))
@@ -97,13 +121,6 @@ async def _note_use(key: ApiKey) -> None:
         logger.warning("the last use of key %s is not noted: %s", key.id, error)
 
 
-def _session_token(scope: Scope) -> str | None:
-    if not scope["path"].startswith(DASHBOARD):
-        return None
-    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
-    return session_token(cookies.decode("latin-1"))
-
-
 class BearerSecurity(AbstractSecurityHandler):
     """Connexion's seam for the contract's scheme ``bearerAuth``."""
 
@@ -113,17 +130,17 @@ class BearerSecurity(AbstractSecurityHandler):
         """The function that Connexion calls for each request of a protected operation."""
 
         async def verify(request: ConnexionRequest) -> dict[str, str]:
-            account: Account | None = request.scope.get(STATE_KEY)
-            if account is None:
-                raise Unauthorized(why(request.scope))
-            return {"sub": account.id}
+            caller: Caller = request.scope[CALLER]
+            if caller.account is None:
+                raise Unauthorized(_why(request.scope, caller))
+            return {"sub": caller.account.id}
 
         return verify
 
 
-def why(scope: Scope) -> str:
+def _why(scope: Scope, caller: Caller) -> str:
     """What is wrong with the key of a request, or that there is none."""
-    if scope.get(SUSPENDED_KEY):
+    if caller.is_suspended:
         return "The account is suspended. Ask its operator to resume it."
     if any(name == b"authorization" for name, _ in scope["headers"]):
         return "The API key is invalid or revoked. Send Authorization: Bearer mk_live_...."

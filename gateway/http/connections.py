@@ -6,15 +6,16 @@ Each connection looks every two seconds whether its client keeps it waiting, whi
 
 import asyncio
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import cast
+from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.http.address_limit import AddressLimit, TooManyConnectionsError
-from gateway.http.errors import ErrorAnswer
-from gateway.http.upgrades import OffersIgnored
+from handlers.errors import ApiError
 
 # How long a connection may be idle between two requests. nginx keeps one to an upstream for 60 s: were this
 # shorter, a request could meet its end.
@@ -31,8 +32,8 @@ class Bounds:
     head: float = 10
     # Between two pieces of a body.
     piece: float = 30
-    # A whole body. That of an upload has a shorter bound of its own (gateway/http/transfers.py).
-    body: float = 660
+    # A whole body. A fifth of a megabyte a second is enough for the largest upload.
+    body: float = 600
     # To take ``progress`` bytes of a response. A client slower than 1 KiB a second is cut off.
     unread: float = 30
     progress: int = 30 * 1024
@@ -47,6 +48,70 @@ class Awaited(Enum):
     REQUEST = auto()
     REST_OF_HEAD = auto()
     BODY = auto()
+
+
+class _Parser(httptools.HttpRequestParser):
+    """Where httptools stops behind the head of an offer, parses what ``head`` gives, and reads on."""
+
+    def __init__(self, protocol: object, head: Callable[[], bytes | None]) -> None:
+        self._protocol = protocol
+        self._head = head
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget what was parsed: behind a request that is the connection's last one, nothing else is."""
+        super().__init__(self._protocol)
+        # As uvicorn has it.
+        self.set_dangerous_leniencies(lenient_data_after_close=True)
+
+    def feed_data(self, data: Any) -> None:
+        left = memoryview(data)
+        while True:
+            try:
+                super().feed_data(left)
+            except httptools.HttpParserUpgrade as stopped:
+                head = self._head()
+                if head is None:
+                    raise
+                self._begin()
+                super().feed_data(head)
+                left = left[stopped.args[0] :]
+            else:
+                return
+
+
+class OffersIgnored(HttpToolsProtocol):
+    """HTTP/1.1, whatever else a request offers (RFC 9110, section 7.8).
+
+    Java's HTTP client offers h2c with its requests over http. httptools takes what follows the head of such
+    a request for the other protocol's, so uvicorn drops the body (uvicorn #2722).
+    """
+
+    _has_offer = False
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.parser = _Parser(self, self._head_without_offer)
+
+    def on_headers_complete(self) -> None:
+        """The request line and headers are in; with an offer they come once more, without it."""
+        self._has_offer = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if not self._has_offer:
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request is in, or only its head, if that has an offer."""
+        if not self._has_offer:
+            super().on_message_complete()
+
+    def _head_without_offer(self) -> bytes | None:
+        """The head of the request that offers something, None for one that does not."""
+        if not self._has_offer:
+            return None
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
 class BoundedConnection(OffersIgnored):
@@ -112,12 +177,19 @@ class BoundedConnection(OffersIgnored):
         super().on_message_complete()
         self._wait(Awaited.NOTHING, math.inf)
 
+    def on_response_complete(self) -> None:
+        """A response is out. The rest of a body that nobody wanted is thrown away, but not for ever."""
+        super().on_response_complete()
+        if self._awaited is Awaited.BODY:
+            self._body_due = min(self._body_due, self.loop.time() + self.bounds.piece)
+            self._due = min(self._due, self._body_due)
+
     def resume_writing(self) -> None:
         """The client took most of what it had still to take."""
         super().resume_writing()
         self._backlog = None
 
-    def refuse(self, answer: ErrorAnswer) -> None:
+    def refuse(self, error: ApiError) -> None:
         """Answer a client that is late, and close the connection."""
         raise NotImplementedError
 
@@ -157,9 +229,9 @@ class BoundedConnection(OffersIgnored):
         awaited, self._due = self._awaited, math.inf
         if awaited is Awaited.REST_OF_HEAD:
             text = f"The request's head was not complete within {self.bounds.head:g} seconds."
-            self.refuse(ErrorAnswer(408, text))
+            self.refuse(ApiError(text, status=408))
         elif awaited is Awaited.BODY and not self.cycle.response_started:
-            self.refuse(ErrorAnswer(408, "The request's body came too slowly."))
+            self.refuse(ApiError("The request's body came too slowly.", status=408))
         else:
             # There is no request to answer, or it has its answer.
             self.transport.close()

@@ -5,64 +5,36 @@ and turns a crash of anything inside into the one error shape.
 """
 
 import asyncio
-import functools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
 
-from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.api.operations import KEY, UPLOAD_LIMIT, Operation
-from gateway.http.auth import (
-    carries_credentials,
-    identify,
-    identify_at_once,
-    identify_user,
-    note_use,
-    why,
-)
-from gateway.http.bodies import (
-    BODY_KEY,
-    MEBIBYTE,
-    Body,
-    BodyTooLargeError,
-    BodyTooSlowError,
-    ClientGoneError,
-    new_body,
-)
-from gateway.http.errors import CRASH_MESSAGE, ErrorAnswer, from_api_error, from_http_error
+from gateway.api.operations import KEY, Operation
+from gateway.http.auth import CALLER, NOBODY, Caller, Credentials, identify, note_use
+from gateway.http.bodies import MEBIBYTE, bounded, read_ahead
+from gateway.http.errors import as_api_error, page_of
+from gateway.http.places import Places, for_large_bodies
 from gateway.http.rate_limit import RateLimiter, Window
-from gateway.http.transfers import RETRY_AFTER, UPLOAD_SECONDS, TransferSlots
 from gateway.ops.metrics import RATE_LIMITED
-from handlers.errors import ApiError
-from models.account import Account
-from models.client_address import one_client
+from handlers.errors import ApiError, PayloadTooLargeError, ThrottledError
 from models.database import answers_at_once
 
 logger = logging.getLogger(__name__)
 
-Result = TypeVar("Result")
-
 ADMITTING_THREADS = 20
-BODY_LIMIT = MEBIBYTE
-TOO_SLOW = ErrorAnswer(400, f"The request body did not arrive within {UPLOAD_SECONDS} seconds.")
-BUSY = ErrorAnswer(
-    429,
-    "Too many uploads and downloads of media are under way. Try again when one of them is done.",
-    {"Retry-After": str(RETRY_AFTER)},
-)
-STOPPING = ErrorAnswer(
-    503,
+STOPPING = ApiError(
     "This server is stopping and did nothing. Send the request again in a moment.",
-    {"Retry-After": "1", "Connection": "close"},
+    status=503,
+    retry_after=1,
+    headers={"Connection": "close"},
 )
-# A body that is too large is read and thrown away up to here, so that the client gets its answer.
-DRAIN_LIMIT = 16 * MEBIBYTE
 
 
 class Traffic:
@@ -92,9 +64,10 @@ class Edge:
 
     app: ASGIApp
     limiter: RateLimiter
-    slots: TransferSlots
+    transfers: Places
+    large_bodies: Places = field(default_factory=for_large_bodies, init=False)
     traffic: Traffic = field(default_factory=Traffic, init=False)
-    # They ask the database and Redis who a caller is and where they stand.
+    # They ask the database and Redis who a caller is, and how many requests the caller has left.
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(ADMITTING_THREADS, "admit"), init=False
     )
@@ -103,98 +76,70 @@ class Edge:
         """ASGI."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
-            return
-        is_new = not self.traffic.is_stopping
-        with self.traffic.one_more() if is_new else nullcontext(), suppress(ClientGoneError):
-            await self._serve(scope, receive, send, STOPPING if not is_new else None)
+        elif self.traffic.is_stopping:
+            # The connection is closed then. A body that is not read would take the response with it.
+            with suppress(PayloadTooLargeError, ClientDisconnect):
+                await read_ahead(scope, bounded(receive, MEBIBYTE), lambda: None)
+            await self._serve(scope, receive, send, STOPPING)
+        else:
+            with self.traffic.one_more():
+                await self._serve(scope, receive, send, None)
 
     async def _serve(
-        self, scope: Scope, receive: Receive, send: Send, refusal: ErrorAnswer | None
+        self, scope: Scope, receive: Receive, send: Send, refusal: ApiError | None
     ) -> None:
-        path, address = scope["path"], address_of(scope.get("client"))
         operation: Operation = scope[KEY]
         try:
-            account, window = await self._admit(scope, address, operation)
-        except Exception:
-            logger.exception("authentication crashed")
-            window = await self._in_thread(self.limiter.count, None, address, metered=False)
-            response = _Response(send, window, path)
-            await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
-            return
-        note_use(scope)
-        response = _Response(send, window, path)
+            caller, window = await self._admit(scope, metered=operation.metered)
+        except Exception as error:  # noqa: BLE001 - it is logged, and the client gets 500
+            caller, refusal = NOBODY, as_api_error(error, scope["path"], scope["method"])
+            window = self.limiter.look_here(*caller.counted(scope.get("client")))
+        scope[CALLER] = caller
+        note_use(caller)
+        response = _Response(send, window, scope["path"])
         refusal = refusal or _refusal(scope, operation, window)
-        if not operation.transfer or refusal is not None:
-            await self._answer(scope, receive, response, operation.body_limit, refusal)
-        elif account is None:
-            # Nobody may send as much as an upload before we know who it is.
-            await self._answer(scope, receive, response, BODY_LIMIT, ErrorAnswer(401, why(scope)))
-        elif not self.slots.take(account):
-            await self._answer(scope, receive, response, BODY_LIMIT, BUSY)
+        if refusal is not None:
+            await response.fail(refusal)
         else:
-            try:
-                await self._answer(scope, receive, response, operation.body_limit, None)
-            finally:
-                self.slots.give_back(account)
+            await self._pass_on(scope, bounded(receive, operation.body_limit), response)
 
-    async def _admit(
-        self, scope: Scope, address: str, operation: Operation
-    ) -> tuple[Account | None, Window]:
-        """Who asks, and where they stand. Nothing else waits, and at most one thread is asked."""
-        metered = operation.metered
-        if answers_at_once() and self.limiter.answers_at_once:
-            account, user = await identify_at_once(scope)
-            return account, self.limiter.count(account, address, metered=metered, user=user)
-        if not (metered or carries_credentials(scope)):
-            window = self.limiter.glance(address)
-            if window is not None:
-                return None, window
+    async def _admit(self, scope: Scope, *, metered: bool) -> tuple[Caller, Window]:
+        """Who asks, and how many requests are left. Takes a thread only if something has to be waited for."""
+        given, limiter = Credentials.of(scope), self.limiter
 
-        def admit() -> tuple[Account | None, Window]:
-            account, user = identify(scope), identify_user(scope)
-            return account, self.limiter.count(account, address, metered=metered, user=user)
+        def admit() -> tuple[Caller, Window]:
+            caller = identify(given)
+            counted = caller.counted(scope.get("client"))
+            return caller, (limiter.count if metered else limiter.look_here)(*counted)
 
-        return await self._in_thread(admit)
+        reads = given.token is not None or given.session is not None
+        waits = (reads and not answers_at_once()) or (metered and not limiter.answers_at_once)
+        # To ask a thread for two rows of a local file costs several times what it takes to read them here.
+        if not waits and given.session is None:
+            return admit()
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, copy_context().run, admit
+        )
 
-    async def _in_thread(self, work: Callable[..., Result], *given: Any, **named: Any) -> Result:
-        call = functools.partial(copy_context().run, work, *given, **named)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
-
-    async def _answer(
-        self,
-        scope: Scope,
-        receive: Receive,
-        response: "_Response",
-        limit: int,
-        refusal: ErrorAnswer | None,
-    ) -> None:
-        """Read the body of at most ``limit`` bytes, then refuse the request or let it pass."""
-        seconds = UPLOAD_SECONDS if limit == UPLOAD_LIMIT else None
-        with new_body() as body:
-            try:
-                await body.read(receive, limit, max(DRAIN_LIMIT, limit + MEBIBYTE), seconds)
-            except BodyTooLargeError:
-                text = f"The request body is larger than {limit} bytes."
-                refusal = refusal or ErrorAnswer(413, text)
-            except BodyTooSlowError:
-                refusal = TOO_SLOW
-            if refusal is not None:
-                await response.fail(refusal)
-                return
-            await self._pass_on(scope, receive, response, body)
-
-    async def _pass_on(
-        self, scope: Scope, receive: Receive, response: "_Response", body: Body
-    ) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, response: "_Response") -> None:
+        operation: Operation = scope[KEY]
+        caller: Caller = scope[CALLER]
+        _, counted = caller.counted(scope.get("client"))
         try:
-            await self.app(_normalised(scope, body), body.replay(receive), response.send)
-        except ApiError as error:
-            await response.fail(from_api_error(error))
-        except HTTPException as error:
-            await response.fail(from_http_error(error, scope["path"], scope["method"]))
-        except Exception:
-            logger.exception("crash")
-            await response.fail(ErrorAnswer(500, CRASH_MESSAGE))
+            with ExitStack() as places:
+                if operation.transfer and caller.account is not None:
+                    places.enter_context(self.transfers.place(counted))
+                if not operation.streams_body:
+                    take = partial(self.large_bodies.place, counted)
+                    scope, receive = await read_ahead(
+                        scope, receive, lambda: places.enter_context(take())
+                    )
+                await self.app(_normalised(scope), receive, response.send)
+        except ClientDisconnect:
+            # Nobody is left to be answered.
+            return
+        except Exception as error:  # noqa: BLE001 - it is logged, and the client gets 500
+            await response.fail(as_api_error(error, scope["path"], scope["method"]))
 
 
 class _Response:
@@ -215,11 +160,11 @@ class _Response:
             message = {**message, "headers": headers}
         await self._send(message)
 
-    async def fail(self, answer: ErrorAnswer) -> None:
+    async def fail(self, error: ApiError) -> None:
         """Answer with an error; a response that has begun already can only be cut off."""
         if self._started:
             return
-        page = answer.at(self._path)
+        page = page_of(error, self._path)
         headers = [
             (b"content-length", b"%d" % len(page.body)),
             *((k.lower().encode(), v.encode()) for k, v in page.headers.items()),
@@ -228,47 +173,38 @@ class _Response:
         await self.send({"type": "http.response.body", "body": page.body})
 
 
-def _refusal(scope: Scope, operation: Operation, window: Window) -> ErrorAnswer | None:
+def _refusal(scope: Scope, operation: Operation, window: Window) -> ApiError | None:
     if window.exceeded:
         return _rate_limited(window)
     if operation.refusal is not None:
-        return from_http_error(operation.refusal, scope["path"], scope["method"])
+        return as_api_error(operation.refusal, scope["path"], scope["method"])
     return None
 
 
-def _rate_limited(window: Window) -> ErrorAnswer:
+def _rate_limited(window: Window) -> ApiError:
     RATE_LIMITED.inc()
     seconds = window.retry_after
-    return ErrorAnswer(
-        429,
+    return ThrottledError(
         f"The limit of {window.limit} requests a minute is used up. Try again in {seconds} seconds.",
-        {"Retry-After": str(seconds)},
+        retry_after=seconds,
     )
 
 
-def address_of(client: tuple[str, int] | None) -> str:
-    """Who counts as one caller: an IPv4 address, or the 64 bits of a customer's IPv6 network."""
-    return one_client(client[0] if client else "unknown")
-
-
-def _normalised(scope: Scope, body: Body) -> Scope:
-    """The scope as Connexion relies on it: with the body's length, and a media type in lower case.
+def _normalised(scope: Scope) -> Scope:
+    """The scope as Connexion relies on it: with a media type in lower case.
 
     Connexion would let the body of an ``Application/JSON`` pass unchecked, and does not see a charset
     behind a blank. Under WSGI a header ``Idempotency_Key`` would pass for ``Idempotency-Key``, unchecked
     as well, so names with an underscore are dropped.
     """
-    dropped = {b"content-length", b"transfer-encoding"}
-    if not scope[KEY].takes_body:
-        # Connexion would read a form of it.
-        dropped.add(b"content-type")
+    # Connexion would read a form of a request that has none.
+    dropped = set() if scope[KEY].takes_body else {b"content-type"}
     headers = [
         (k, _normalised_type(v) if k == b"content-type" else v)
         for k, v in scope["headers"]
         if k not in dropped and b"_" not in k
     ]
-    size = (b"content-length", b"%d" % body.size)
-    return {**scope, "headers": [*headers, size], BODY_KEY: body}
+    return {**scope, "headers": headers}
 
 
 def _normalised_type(content_type: bytes) -> bytes:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.http.bodies import MEBIBYTE, whole
+from gateway.http.bodies import MEBIBYTE
 from handlers import network_callback
 from models.writer import commit
 from networks import signature
@@ -24,13 +24,13 @@ METHODS = {"GET", "HEAD", "POST"}
 
 async def intake(scope: Scope, receive: Receive, send: Send) -> None:
     """ASGI: what the network asks at its callback. Raises HTTPException, ApiError for what is refused."""
-    request = Request(scope)
+    request = Request(scope, receive)
     response: Response
     match request.method:
         case "GET" | "HEAD":
             response = PlainTextResponse(network_callback.verify(request.query_params))
         case "POST":
-            await _take_in(await whole(receive), request.headers.get(signature.HEADER))
+            await _take_in(await request.body(), request.headers.get(signature.HEADER))
             response = Response()
         case _:
             raise HTTPException(405, headers={"Allow": ", ".join(sorted(METHODS))})

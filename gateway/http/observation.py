@@ -1,6 +1,6 @@
-"""What an operator sees of a request: its identifier, and one line of what came of it.
+"""What an operator sees of a request: its identifier, and one line and one span of what came of it.
 
-Sits around the edge, so that refusals are seen like answers. Probes are not logged.
+Sits around the edge, so that refusals are seen like answers. Probes are not logged and not traced.
 """
 
 import logging
@@ -8,20 +8,23 @@ import re
 import time
 from dataclasses import dataclass, field
 
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, SpanKind, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.api.operations import KEY, METHODS, Operation, Operations
-from gateway.http.auth import STATE_KEY, USER_KEY
-from gateway.ops.logs import RequestContext, current_request
+from gateway.api.operations import KEY, METHODS, Operations
 from gateway.ops.metrics import REQUESTS
-from handlers.facts import facts
 from models.identifier import new_id
+from tasks.telemetry import request_fields, span
 
 logger = logging.getLogger(__name__)
 
 HEADER = b"x-request-id"
 UNSAID = "*"
+SERVER_ERROR = 500
 _ACCEPTABLE = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+_PROPAGATOR = TraceContextTextMapPropagator()
 
 
 def new_request_id() -> str:
@@ -54,7 +57,7 @@ class _Exchange:
 class Observed:
     """The outermost layer. It finds what a request asks for, and keeps it in the scope for all others.
 
-    The line names the route in place of the path: the slug of a signup link lets its bearer in.
+    Line and span name the route in place of the path: the slug of a signup link lets its bearer in.
     """
 
     app: ASGIApp
@@ -65,41 +68,54 @@ class Observed:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        context = RequestContext(_request_id(scope))
-        exchange = _Exchange(send, context.request_id)
+        exchange = _Exchange(send, _request_id(scope))
         operation = scope[KEY] = self.operations.find(scope["method"], scope["path"])
-        token, noted = current_request.set(context), facts.set(context.facts)
+        token = request_fields.set({"request_id": exchange.request_id})
         try:
-            await self.app(scope, receive, exchange.send)
-        finally:
             if operation.logged:
-                self._log(scope, operation, exchange, context)
-            current_request.reset(token)
-            facts.reset(noted)
+                await self._observe(scope, receive, exchange)
+            else:
+                await self.app(scope, receive, exchange.send)
+        finally:
+            request_fields.reset(token)
 
-    @staticmethod
-    def _log(
-        scope: Scope, operation: Operation, exchange: _Exchange, context: RequestContext
-    ) -> None:
-        method = scope["method"]
-        fields = {
-            "method": method if method in METHODS else UNSAID,
-            "path": operation.route,
-            "status": exchange.status,
-            "duration_ms": round((time.perf_counter() - exchange.began) * 1000, 1),
-            "bytes": exchange.size,
-            "account_id": account_id_of(scope),
+    async def _observe(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+        method = scope["method"] if scope["method"] in METHODS else UNSAID
+        route = scope[KEY].route
+        about = {
+            "http.request.method": method,
+            "http.route": route,
+            "gateway.request_id": exchange.request_id,
         }
-        REQUESTS.labels(status=str(exchange.status)).inc()
-        logger.info("request", extra={"fields": fields | context.facts})
+        with span(f"{method} {route}", SpanKind.SERVER, about, _trace_of_client(scope)) as shown:
+            try:
+                await self.app(scope, receive, exchange.send)
+            finally:
+                _report(method, route, exchange, shown)
 
 
-def account_id_of(scope: Scope) -> str | None:
-    """Whose request it was, by its key or by the session of the dashboard's user."""
-    account, user = scope.get(STATE_KEY), scope.get(USER_KEY)
-    if account is not None:
-        return str(account.id)
-    return None if user is None else str(user.account_id)
+def _report(method: str, route: str, exchange: _Exchange, shown: Span) -> None:
+    status = exchange.status
+    REQUESTS.labels(status=str(status)).inc()
+    if status is not None:
+        shown.set_attribute("http.response.status_code", status)
+        if status >= SERVER_ERROR:
+            shown.set_status(StatusCode.ERROR)
+    fields = {
+        "method": method,
+        "path": route,
+        "status": status,
+        "duration_ms": round((time.perf_counter() - exchange.began) * 1000, 1),
+        "bytes": exchange.size,
+    }
+    logger.info("request", extra={"fields": fields})
+
+
+def _trace_of_client(scope: Scope) -> Context:
+    """The trace that the client asks to go on with, without its tracestate, whose content is the client's."""
+    given = [value for name, value in scope["headers"] if name == b"traceparent"]
+    carrier = {"traceparent": given[0].decode("latin-1")} if len(given) == 1 else {}
+    return _PROPAGATOR.extract(carrier)
 
 
 def _request_id(scope: Scope) -> str:

@@ -1,7 +1,7 @@
 """Rate limits: a fixed window of 60 s for each account, or client address (decision 13).
 
 One process counts in its memory. Several count together in Redis. While Redis does not answer, each counts
-for itself, and nobody waits for Redis (docs/decisions/0028-limits-without-redis.md).
+for itself, and no request waits for Redis (docs/decisions/0028-limits-without-redis.md).
 """
 
 import contextlib
@@ -16,10 +16,7 @@ from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from gateway.http.windows import Windows
-from gateway.settings import ANONYMOUS
 from models.account import Account
-from models.user import User
 
 logger = logging.getLogger(__name__)
 
@@ -30,9 +27,7 @@ WINDOW_SECONDS = 60
 ANSWER_TIMEOUT_SECONDS = 1
 # Between two looks whether a Redis answers again that gave no answer.
 PAUSE_SECONDS = 1
-# A caller who is not counted is told where they stood at most so long ago; of so many it is kept in mind.
-GLANCE_SECONDS, MAX_GLANCES = 1, 1_000
-# Counts, and says when the window ends, in one exchange. Who is only looked at gets no window.
+# Counts, and says when the window ends, in one round trip. A look opens no window.
 COUNT = """
 local count = tonumber(redis.call('GET', KEYS[1]) or 0)
 if ARGV[1] == '1' then
@@ -70,74 +65,79 @@ class Window:
 class RateLimiter:
     """Counts requests against the limits of ``plans`` (requests a minute by plan name).
 
-    ``url`` says where: ``memory`` or ``redis://...``.
+    ``url`` says where: ``memory`` or ``redis://...``. A ``caller`` is an identifier or a client address.
     """
 
     def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
         self._plans = plans
-        self._own = Windows(WINDOW_SECONDS)
+        self._own = _Own()
         self._shared = None if url == MEMORY else _Shared(url)
-        self._glances: dict[str, tuple[float, Window]] = {}
 
     @property
     def answers_at_once(self) -> bool:
-        """Whether nobody else has to be asked to count."""
+        """Whether counting takes no round trip."""
         return self._shared is None
 
-    def glance(self, address: str) -> Window | None:
-        """Where a caller without an account stood a moment ago; None when nobody looked. Waits for nobody."""
-        at, window = self._glances.get(address, (-math.inf, None))
-        return window if time.monotonic() - at < GLANCE_SECONDS else None
+    def count(self, plan: str, caller: str) -> Window:
+        """Count one request. It may wait for Redis."""
+        return self._window(plan, *self._count(caller, is_look=False))
 
-    def count(
-        self,
-        account: Account | None,
-        address: str,
-        *,
-        metered: bool = True,
-        user: User | None = None,
-    ) -> Window:
-        """Count one request, unless it is not ``metered``, and say where the caller stands.
+    def count_here(self, plan: str, caller: str) -> Window:
+        """As count(), in this process alone: for the event loop, which must not wait for Redis."""
+        return self._window(plan, *self._own.count(caller))
 
-        It may wait for Redis. A ``user`` of the dashboard has a window of their own, as wide as the
-        account's.
-        """
-        plan, caller = (account.plan, account.id) if account else (ANONYMOUS, address)
-        if account is None and user is not None:
-            plan, caller = user.account.plan, user.id
-        window = self._window(plan, *self._count(caller, metered=metered), metered=metered)
-        if not (metered or account or user):
-            self._keep_in_mind(address, window)
-        return window
-
-    def count_here(self, address: str) -> Window:
-        """Count what is no HTTP, in this process alone: for the event loop, which must not wait for Redis."""
-        return self._window(ANONYMOUS, *self._own.count(address), metered=True)
-
-    def _window(self, plan: str, count: int, ends: float, *, metered: bool) -> Window:
-        limit = self._plans[plan]
-        exceeded = metered and count > limit
-        return Window(limit, max(0, limit - count), math.ceil(ends), exceeded)
-
-    def _count(self, caller: str, *, metered: bool) -> tuple[int, float]:
-        """The caller's count, and when the window ends (Unix time)."""
-        if self._shared is not None and self._shared.is_there:
-            try:
-                return self._shared.count(caller, metered=metered)
-            except RedisError as error:
-                logger.warning("limits are counted by each process alone: %s", error)
-                self._shared.await_its_return()
-        return self._own.count(caller) if metered else self._own.look(caller)
-
-    def _keep_in_mind(self, address: str, window: Window) -> None:
-        if len(self._glances) >= MAX_GLANCES:
-            self._glances = {}
-        self._glances[address] = (time.monotonic(), window)
+    def look_here(self, plan: str, caller: str) -> Window:
+        """The window of a caller in this process, for a request that is not limited."""
+        return self._window(plan, *self._own.count(caller, is_look=True), is_look=True)
 
     def look(self, account: Account) -> tuple[int, int, int]:
         """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
-        window = self.count(account, "", metered=False)
+        window = self._window(account.plan, *self._count(account.id, is_look=True), is_look=True)
         return window.limit, window.remaining, window.reset
+
+    def _window(self, plan: str, count: int, ends: float, *, is_look: bool = False) -> Window:
+        limit = self._plans[plan]
+        exceeded = count > limit and not is_look
+        return Window(limit, max(0, limit - count), math.ceil(ends), exceeded)
+
+    def _count(self, caller: str, *, is_look: bool) -> tuple[int, float]:
+        """The caller's count, and when the window ends (Unix time)."""
+        if self._shared is not None and self._shared.is_there:
+            try:
+                return self._shared.count(caller, is_look=is_look)
+            except RedisError as error:
+                logger.warning("limits are counted by each process alone: %s", error)
+                self._shared.await_its_return()
+        return self._own.count(caller, is_look=is_look)
+
+
+class _Own:
+    """The windows of this process, in its memory. A window begins with its first request."""
+
+    def __init__(self) -> None:
+        # Of each caller when the window ends (Unix time), and how many requests it has.
+        self._open: dict[str, tuple[float, int]] = {}
+        self._tidy_at = 0.0
+        self._lock = threading.Lock()
+
+    def count(self, caller: str, *, is_look: bool = False) -> tuple[int, float]:
+        """See RateLimiter. A look opens no window."""
+        now = time.time()
+        with self._lock:
+            ends, count = self._open.get(caller, (0.0, 0))
+            if ends <= now:
+                ends, count = now + WINDOW_SECONDS, 0
+            if not is_look:
+                self._tidy(now)
+                count += 1
+                self._open[caller] = ends, count
+            return count, ends
+
+    def _tidy(self, now: float) -> None:
+        """Forget the windows that are over, at most once in the length of one."""
+        if now >= self._tidy_at:
+            self._open = {caller: w for caller, w in self._open.items() if w[0] > now}
+            self._tidy_at = now + WINDOW_SECONDS
 
 
 class _Shared:
@@ -169,8 +169,7 @@ class _Shared:
                 self.is_there = bool(self._redis.ping())
         logger.warning("limits are counted together again")
 
-    def count(self, caller: str, *, metered: bool) -> tuple[int, float]:
-        """The count that this very request made, and when the window ends (Unix time)."""
-        count, left = self._script([KEY_PREFIX + caller], [int(metered), WINDOW_SECONDS])
-        # A caller who was not counted yet has no window; it would end a minute from now.
+    def count(self, caller: str, *, is_look: bool) -> tuple[int, float]:
+        """See RateLimiter. A caller without a window gets one that would end a minute from now."""
+        count, left = self._script([KEY_PREFIX + caller], [int(not is_look), WINDOW_SECONDS])
         return count, time.time() + (left / 1000 if left > 0 else WINDOW_SECONDS)

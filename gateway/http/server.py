@@ -11,11 +11,13 @@ import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from gateway.http.auth import NOBODY
 from gateway.http.connections import IDLE_SECONDS, BoundedConnection
-from gateway.http.edge import Edge, address_of
-from gateway.http.errors import ErrorAnswer
+from gateway.http.edge import Edge
 from gateway.http.observation import HEADER, new_request_id
+from gateway.ops.metrics import share
 from gateway.settings import Settings
+from handlers.errors import ApiError
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ class GatewayProtocol(BoundedConnection):
     _in_head = False
     _head_ended = False
     _refused = False
-    _owed: ErrorAnswer | None = None
+    _owed: ApiError | None = None
     _unread = 0
 
     def on_message_begin(self) -> None:
@@ -104,26 +106,26 @@ class GatewayProtocol(BoundedConnection):
         self._refused = True
         if self._header_bytes > MAX_HEADER_BYTES:
             text = f"The request line and headers are larger than {MAX_HEADER_BYTES} bytes."
-            self._send_error(ErrorAnswer(431, text))
+            self._send_error(ApiError(text, status=431))
         else:
-            self._send_error(ErrorAnswer(400, msg))
+            self._send_error(ApiError(msg, status=400))
 
-    def refuse(self, answer: ErrorAnswer) -> None:
+    def refuse(self, error: ApiError) -> None:
         """Answer a client that is late, and close the connection."""
         if not self._refused:
             self._refused = True
-            self._send_error(answer)
+            self._send_error(error)
 
-    def _send_error(self, answer: ErrorAnswer) -> None:
+    def _send_error(self, error: ApiError) -> None:
         # Before the first request there is none, whatever its annotation says.
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if cycle is not None and not (cycle.more_body or cycle.response_complete):
             # A request before the malformed one is being worked on, and its answer comes first.
-            self._owed = answer
+            self._owed = error
             return
         request_id = new_request_id()
         edge = _edge_of(self.app)
-        body = answer.body
+        body = error.body.encode()
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
@@ -131,18 +133,18 @@ class GatewayProtocol(BoundedConnection):
             (HEADER, request_id.encode()),
         ]
         if edge is not None:
-            headers += edge.limiter.count_here(address_of(self.client)).headers
-        status = http.HTTPStatus(answer.status)
+            headers += edge.limiter.count_here(*NOBODY.counted(self.client)).headers
+        status = http.HTTPStatus(error.status)
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
         lines += [name + b": " + value for name, value in headers]
         self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + body)
         self.transport.close()
-        fields = {"request_id": request_id, "status": answer.status, "bytes": len(body)}
+        fields = {"request_id": request_id, "status": error.status, "bytes": len(body)}
         logger.info("malformed request", extra={"fields": fields})
 
 
 def _edge_of(app: object) -> Edge | None:
-    """The edge below what is around it: uvicorn's own layer, if any, Observed and Traced."""
+    """The edge below what is around it: uvicorn's own layer, if any, and Observed."""
     while not isinstance(app, Edge) and hasattr(app, "app"):
         app = app.app
     return app if isinstance(app, Edge) else None
@@ -192,6 +194,7 @@ def serve(settings: Settings, host: str, port: int) -> None:
     if settings.workers > 1:
         # The others take what comes while one stops.
         options |= {"workers": settings.workers, "timeout_graceful_shutdown": round(grace)}
+        share(settings.data_dir / "metrics" / str(port))
         uvicorn.run(APPLICATION, **options)
         return
     config = uvicorn.Config(APPLICATION, timeout_graceful_shutdown=CANCEL_SECONDS, **options)

@@ -5,7 +5,6 @@ is safely kept is ``degraded``, and 200: taking the process out of service would
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
@@ -24,48 +23,39 @@ WORKER_LATE_SECONDS = 30
 DELIVERY_LATE_SECONDS = 300
 
 
-@dataclass(frozen=True)
-class Part:
-    """How one part is: what was seen, and what to do when it is not well."""
+# The status of a part, what was seen of it, and what to do when it is not well.
+Part = dict[str, Any]
 
-    status: str
-    hint: str | None = None
-    seen: dict[str, Any] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """As /readyz shows it."""
-        return {"status": self.status} | self.seen | ({"hint": self.hint} if self.hint else {})
+def _part(status: str, hint: str, **seen: object) -> Part:
+    return {"status": status} | seen | ({} if status == OK else {"hint": hint})
 
 
 def _database() -> Part:
     missing = pending_migrations()
-    hint = "Run gateway migrate, then start again." if missing else None
-    return Part(UNAVAILABLE if missing else OK, hint, {"pendingMigrations": missing})
+    status = UNAVAILABLE if missing else OK
+    return _part(status, "Run gateway migrate, then start again.", pendingMigrations=missing)
 
 
 def _queue() -> Part:
-    return Part(OK, seen={"tasks": huey.pending_count()})
+    return {"status": OK, "tasks": huey.pending_count()}
 
 
 def _worker() -> Part:
     last = Heartbeat.last()
     if last is None:
-        return Part(
-            DEGRADED, "Start gateway worker: none was ever seen.", {"lastSeenSeconds": None}
-        )
+        return _part(DEGRADED, "Start gateway worker: none was ever seen.", lastSeenSeconds=None)
     seconds = max(0, clock.now() - last) / 1000
-    late = seconds > WORKER_LATE_SECONDS
-    hint = (
-        "Look for gateway worker and its log: nothing is delivered or ingested." if late else None
-    )
-    return Part(DEGRADED if late else OK, hint, {"lastSeenSeconds": seconds})
+    status = DEGRADED if seconds > WORKER_LATE_SECONDS else OK
+    hint = "Look for gateway worker and its log: nothing is delivered or ingested."
+    return _part(status, hint, lastSeenSeconds=seconds)
 
 
 def _deliveries() -> Part:
     age = Backlog.read().oldest_due_seconds
-    late = age > DELIVERY_LATE_SECONDS
-    hint = "Look which webhook is behind, and whether more workers are needed." if late else None
-    return Part(DEGRADED if late else OK, hint, {"oldestDueSeconds": age})
+    status = DEGRADED if age > DELIVERY_LATE_SECONDS else OK
+    hint = "Look which webhook is behind, and whether more workers are needed."
+    return _part(status, hint, oldestDueSeconds=age)
 
 
 # Each part, what it means when it cannot even be looked at, and what to do then. Without the queue requests
@@ -90,7 +80,7 @@ def _look(check: Callable[[], Part], status: str, hint: str) -> Part:
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - whatever it is, the probe must say it
-        return Part(status, hint, {"error": type(error).__name__})
+        return _part(status, hint, error=type(error).__name__)
 
 
 @blueprint.get("/healthz")
@@ -103,6 +93,5 @@ def healthz() -> Response:
 def readyz() -> tuple[Response, int]:
     """200 when requests can be answered, else 503; with every part and what to do about it."""
     parts = {name: _look(*check) for name, check in _CHECKS.items()}
-    status = max((part.status for part in parts.values()), key=_WORST_LAST.index)
-    shown = {name: part.as_json() for name, part in parts.items()}
-    return jsonify(status=status, parts=shown), 503 if status == UNAVAILABLE else 200
+    status = max((part["status"] for part in parts.values()), key=_WORST_LAST.index)
+    return jsonify(status=status, parts=parts), 503 if status == UNAVAILABLE else 200

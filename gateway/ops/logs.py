@@ -1,37 +1,39 @@
 """Logging of the processes: one line per record on stderr, JSON for machines, text for people.
 
-A line carries time, level, logger, message, the identifier of the request that it belongs to, and what
+A line carries time, level, logger, message, the identifiers of the request that it belongs to, and what
 the caller gives as ``extra={"fields": {...}}``. Callers name things by identifiers: no key, secret, PIN,
-phone number or text of a message is ever given to a log.
+phone number or text of a message is ever given to a log. While PostgreSQL or Redis is away, everything that
+asks for it fails all the time, so the same news comes once in a while, and without its traceback.
 """
 
 import logging
+import math
 import re
 import sys
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+import threading
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
+import psycopg
+import redis
+from peewee import DatabaseError
 
-from gateway.ops.outages import OutageFilter
+from tasks.telemetry import request_fields
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
+# They warn of requests that were refused, and of traceparents that are none: the client's business.
+REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation")
+# How often each place of the program says that a server is away.
+OUTAGE_SECONDS = 10
+# A connection that breaks, or is not to be had, has no SQLSTATE. Those that do: broken connections, a server
+# that goes or comes (57P), too many clients (53300).
+_AWAY = ("08", "57P", "53300")
 # The text of an exception is not ours to choose, so what looks like a key or secret is blotted out.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
-
-
-@dataclass(frozen=True)
-class RequestContext:
-    """The request under way; ``facts`` is what its own line says beyond what holds for every request."""
-
-    request_id: str
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
-current_request: ContextVar[RequestContext | None] = ContextVar("current_request", default=None)
 
 
 class JsonFormatter(logging.Formatter):
@@ -64,13 +66,67 @@ def _iso(record: logging.LogRecord) -> str:
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
-    request = current_request.get()
-    given: dict[str, Any] = getattr(record, "fields", {})
-    return given if request is None else {"request_id": request.request_id} | given
+    return (request_fields.get() or {}) | getattr(record, "fields", {})
 
 
 def _blotted(line: str) -> str:
     return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
+
+
+class OutageFilter(logging.Filter):
+    """Lets one line about a server that is away pass in OUTAGE_SECONDS, of each message of each logger.
+
+    It has no traceback, and says in ``omitted`` how many were left out since the last one.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._now = now
+        self._lock = threading.Lock()
+        self._said: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record passes. All but outages do, as they are."""
+        if (error := _outage_in(record)) is None:
+            return True
+        with self._lock:
+            omitted = self._omitted((record.name, record.msg))
+        if omitted is None:
+            return False
+        if record.exc_info:
+            record.msg, record.args = f"{record.getMessage()}: {' '.join(str(error).split())}", ()
+            record.exc_info = None
+        if omitted:
+            record.fields = {"omitted": omitted} | getattr(record, "fields", {})
+        return True
+
+    def _omitted(self, place: tuple[str, str]) -> int | None:
+        """How many lines were left out since the last one, or None when this one is left out."""
+        now = self._now()
+        said_at, omitted = self._said.get(place, (-math.inf, 0))
+        is_due = now - said_at >= OUTAGE_SECONDS
+        self._said[place] = (now, 0) if is_due else (said_at, omitted + 1)
+        return omitted if is_due else None
+
+
+def _outage_in(record: logging.LogRecord) -> BaseException | None:
+    """The outage that a record tells of: by its traceback, or by an exception in its message."""
+    told = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]
+    return next(filter(_is_outage, map(_driver_error, told)), None)
+
+
+def _driver_error(error: object) -> BaseException | None:
+    """What the driver said, where an error is that in peewee's words."""
+    while isinstance(error, DatabaseError):
+        # Not its context: an error that is raised once more, in another thread, has another one.
+        error = error.__cause__ or getattr(error, "orig", None)
+    return error if isinstance(error, BaseException) else None
+
+
+def _is_outage(error: BaseException | None) -> bool:
+    if isinstance(error, psycopg.OperationalError):
+        return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
+    return isinstance(error, redis.ConnectionError | redis.TimeoutError)
 
 
 def configure_logging(log_format: str) -> None:
@@ -82,5 +138,5 @@ def configure_logging(log_format: str) -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:
         logging.getLogger(name).setLevel(logging.INFO)
-    # A refused request is the client's business, not a warning for the operator.
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    for name in REFUSALS:
+        logging.getLogger(name).setLevel(logging.ERROR)

@@ -1,21 +1,23 @@
-"""/metrics: what this process counted, and what the database and queue say at the moment of asking.
+"""/metrics: what the web part counted, and what the database and queue say at the moment of asking.
 
-Of several web processes at one port a scrape reaches any. So each says by the label ``pid`` which it is, and
-its counts are series of their own, which a sum over all of them adds up.
+Of several web processes at one port a scrape reaches any. So they count in files that they share, which is
+prometheus_client's multiprocess mode, and each shows the sum of all.
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from flask import Blueprint, Response
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter, Metric
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from gateway.settings import get_settings
-from gateway.state import REFUSALS
+from gateway.state import REFUSALS, usable
 from models.backlog import Backlog
 from models.heartbeat import Heartbeat
 from models.set_aside import SetAside
@@ -23,10 +25,24 @@ from tasks.queue import huey
 
 blueprint = Blueprint("metrics", __name__)
 
+# Where prometheus_client counts in files. It looks when it is imported.
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+
 REQUESTS = Counter("gateway_requests", "Requests answered, probes apart", ["status"])
 RATE_LIMITED = Counter(
     "gateway_rate_limited", "Requests past the limit of their account or address"
 )
+
+
+def share(folder: Path) -> None:
+    """Have the processes that this one starts from now on count together, from nought, in ``folder``.
+
+    It is one in DATA_DIR. Raises SettingsError when it cannot be made.
+    """
+    with usable("DATA_DIR"):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    os.environ[SHARED] = str(folder)
 
 
 class StateCollector(Collector):
@@ -67,17 +83,6 @@ def _set_aside() -> Iterator[GaugeMetricFamily]:
     yield aside
 
 
-class OneOfSeveral(Collector):
-    """What this process counted, under its process id."""
-
-    def collect(self) -> Iterator[Metric]:
-        """As the registry of the process has it."""
-        own = {"pid": str(os.getpid())}
-        for metric in REGISTRY.collect():
-            metric.samples = [s._replace(labels={**s.labels, **own}) for s in metric.samples]
-            yield metric
-
-
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"gateway_{name}", text, value=value)
 
@@ -86,6 +91,9 @@ def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
 def metrics() -> Response:
     """Prometheus' text format. Names no account, number or message, but is for operators only."""
     shown = CollectorRegistry()
-    shown.register(OneOfSeveral() if get_settings().workers > 1 else REGISTRY)
+    if SHARED in os.environ:
+        MultiProcessCollector(shown)  # type: ignore[no-untyped-call]
+    else:
+        shown.register(REGISTRY)
     shown.register(StateCollector())
     return Response(generate_latest(shown), content_type=CONTENT_TYPE_LATEST)

@@ -1,116 +1,61 @@
-"""Traces, where an operator wants them (docs/decisions/0026-traces-are-an-extra.md).
+"""OpenTelemetry's SDK, where an operator names a collector (docs/decisions/0026-traces-are-an-extra.md).
 
-OpenTelemetry's own variables say whether: without an endpoint nothing of it is imported.
+Its own variables configure it. Without an endpoint nothing of it is imported, and spans do nothing.
 """
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+import threading
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from opentelemetry import trace
 
-from gateway.api.operations import KEY, METHODS, Operation
-from gateway.http.observation import UNSAID, account_id_of
-from gateway.ops.logs import current_request
+from gateway import __version__
 from gateway.settings import SettingsError
-from tasks import spans
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-SERVER_ERROR = 500
+# What of a stop's grace may go to the last batch: the collector may be down.
+FLUSH_SECONDS = 1.0
 
 
-def _nothing() -> None:
-    pass
-
-
-_close: Callable[[], None] = _nothing
-
-
-def endpoint_variable() -> str | None:
-    """The variable that names a collector; None when traces are not wanted."""
-    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return None
-    return next((name for name in ENDPOINTS if os.environ.get(name)), None)
-
-
-def start(part: str) -> None:
-    """Trace this process, the web or the worker, if a collector is named.
-
-    Raises SettingsError when one is, and what speaks to it is not installed.
-    """
-    global _close  # noqa: PLW0603 - one tracer per process
-    if check() is None:
-        return
-    from gateway.ops.otel import OtelTracer, sending  # noqa: PLC0415 - an extra, which need not be there
-
-    tracer = OtelTracer(part, sending())
-    spans.use(tracer)
-    _close = tracer.close
-
-
-def check() -> str | None:
-    """The variable that names a collector, if any. Raises SettingsError when the extra is missing."""
-    if (variable := endpoint_variable()) is None:
-        return None
+def check() -> bool:
+    """Whether a collector is named. Raises SettingsError when the extra that speaks to it is missing."""
+    variable = next((name for name in ENDPOINTS if os.environ.get(name)), None)
+    if variable is None:
+        return False
     try:
-        import gateway.ops.otel  # noqa: F401, PLC0415 - as above
+        import opentelemetry.exporter.otlp.proto.http.trace_exporter  # noqa: F401, PLC0415 - an extra
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("opentelemetry"):
             raise
         raise SettingsError(
             f"{variable} is set, but traces need the extra: pip install 'messaging-gateway[otel]'"
         ) from None
-    return variable
+    return True
+
+
+def start(part: str) -> None:
+    """Trace this process, the web or the worker, if a collector is named. Raises SettingsError."""
+    if not check():
+        return
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - as above
+        OTLPSpanExporter,
+    )
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - as above
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - as above
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 - as above
+
+    # One name for all parts where the operator chose one.
+    name = os.environ.get("OTEL_SERVICE_NAME") or f"gateway-{part}"
+    resource = Resource.create({"service.name": name, "service.version": __version__})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
 
 
 def stop() -> None:
-    """Send what was gathered, within a second. Doing it again does nothing."""
-    global _close
-    close, _close = _close, _nothing
-    close()
-
-
-@dataclass(frozen=True)
-class Traced:
-    """Wraps the edge of a process that is traced: a span for each request, probes apart."""
-
-    app: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
-        if scope["type"] == "http" and scope[KEY].logged:
-            await self._trace(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-    async def _trace(self, scope: Scope, receive: Receive, send: Send) -> None:
-        operation: Operation = scope[KEY]
-        method = scope["method"] if scope["method"] in METHODS else UNSAID
-        request = current_request.get()
-        about = {
-            "http.request.method": method,
-            "http.route": operation.route,
-            "gateway.request_id": request.request_id if request else None,
-        }
-        name = f"{method} {operation.route}"
-        with spans.span(name, spans.Kind.SERVER, about, _parent(scope)) as span:
-            await self.app(scope, receive, _noting(send, span))
-            # The edge knows by now whose request it was.
-            span.note({"gateway.account_id": account_id_of(scope)})
-
-
-def _noting(send: Send, span: spans.Span) -> Send:
-    """``send``, which tells the span what the response says of itself."""
-
-    async def noting(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            status = message["status"]
-            span.note({"http.response.status_code": status}, failed=status >= SERVER_ERROR)
-        await send(message)
-
-    return noting
-
-
-def _parent(scope: Scope) -> str | None:
-    given = [value for name, value in scope["headers"] if name == b"traceparent"]
-    return given[0].decode("latin-1") if len(given) == 1 else None
+    """Send what was gathered, for at most FLUSH_SECONDS. Doing it again does nothing."""
+    # The API's own provider has nothing to send, and the SDK's waits for a collector as long as that takes.
+    shutdown = getattr(trace.get_tracer_provider(), "shutdown", None)
+    if shutdown is not None:
+        flush = threading.Thread(target=shutdown, name="flush-spans", daemon=True)
+        flush.start()
+        flush.join(FLUSH_SECONDS)

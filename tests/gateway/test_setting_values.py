@@ -4,6 +4,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
+from redis import ConnectionPool
 
 from gateway.settings import SettingsError, load_settings
 from models import database
@@ -54,15 +56,18 @@ def test_a_retry_schedule_is_a_list_of_seconds(
     assert configure(RETRY_SCHEDULE=text).retry_schedule == schedule
 
 
-def test_addresses_lose_the_slash_at_their_end(configure: Configure) -> None:
-    settings = configure(PUBLIC_URL="http://gateway.example/", NETWORK_URL="http://localhost:1/")
+def test_addresses_are_kept_in_their_normal_form(configure: Configure) -> None:
+    settings = configure(PUBLIC_URL="http://Gateway.example:80/", NETWORK_URL="http://localhost:1/")
     assert (settings.public_url, settings.network_url) == (
         "http://gateway.example",
         "http://localhost:1",
     )
+    assert configure(PUBLIC_URL="http://gateway.example/a b/").public_url.endswith("/a%20b")
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9", "http://127.0.0.2:9", "http://localhost:9", "http://[::1]:9"]
+)
 def test_with_the_sandbox_its_secrets_and_local_webhooks_will_do(
     configure: Configure, url: str
 ) -> None:
@@ -88,12 +93,12 @@ def test_production_does_not_start_with_a_published_secret(
     configure: Configure, place: dict[str, str], name: str
 ) -> None:
     secrets = OWN | {name: PUBLISHED[name]}
-    with pytest.raises(SettingsError, match=f"^GATEWAY_{name} must not be the sandbox's"):
+    with pytest.raises(SettingsError, match=f"^GATEWAY_{name} must be set in production"):
         configure(SECRET_KEY=KEY, **place, **secrets)
 
 
 def test_an_https_address_needs_secrets_of_its_own_for_the_sandbox(configure: Configure) -> None:
-    with pytest.raises(SettingsError, match=r"^GATEWAY_NETWORK_APP_SECRET must not"):
+    with pytest.raises(SettingsError, match=r"^GATEWAY_NETWORK_APP_SECRET must be set"):
         configure(SECRET_KEY=KEY, **HTTPS)
     assert configure(**OWN).is_production
 
@@ -151,11 +156,11 @@ def test_what_libpq_takes_is_the_address_of_a_database(configure: Configure, url
     "rest",
     [
         "gateway:pla/in@db/gateway",
-        "gateway:pla@in@db/gateway",
         "gateway:pla?in@db/gateway",
         "gateway:pla#in@db/gateway",
-        "gateway:pla%in@db/gateway",
-        "gateway:pla in@db/gateway",
+        "pla/in@db/gateway",
+        "pla?in@db/gateway",
+        "pla#in@db/gateway",
         "db:plain/gateway",
     ],
 )
@@ -166,8 +171,28 @@ def test_a_password_that_breaks_its_url_is_refused_untold(
     with pytest.raises(SettingsError) as refused:
         configure(**{name: f"{scheme}://{rest}"})
     said = str(refused.value)
-    assert said.startswith(f"GATEWAY_{name}: is not a URL; percent-encode")
+    assert said.startswith(f"GATEWAY_{name}: ")
+    assert said.endswith("; percent-encode the special characters of user and password")
     assert "pla" not in said
+
+
+def test_a_password_that_the_driver_cannot_decode_is_refused_untold(configure: Configure) -> None:
+    with pytest.raises(SettingsError, match=r"^GATEWAY_DATABASE_URL: is refused by ") as refused:
+        configure(DATABASE_URL="postgresql://gateway:pla%in@db/gateway")
+    assert "pla" not in str(refused.value)
+
+
+@pytest.mark.parametrize("password", ["pla@in", "pla in", "pla:in"])
+def test_a_special_character_that_leaves_no_doubt_belongs_to_the_password(
+    configure: Configure, password: str
+) -> None:
+    settings = configure(
+        DATABASE_URL=f"postgresql://gateway:{password}@db/gateway",
+        RATE_LIMIT_URL=f"redis://:{password}@redis/0",
+    )
+    assert conninfo_to_dict(settings.database_url)["password"] == password
+    pool = ConnectionPool.from_url(settings.rate_limit_url)
+    assert pool.connection_kwargs["password"] == password
 
 
 def test_a_given_key_is_used_and_written_nowhere(configure: Configure) -> None:

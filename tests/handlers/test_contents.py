@@ -1,6 +1,6 @@
 """The form in which the content of a message is kept."""
 
-from handlers.contents import as_stored
+from handlers.sending import as_stored
 
 
 def test_an_object_is_kept_as_it_is_and_an_array_under_its_name() -> None:

@@ -1,11 +1,11 @@
 """Media and read marks: from the network's answer to ours (decision 15 of the design)."""
 
 import asyncio
-import io
 from collections.abc import AsyncIterator, Callable
-from typing import IO, Any
+from typing import Any
 
 import pytest
+from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from handlers import media, media_types, messages
@@ -16,7 +16,6 @@ from handlers.errors import (
     NotFoundError,
     UnsupportedMediaTypeError,
 )
-from handlers.forms import Form
 from models.database import database, writing
 from models.event import Event
 from models.message import Message
@@ -24,6 +23,7 @@ from models.number import Number, NumberStatus
 from networks import errors
 from networks.interface import MediaUpload, Sender
 from tests import factories
+from tests.asgi import http_scope, one_message
 
 SENDER = Sender("1001", "token-1")
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
@@ -102,18 +102,6 @@ def _inbound(number: Number, type_: str = "image", **body: Any) -> Message:
     return message
 
 
-class _Body:
-    """A request body in memory."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self.size = len(content)
-
-    def open(self) -> IO[bytes]:
-        """From its beginning."""
-        return io.BytesIO(self._content)
-
-
 def _upload(number: Number, content: bytes = b"picture", mime_type: str = "image/png") -> Any:
     return _upload_form(number, "a", mime_type, content)
 
@@ -125,8 +113,9 @@ def _upload_form(
     of_part = "" if part_type is None else f"Content-Type: {part_type}\r\n"
     head = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\n{of_part}\r\n'
     body = b"--x\r\n" + head.encode() + content + b"\r\n--x--\r\n"
-    form = Form("multipart/form-data; boundary=x", _Body(body))
-    return asyncio.run(media.upload_media(number.account_id, number.id, form))
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    request = Request(http_scope("POST", headers=form), one_message(body))
+    return asyncio.run(media.upload_media(number.account_id, number.id, request))
 
 
 def _fetch(number: Number, message: Message) -> StreamingResponse:

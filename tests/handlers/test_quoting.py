@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from handlers.errors import ApiError, ConflictError, Details, ForbiddenError, NotFoundError
-from handlers.quoting import quoted
+from handlers.sending import quoted
 from models.account import Account
 from models.message import Message
 from models.number import Number

@@ -8,6 +8,7 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.api_key import ApiKey
+from tests import factories
 from tests.conftest import Clock
 
 
@@ -18,7 +19,7 @@ def test_a_key_is_the_prefix_and_43_url_safe_characters(account: Account) -> Non
 
 def test_a_key_opens_its_account(account: Account) -> None:
     _, key = ApiKey.issue(account, "ci")
-    assert ApiKey.authenticate(key) == account
+    assert factories.owner(key) == account
 
 
 def test_an_unknown_key_opens_nothing(account: Account) -> None:
@@ -32,12 +33,12 @@ def test_an_unknown_key_opens_nothing(account: Account) -> None:
         "\ud800",
         "mk_live_" + "A" * 43,
     ):
-        assert ApiKey.authenticate(wrong) is None
+        assert factories.owner(wrong) is None
 
 
 def test_only_a_digest_of_a_key_is_at_rest(account: Account, state: Stored) -> None:
     row, key = ApiKey.issue(account, "ci")
-    ApiKey.authenticate(key)
+    factories.owner(key)
     stored = state.everything()
     assert row.digest == hashlib.sha256(key.encode()).hexdigest()
     assert row.digest.encode() in stored
@@ -48,10 +49,10 @@ def test_only_a_digest_of_a_key_is_at_rest(account: Account, state: Stored) -> N
 def test_a_revoked_key_is_void_at_once_and_its_sibling_is_not(account: Account) -> None:
     row, key = ApiKey.issue(account, "old")
     _, other = ApiKey.issue(account, "new")
-    assert ApiKey.authenticate(key) is not None
+    assert factories.owner(key) is not None
     assert ApiKey.revoke(row.id)
-    assert ApiKey.authenticate(key) is None
-    assert ApiKey.authenticate(other) == account
+    assert factories.owner(key) is None
+    assert factories.owner(other) == account
 
 
 def test_revoking_again_keeps_the_first_time(account: Account, clock: Clock) -> None:
@@ -72,7 +73,7 @@ def test_the_last_use_is_exact_to_the_hour_only(account: Account, clock: Clock) 
     row, key = ApiKey.issue(account, "ci")
 
     def use() -> int | None:
-        found = ApiKey.valid(key)
+        found = ApiKey.unrevoked(key)
         assert found is not None
         if found[0].is_use_due():
             found[0].note_use()

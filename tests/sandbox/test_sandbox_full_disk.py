@@ -10,7 +10,7 @@ from tests.waiting import until
 def test_a_callback_delivered_while_the_disk_is_full_is_written_off_later(
     sandbox: Sandbox, business: Business, receiver: Receiver
 ) -> None:
-    pid = sandbox.process.pid
+    pid = sandbox.pid
     before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
 
     def fill_the_disk(_: object) -> int:

@@ -7,8 +7,8 @@ import pytest
 from openapi_schema_validator import OAS30Validator
 
 from gateway.api import contract
-from gateway.http.errors import CODES, ErrorAnswer
 from handlers import deliveries, messages, numbers, signup, webhooks
+from handlers.errors import CODES, ApiError
 from models.account import Account
 from models.claim import claim_due
 from models.database import writing
@@ -98,4 +98,4 @@ def test_an_event_is_the_contracts(kind: EventKind) -> None:
 
 @pytest.mark.parametrize("status", CODES)
 def test_an_error_is_the_contracts(status: int) -> None:
-    _check("ErrorResponse", json.loads(ErrorAnswer(status, "What is wrong.").body))
+    _check("ErrorResponse", json.loads(ApiError("What is wrong.", status=status).body))

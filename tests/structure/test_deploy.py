@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gateway.cli import cli
-from gateway.settings import _SANDBOX_SECRETS, PREFIX, Settings
+from gateway.settings import NETWORK_IDS, NETWORK_SECRETS, PREFIX, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -103,7 +103,7 @@ def test_the_image_has_every_package_and_starts_a_command_that_exists() -> None:
 def test_the_example_of_settings_has_all_that_the_real_platform_needs() -> None:
     text = (DEPLOY / "gateway.env.example").read_text()
     given = set(re.findall(rf"^{PREFIX}([A-Z_]+)=", text, re.MULTILINE))
-    needed = {name.upper() for name in _SANDBOX_SECRETS}
+    needed = {name.upper() for name in (*NETWORK_SECRETS, *NETWORK_IDS)}
     assert needed | {"PUBLIC_URL", "DATA_DIR", "SECRET_KEY", "NETWORK_URL"} <= given
 
 

@@ -3,17 +3,16 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
+from contract_tests.contract import load_contract
 from tooling.docs_hooks import LOADS, METHODS, decisions, list_of_decisions, operations
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
-CONTRACT: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+CONTRACT = load_contract()
 SCHEMAS = CONTRACT["components"]["schemas"]
 EXAMPLES = CONTRACT["components"]["examples"]
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gateway.settings import _SANDBOX_SECRETS, PREFIX, Settings
+from gateway.settings import NETWORK_IDS, NETWORK_SECRETS, PREFIX, Settings
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "going-live.md").read_text()
 NAMED = set(re.findall(rf"\b{PREFIX}([A-Z_]+[A-Z])\b", PAGE))
@@ -15,5 +15,5 @@ def test_every_setting_that_is_named_exists() -> None:
 
 
 def test_the_file_of_settings_has_all_that_the_real_platform_needs() -> None:
-    needed = {name.upper() for name in _SANDBOX_SECRETS}
+    needed = {name.upper() for name in (*NETWORK_SECRETS, *NETWORK_IDS)}
     assert needed | {"PUBLIC_URL", "SECRET_KEY", "NETWORK_URL"} <= ENV_FILE

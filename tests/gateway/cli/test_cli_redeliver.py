@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from contract_tests.commands import command_server
 from contract_tests.harness import (
     WAIT_SECONDS,
     Customer,
@@ -68,21 +69,8 @@ def _listed(customer: Customer, webhook: Mapping[str, Any], **which: str) -> lis
     return listed
 
 
-def _start(service: Gateway, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [COMMAND, "deliveries", *arguments],
-        cwd=service.folder,
-        env=service.told,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def _run(service: Gateway, *arguments: str) -> tuple[int, str, str]:
-    process = _start(service, *arguments)
-    out, err = process.communicate(timeout=WAIT_SECONDS)
-    return process.returncode, out, err
+    return command_server().invoke(["deliveries", *arguments], service.told, service.folder)
 
 
 def _redeliver(webhook: Mapping[str, Any], *more: str, since: str = LONG_AGO) -> list[str]:
@@ -113,7 +101,14 @@ def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
     # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        process = _start(service, *_redeliver(webhook, "--state", "delivered"))
+        process = subprocess.Popen(
+            [COMMAND, "deliveries", *_redeliver(webhook, "--state", "delivered")],
+            cwd=service.folder,
+            env=service.told,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     finally:
         signal.signal(signal.SIGINT, before)
     receiver.wait(count=2 * EVENTS)

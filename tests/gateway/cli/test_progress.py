@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from gateway.cli import progress
+from gateway.cli import webhooks
 from models.redelivery import RedeliveryCall
 
 
@@ -35,12 +35,12 @@ Follow = Callable[[_Call], str]
 @pytest.fixture
 def follow(monkeypatch: pytest.MonkeyPatch) -> Follow:
     """Follows a call and returns what a person sees on stderr."""
-    monkeypatch.setattr(progress, "POLL_SECONDS", 0)
+    monkeypatch.setattr(webhooks, "POLL_SECONDS", 0)
 
     def see(call: _Call) -> str:
         terminal = _Terminal()
         monkeypatch.setattr("sys.stderr", terminal)
-        progress.follow(call)
+        webhooks.follow(call)
         return terminal.getvalue()
 
     return see

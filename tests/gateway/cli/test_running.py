@@ -14,9 +14,9 @@ import time
 from gateway.cli import running
 from gateway.settings import get_settings
 
-running.claim(get_settings())
-print("claimed", flush=True)
-time.sleep(60)
+with running.announced(get_settings()):
+    print("claimed", flush=True)
+    time.sleep(60)
 """
 
 
@@ -28,7 +28,10 @@ def test_a_folder_is_one_processs_until_it_ends_however_it_ends(configure: Confi
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "claimed\n"
-        with pytest.raises(click.ClickException, match=r"gateway up runs on .* already"):
-            running.claim(settings)
+        taken = pytest.raises(click.ClickException, match=r"gateway up runs on .* already")
+        with taken, running.announced(settings):
+            pass
         other.kill()
-    running.claim(settings)
+    with running.announced(settings):
+        assert (settings.data_dir / running.FILE).exists()
+    assert not (settings.data_dir / running.FILE).exists()

@@ -1,98 +1,83 @@
 """Who asks, as the edge finds out."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from peewee import OperationalError
-from starlette.concurrency import run_in_threadpool
-from starlette.types import Scope
 
-from gateway.http.auth import STATE_KEY, identify, identify_at_once, note_use, why
+from dashboard.cookies import SESSION, cookie_name
+from gateway.http.auth import Credentials, identify, note_use
 from models.account import Account
 from models.api_key import ApiKey
+from models.user import User
+from models.user_session import UserSession
+from tasks.telemetry import request_fields
+from tests import factories
 from tests.another_writer import another_writer
 from tests.asgi import http_scope
 from tests.conftest import Clock
 
 
-async def _in_a_thread(scope: Scope) -> Account | None:
-    return await run_in_threadpool(identify, scope)
+def _identified(key: str) -> Account | None:
+    """Whose key it is. Its use is noted meanwhile, or not for want of time."""
 
-
-async def _on_the_loop(scope: Scope) -> Account | None:
-    account, user = await identify_at_once(scope)
-    assert user is None
-    return account
-
-
-Identify = Callable[[str], Account | None]
-
-
-@pytest.fixture(params=[_in_a_thread, _on_the_loop])
-def identified(request: pytest.FixtureRequest) -> Identify:
-    """Whose key it is, by either way, and the edge's other layers know it. Its use is noted meanwhile."""
-
-    async def ask(key: str) -> Account | None:
-        scope = http_scope(headers={"Authorization": f"Bearer {key}"})
-        account: Account | None = await request.param(scope)
-        assert scope[STATE_KEY] == account
-        note_use(scope)
+    async def ask() -> Account | None:
+        request_fields.set({})
+        caller = identify(Credentials(key, None))
+        # All lines of the log that follow name the account.
+        named = {"account_id": caller.account.id} if caller.account else {}
+        assert request_fields.get() == named
+        note_use(caller)
         await asyncio.wait(
             asyncio.all_tasks() - {asyncio.current_task()} or {_nothing()}, timeout=0.3
         )
-        return account
+        return caller.account
 
-    return lambda key: asyncio.run(ask(key))
+    return asyncio.run(ask())
 
 
 def _nothing() -> asyncio.Task[None]:
     return asyncio.create_task(asyncio.sleep(0))
 
 
-def test_a_key_opens_its_account_until_the_moment_it_is_revoked(
-    account: Account, identified: Identify
-) -> None:
+def test_a_key_opens_its_account_until_the_moment_it_is_revoked(account: Account) -> None:
     row, key = ApiKey.issue(account, "ci")
-    assert [identified(key), identified("mk_live_wrong")] == [account, None]
+    assert [_identified(key), _identified("mk_live_wrong")] == [account, None]
     ApiKey.revoke(row.id)
-    assert identified(key) is None
+    assert _identified(key) is None
 
 
 def test_the_owner_of_a_valid_key_is_told_that_the_account_is_suspended(account: Account) -> None:
     _, key = ApiKey.issue(account, "ci")
     account.suspend()
     for given, is_told in ((key, True), (f"{key[:-1]}-", False)):
-        for ask in (_in_a_thread, _on_the_loop):
-            scope = http_scope(headers={"Authorization": f"Bearer {given}"})
-            assert asyncio.run(ask(scope)) is None
-            assert ("suspended" in why(scope)) == is_told
+        assert factories.owner(given) is None
+        assert factories.is_suspended(given) == is_told
 
 
 def test_the_first_use_of_a_key_and_one_after_an_hour_are_noted(
-    account: Account, clock: Clock, identified: Identify
+    account: Account, clock: Clock
 ) -> None:
     row, key = ApiKey.issue(account, "ci")
     first = clock.at
-    identified(key)
+    _identified(key)
     clock.advance(minutes=59)
-    identified(key)
+    _identified(key)
     assert ApiKey.get_by_id(row.id).last_used_at == first
     clock.advance(minutes=1)
-    identified(key)
+    _identified(key)
     assert ApiKey.get_by_id(row.id).last_used_at == clock.at
 
 
-def test_a_writer_holds_no_request_up(account: Account, identified: Identify) -> None:
+def test_a_writer_holds_no_request_up(account: Account) -> None:
     row, key = ApiKey.issue(account, "ci")
     with another_writer():
-        assert identified(key) == account
+        assert _identified(key) == account
         assert ApiKey.get_by_id(row.id).last_used_at is None
 
 
 def test_a_use_that_cannot_be_noted_fails_no_request(
     account: Account,
-    identified: Identify,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -101,5 +86,16 @@ def test_a_use_that_cannot_be_noted_fails_no_request(
 
     monkeypatch.setattr(ApiKey, "note_use", fail)
     _, key = ApiKey.issue(account, "ci")
-    assert identified(key) == account
+    assert _identified(key) == account
     assert "is not noted: database or disk is full" in caplog.text
+
+
+def test_lines_of_the_log_name_the_account_of_who_is_signed_in(account: Account) -> None:
+    session = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
+    cookie = {"Cookie": f"{cookie_name(SESSION)}={session}"}
+    given = Credentials.of(http_scope(path="/dashboard/", headers=cookie))
+    token = request_fields.set({})
+    identify(given)
+    assert request_fields.get() == {"account_id": account.id}
+    request_fields.reset(token)
+    assert Credentials.of(http_scope(path="/api/numbers", headers=cookie)).session is None

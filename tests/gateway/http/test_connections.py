@@ -288,6 +288,17 @@ def test_a_body_that_trickles_after_its_answer_ends_the_connection(client: Clien
     assert client.is_ended()
 
 
+def test_a_body_that_keeps_coming_after_its_answer_ends_the_connection(
+    server: Server, client: Client
+) -> None:
+    server.protocol.bounds = replace(SHORT, body=NEVER)
+    client.say(POST % (b"early", 1_000_000) + b"half")
+    assert client.hear().body == b"early"
+    pieces = client.trickle(SHORT.piece / 4)
+    assert client.is_ended()
+    assert pieces > 1
+
+
 def test_a_request_that_is_worked_on_has_time(server: Server, client: Client) -> None:
     client.say(POST % (b"slow", 0))
     client.socket.settimeout(4 * SHORT.tick + SHORT.head + SHORT.piece)

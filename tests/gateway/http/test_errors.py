@@ -10,8 +10,8 @@ from starlette.types import ASGIApp
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
-from gateway.http.errors import CRASH_MESSAGE, ErrorAnswer, from_api_error
-from handlers.errors import Details, InvalidError, ThrottledError
+from gateway.http.errors import CRASH_MESSAGE
+from handlers.errors import ApiError, Details, InvalidError, ThrottledError
 from models.account import Account
 from models.api_key import ApiKey
 from tests.asgi import Answered, ask, http_scope
@@ -68,7 +68,7 @@ def _ask(app: ASGIApp, operation: Operation, key: str) -> Answered:
 
 def _check_crash(answered: Answered) -> None:
     assert answered.status == 500
-    assert answered.body == ErrorAnswer(500, CRASH_MESSAGE).body
+    assert answered.body == ApiError(CRASH_MESSAGE).body.encode()
     assert answered.error == {"code": "INTERNAL_ERROR", "message": CRASH_MESSAGE, "status": 500}
     assert answered.header("content-type") == "application/json"
     assert all(answered.header(name).isdecimal() for name in LIMIT_HEADERS)
@@ -100,20 +100,20 @@ def test_a_crash_of_any_operation_is_told_without_its_reason(
 
 
 def test_details_are_told_as_far_as_they_are_known() -> None:
-    told = ErrorAnswer(400, "No.", details=Details(131026, "/to", "msg_1")).body
+    told = InvalidError("No.", details=Details(131026, "/to", "msg_1")).body
     assert json.loads(told)["error"]["details"] == {
         "networkCode": 131026,
         "field": "/to",
         "messageId": "msg_1",
     }
-    told = ErrorAnswer(400, "No.", details=Details(field="/to")).body
+    told = InvalidError("No.", details=Details(field="/to")).body
     assert json.loads(told)["error"]["details"] == {"field": "/to"}
-    for answer in (ErrorAnswer(400, "No."), ErrorAnswer(400, "No.", details=Details())):
+    for answer in (InvalidError("No."), InvalidError("No.", details=Details())):
         assert "details" not in json.loads(answer.body)["error"]
 
 
 def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
-    answer = from_api_error(InvalidError("The network says \ud83d.", details=Details(1)))
+    answer = InvalidError("The network says \ud83d.", details=Details(1))
     assert json.loads(answer.body)["error"]["message"] == "The network says \ud83d."
 
 
@@ -168,6 +168,6 @@ def test_a_crash_before_any_handler_is_no_other(
         raise RuntimeError(SECRET)
 
     app = _app(configure, monkeypatch, _raise)
-    monkeypatch.setattr(ApiKey, "valid", crash)
+    monkeypatch.setattr(ApiKey, "unrevoked", crash)
     _check_crash(_ask(app, all_operations()[0], key))
     _check_logged(caplog, 1)

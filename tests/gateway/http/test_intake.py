@@ -14,8 +14,8 @@ from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
 from gateway.http import intake
 from gateway.http.edge import Edge
+from gateway.http.places import for_transfers
 from gateway.http.rate_limit import RateLimiter
-from gateway.http.transfers import TransferSlots
 from handlers import network_callback
 from models.callback import Callback
 from tasks.queue import huey
@@ -42,7 +42,7 @@ def _sign(body: bytes, secret: str = "app-secret") -> dict[str, str]:
 
 
 def _ask(scope: Scope, chunks: Sequence[bytes] = (b"",)) -> Answered:
-    edge = Edge(intake.intake, RateLimiter(PLANS), TransferSlots(1))
+    edge = Edge(intake.intake, RateLimiter(PLANS), for_transfers(1))
     answered = ask(outermost(edge), scope, chunks)
     assert answered is not None
     return answered

@@ -1,19 +1,25 @@
 """Every request has an identifier and a line of its own, and the line tells no secret."""
 
+import json
 import logging
 import re
 from typing import Any
 
 import pytest
+from opentelemetry.trace import SpanKind
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.app import build_app
 from gateway.http.observation import Observed
-from gateway.ops.logs import current_request
+from gateway.ops.logs import JsonFormatter
+from tasks.telemetry import note, request_fields
 from tests.asgi import OPERATIONS, Answered, ask, http_scope
 from tests.conftest import Configure
+from tests.spans import gathered
 
 MADE = re.compile(r"req_[0-9A-Z]{26}")
+TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+OF_EVERY_LINE = {"time", "level", "logger", "message"}
 MESSAGE = "msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C"
 
 
@@ -29,12 +35,19 @@ def _ask(path: str = "/api/messages", app: ASGIApp = _ok, **scope: Any) -> Answe
 
 
 def _lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-    return [r.__dict__["fields"] for r in caplog.records if r.message == "request"]
+    """The requests' lines, without what every line of the log has."""
+    lines = [json.loads(line) for line in caplog.text.splitlines()]
+    return [
+        {name: value for name, value in line.items() if name not in OF_EVERY_LINE}
+        for line in lines
+        if line["message"] == "request"
+    ]
 
 
 @pytest.fixture(autouse=True)
 def _at_info(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="gateway.http.observation")
+    caplog.handler.setFormatter(JsonFormatter())
 
 
 @pytest.mark.parametrize("given", ["a", "01JD-x_y.z", "A" * 128])
@@ -63,32 +76,30 @@ def test_the_application_knows_the_identifier_and_nobody_does_afterwards() -> No
     seen = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(current_request.get())
+        seen.append(request_fields.get())
         await _ok(scope, receive, send)
 
     answered = _ask(app=app)
-    assert [c.request_id for c in seen if c] == [answered.header("x-request-id")]
-    assert current_request.get() is None
+    assert seen == [{"request_id": answered.header("x-request-id")}]
+    assert request_fields.get() is None
 
 
 def test_a_request_is_one_line_that_says_what_came_of_it(caplog: pytest.LogCaptureFixture) -> None:
     _ask(f"/api/messages/{MESSAGE}", query=b"token=hush")
     [line] = _lines(caplog)
     assert line.pop("duration_ms") >= 0
+    assert MADE.fullmatch(line.pop("request_id"))
     assert line == {
         "method": "GET",
         "path": "/api/messages/{message_id}",
         "status": 200,
         "bytes": 5,
-        "account_id": None,
     }
 
 
 def test_what_a_handler_noted_is_in_the_line(caplog: pytest.LogCaptureFixture) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        context = current_request.get()
-        assert context is not None
-        context.facts["message_id"] = MESSAGE
+        note(message_id=MESSAGE)
         await _ok(scope, receive, send)
 
     _ask(app=app)
@@ -112,6 +123,43 @@ def test_probes_are_not_logged(caplog: pytest.LogCaptureFixture, path: str) -> N
 def test_a_method_that_nobody_knows_is_not_repeated(caplog: pytest.LogCaptureFixture) -> None:
     ask(Observed(_ok, OPERATIONS), http_scope("SECRET"))
     assert _lines(caplog)[0]["method"] == "*"
+
+
+def test_a_request_is_a_span_of_its_client_s_trace_without_its_tracestate() -> None:
+    headers = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "vendor=zebra"}
+    with gathered() as shown:
+        _ask(f"/api/messages/{MESSAGE}", headers=headers)
+    [span] = shown.get_finished_spans()
+    assert (span.name, span.kind) == ("GET /api/messages/{message_id}", SpanKind.SERVER)
+    assert span.parent is not None
+    assert (f"{span.context.trace_id:x}", f"{span.parent.span_id:016x}") == (TRACE, PARENT)
+    assert not span.context.trace_state
+    assert span.status.is_ok
+
+
+@pytest.mark.parametrize("parent", ["", "nonsense", "00-0-0-01", "\xff" * 5_000])
+def test_a_traceparent_that_is_none_begins_a_trace(parent: str) -> None:
+    with gathered() as shown:
+        _ask(headers={"traceparent": parent})
+    [span] = shown.get_finished_spans()
+    assert span.parent is None
+
+
+def test_the_span_of_a_request_that_failed_here_is_marked() -> None:
+    async def fail(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 500, "headers": []})
+
+    with gathered() as shown:
+        ask(Observed(fail, OPERATIONS), http_scope())
+    [span] = shown.get_finished_spans()
+    assert not span.status.is_ok
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_probes_are_not_traced(path: str) -> None:
+    with gathered() as shown:
+        _ask(path)
+    assert not shown.get_finished_spans()
 
 
 @pytest.mark.usefixtures("state")

@@ -12,8 +12,9 @@ from gateway.http import rate_limit
 from gateway.http.rate_limit import WINDOW_SECONDS, RateLimiter
 from models.account import Account
 
-STARTER = Account(id="acc_1", name="A", plan="starter", created_at=0)
-ADDRESS = "192.0.2.1"
+ACCOUNT = Account(id="acc_1", name="A", plan="starter", created_at=0)
+STARTER = ("starter", "acc_1")
+ADDRESS = ("anonymous", "192.0.2.1")
 PLANS = {"starter": 3, "anonymous": 2}
 DATABASE = 999
 
@@ -38,7 +39,7 @@ def both(url: str, client: Redis) -> tuple[RateLimiter, RateLimiter]:
 
 
 def test_both_count_the_same_requests(both: tuple[RateLimiter, RateLimiter], client: Redis) -> None:
-    windows = [limiter.count(STARTER, ADDRESS) for limiter in (*both, *both)]
+    windows = [limiter.count(*STARTER) for limiter in (*both, *both)]
     assert [(w.remaining, w.exceeded) for w in windows] == [
         (2, False),
         (1, False),
@@ -54,34 +55,10 @@ def test_a_look_counts_nothing_and_opens_no_window(
     both: tuple[RateLimiter, RateLimiter], client: Redis
 ) -> None:
     one, other = both
-    assert one.count(None, ADDRESS, metered=False).remaining == 2
+    assert one.look(ACCOUNT)[:2] == (3, 3)
     assert client.keys() == []
-    one.count(None, ADDRESS)
-    seen = other.count(None, ADDRESS, metered=False)
-    assert (seen.remaining, seen.exceeded) == (1, False)
-
-
-def test_a_glance_is_a_look_of_a_moment_ago(
-    both: tuple[RateLimiter, RateLimiter], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = both
-    assert one.glance(ADDRESS) is None
-    seen = one.count(None, ADDRESS, metered=False)
-    other.count(None, ADDRESS)
-    assert one.glance(ADDRESS) == seen
-    assert (other.glance(ADDRESS), one.glance("192.0.2.2")) == (None, None)
-    monkeypatch.setattr(rate_limit, "GLANCE_SECONDS", 0)
-    assert one.glance(ADDRESS) is None
-
-
-def test_so_many_glances_are_kept_in_mind(
-    both: tuple[RateLimiter, RateLimiter], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rate_limit, "MAX_GLANCES", 2)
-    addresses = [f"192.0.2.{i}" for i in range(3)]
-    for address in addresses:
-        both[0].count(None, address, metered=False)
-    assert [both[0].glance(each) is None for each in addresses] == [True, True, False]
+    one.count(*STARTER)
+    assert other.look(ACCOUNT)[:2] == (3, 2)
 
 
 @pytest.fixture
@@ -101,15 +78,15 @@ def test_a_silent_redis_is_waited_for_once(silent: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(rate_limit, "ANSWER_TIMEOUT_SECONDS", 0.5)
     monkeypatch.setattr(rate_limit, "PAUSE_SECONDS", 0.1)
     limiter = RateLimiter(PLANS, silent)
-    assert 0.4 < _seconds(lambda: limiter.count(STARTER, ADDRESS)) < 1
+    assert 0.4 < _seconds(lambda: limiter.count(*STARTER)) < 1
     for _ in range(5):
         # Longer than the pause between two looks whether it answers.
         time.sleep(0.15)
-        assert _seconds(lambda: limiter.count(STARTER, ADDRESS)) < 0.1
-    assert limiter.count(STARTER, ADDRESS).exceeded
+        assert _seconds(lambda: limiter.count(*STARTER)) < 0.1
+    assert limiter.count(*STARTER).exceeded
 
 
 def test_what_is_no_http_is_counted_without_redis(silent: str) -> None:
     limiter = RateLimiter(PLANS, silent)
-    assert _seconds(lambda: limiter.count_here(ADDRESS)) < 0.1
-    assert limiter.count_here(ADDRESS).remaining == 0
+    assert _seconds(lambda: limiter.count_here(*ADDRESS)) < 0.1
+    assert limiter.count_here(*ADDRESS).remaining == 0

@@ -1,6 +1,8 @@
 """The window of the rate limit (decision 13 of the design)."""
 
 import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -26,13 +28,17 @@ STARTER = Account(id="acc_1", name="A", plan="starter", created_at=0)
 PRO = Account(id="acc_2", name="B", plan="pro", created_at=0)
 
 
+ANONYMOUS = "anonymous"
+ADDRESS = "192.0.2.1"
+
+
 def _count(limiter: RateLimiter, account: Account | None, times: int = 1) -> Window:
-    windows = [limiter.count(account, "192.0.2.1") for _ in range(times)]
-    return windows[-1]
+    caller = (account.plan, account.id) if account else (ANONYMOUS, ADDRESS)
+    return [limiter.count(*caller) for _ in range(times)][-1]
 
 
 def test_the_limit_is_the_plans_and_counts_down_to_nothing(limiter: RateLimiter) -> None:
-    seen = [limiter.count(STARTER, "192.0.2.1") for _ in range(5)]
+    seen = [_count(limiter, STARTER) for _ in range(5)]
     assert [window.limit for window in seen] == [3] * 5
     assert [window.remaining for window in seen] == [2, 1, 0, 0, 0]
     assert [window.exceeded for window in seen] == [False, False, False, True, True]
@@ -72,26 +78,42 @@ def test_retry_after_is_long_enough_and_never_zero(
     assert not _count(limiter, STARTER).exceeded
 
 
-def test_accounts_are_counted_apart_wherever_they_come_from(limiter: RateLimiter) -> None:
-    assert [limiter.count(STARTER, f"192.0.2.{i}").exceeded for i in range(4)][-1]
-    assert not limiter.count(PRO, "192.0.2.1").exceeded
+def test_callers_are_counted_apart(limiter: RateLimiter) -> None:
+    assert _count(limiter, STARTER, 4).exceeded
+    assert _count(limiter, None, 3).exceeded
+    assert not _count(limiter, PRO).exceeded
+    assert not limiter.count(ANONYMOUS, "192.0.2.2").exceeded
 
 
-def test_callers_without_a_key_are_counted_by_their_address(limiter: RateLimiter) -> None:
-    assert [limiter.count(None, "192.0.2.1").exceeded for _ in range(3)] == [False, False, True]
-    assert not limiter.count(None, "192.0.2.2").exceeded
-    assert not limiter.count(STARTER, "192.0.2.1").exceeded
-
-
-def test_what_is_not_metered_costs_nothing_and_still_says_where_one_stands(
-    limiter: RateLimiter,
-) -> None:
+def test_what_is_not_metered_costs_nothing_and_shows_the_window(limiter: RateLimiter) -> None:
     for _ in range(10):
-        window = limiter.count(None, "192.0.2.1", metered=False)
+        window = limiter.look_here(ANONYMOUS, ADDRESS)
         assert (window.limit, window.remaining, window.exceeded) == (2, 2, False)
         assert window.reset == 1_795_167_061
     _count(limiter, None, 3)
-    assert not limiter.count(None, "192.0.2.1", metered=False).exceeded
+    assert not limiter.look_here(ANONYMOUS, ADDRESS).exceeded
+
+
+@pytest.mark.usefixtures("now")
+def test_no_request_is_lost_when_many_are_counted_at_once() -> None:
+    limiter = RateLimiter({"pro": 2000})
+    with ThreadPoolExecutor(8) as pool:
+        windows = list(pool.map(lambda _: limiter.count("pro", "acc_1"), range(2000)))
+    assert sorted(window.remaining for window in windows) == list(range(2000))
+
+
+def test_windows_that_are_over_hold_no_memory(limiter: RateLimiter, now: Now) -> None:
+    def size_after(callers: range) -> int:
+        tracemalloc.start()
+        for i in callers:
+            limiter.count(ANONYMOUS, f"caller {i}")
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return size
+
+    first = size_after(range(5000))
+    now.at += 61
+    assert size_after(range(10)) < first / 10
 
 
 def test_the_headers_are_integers_by_the_specifications_names() -> None:

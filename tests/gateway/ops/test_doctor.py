@@ -5,6 +5,7 @@ import json
 import socket
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from contract_tests.stored import Stored
-from gateway.cli import cli
+from gateway.cli import cli, doctor
+from gateway.ops.doctor import BrokenError, installation
 from gateway.settings import Settings
 from models import secret
 from models.account import Account
@@ -25,6 +27,7 @@ from models.set_aside import Reason, SetAside
 from tests import factories
 from tests.conftest import Clock, Configure
 
+LATE_SECONDS = 30
 VERIFY_TOKEN, APP_SECRET = "right-verify-token", "right-app-secret"
 Found = Mapping[str, Mapping[str, Any]]
 
@@ -81,15 +84,19 @@ def outside() -> Iterator[Outside]:
 
 
 @pytest.fixture
-def settings(configure: Configure, outside: Outside, state: Stored) -> Settings:
+def settings(configure: Configure, outside: Outside, state: Stored) -> Iterator[Settings]:
     """An installation that is well, but for a worker: nobody takes tasks."""
     assert state.environment
-    return configure(
+    yield configure(
         NETWORK_URL=outside.url,
         PUBLIC_URL=outside.url,
         NETWORK_APP_SECRET=APP_SECRET,
         NETWORK_VERIFY_TOKEN=VERIFY_TOKEN,
     )
+    # A check that came too late uses the network still, which is closed next.
+    for thread in threading.enumerate():
+        if thread.name == doctor.THREAD:
+            thread.join(LATE_SECONDS)
 
 
 @pytest.fixture(autouse=True)
@@ -316,10 +323,9 @@ def test_a_public_address_without_https_is_a_problem_with_the_real_network(
     configure: Configure,
 ) -> None:
     others = {"NETWORK_APP_ID": "1", "NETWORK_CONFIG_ID": "2"}
-    with nobody_listening() as url:
-        # A name of its own for this machine: what is not called a loopback is no sandbox.
-        configure(NETWORK_URL=url.replace("127.0.0.1", "127.0.0.2"), **others)
-        assert examine()["public address"]["state"] == "problem"
+    settings = configure(NETWORK_URL="https://graph.example", **others)
+    with pytest.raises(BrokenError, match="is not https"):
+        installation.check_public_url(settings)
 
 
 @pytest.mark.usefixtures("settings")
@@ -350,6 +356,30 @@ def test_overdue_work_is_a_warning(clock: Clock, account: Account) -> None:
     for name in ("deliveries", "callbacks"):
         assert found[name]["state"] == "warning"
         assert "120 s overdue" in found[name]["found"]
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_check_that_hangs_is_reported_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on = threading.Event()
+    hanging = {**doctor.CHECKS, "queue": (lambda _: str(go_on.wait()), "data directory")}
+    monkeypatch.setattr(doctor, "CHECKS", hanging)
+    monkeypatch.setattr(doctor, "SECONDS", 2)
+    started = time.monotonic()
+    found = examine()
+    assert time.monotonic() - started < 10
+    go_on.set()
+    for name in ("queue", "worker"):
+        assert (found[name]["state"], found[name]["found"]) == ("problem", "No answer within 2 s.")
+    assert found["database"]["state"] == "ok"
+
+
+def test_a_check_that_breaks_tells_nothing_of_the_error(settings: Settings) -> None:
+    unlike = dict[str, str]()
+    check = doctor.look("queue", lambda _: unlike["a secret"], settings)
+    assert check is not None
+    assert (check.state, check.found) == ("problem", "The check itself broke: KeyError.")
 
 
 @pytest.mark.usefixtures("settings")

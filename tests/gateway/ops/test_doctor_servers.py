@@ -10,9 +10,8 @@ from redis import Redis
 
 from contract_tests.servers import PostgresServer, RedisServer
 from contract_tests.waiting import free_port
-from gateway.ops.doctor import places, servers, work
-from gateway.ops.doctor.finding import Finding, State
-from gateway.settings import PREFIX, SettingsError
+from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
+from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.state import connect_state
 from models import database
 from tasks import queue
@@ -23,7 +22,7 @@ PASSWORD = "quagga-password"
 WHO_IS_ASKED = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
 MIGRATED = "migrated"
 
-Look = Callable[[str], Finding]
+Look = Callable[[str], Check]
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +58,21 @@ def redis() -> Iterator[RedisServer]:
         yield server
 
 
+def _check(name: str, settings: Settings) -> Check:
+    check = look(name, CHECKS[name][0], settings)
+    assert check is not None
+    return check
+
+
 @pytest.fixture
 def look_at_database(configure: Configure, request: pytest.FixtureRequest) -> Look:
     """What is found at a DATABASE_URL."""
 
-    def look(url: str) -> Finding:
+    def look_at(url: str) -> Check:
         request.addfinalizer(database.database.obj.close_all)
-        return places.check_database(configure(DATABASE_URL=url))
+        return _check("database", configure(DATABASE_URL=url))
 
-    return look
+    return look_at
 
 
 @pytest.fixture
@@ -75,23 +80,23 @@ def look_at_queue(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> Look
     """What is found at a QUEUE_URL."""
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
 
-    def look(url: str) -> Finding:
-        found = work.check_queue(configure(DATABASE_URL="", QUEUE_URL=url))
+    def look_at(url: str) -> Check:
+        found = _check("queue", configure(DATABASE_URL="", QUEUE_URL=url))
         queue.huey.storage.close()
         return found
 
-    return look
+    return look_at
 
 
 @pytest.fixture
 def look_at_limits(configure: Configure) -> Look:
     """What is found at a RATE_LIMIT_URL."""
-    return lambda url: servers.check_limits(configure(RATE_LIMIT_URL=url))
+    return lambda url: _check("rate limits", configure(RATE_LIMIT_URL=url))
 
 
-def _assert(finding: Finding, state: State, *words: str) -> None:
+def _assert(finding: Check, state: str, *words: str) -> None:
     said = f"{finding.found} {finding.mend or ''}"
-    assert finding.state is state, said
+    assert finding.state == state, said
     for word in words:
         assert word in said
     assert PASSWORD not in said
@@ -105,14 +110,14 @@ def _as(user: str, url: str) -> str:
 
 def test_a_migrated_database_is_well(postgres: PostgresServer, look_at_database: Look) -> None:
     found = look_at_database(postgres.url(MIGRATED))
-    _assert(found, State.OK, "PostgreSQL 1", "migrated", "UTF8", "collation C", "MiB")
+    _assert(found, OK, "PostgreSQL 1", "migrated", "UTF8", "collation C", "MiB")
 
 
 def test_a_database_that_was_never_migrated_stays_as_it_is(
     postgres: PostgresServer, look_at_database: Look
 ) -> None:
     found = look_at_database(postgres.url("postgres"))
-    _assert(found, State.PROBLEM, "first 0001_first_schema", "Run: gateway migrate")
+    _assert(found, PROBLEM, "first 0001_first_schema", "Run: gateway migrate")
     with psycopg.connect(postgres.url("postgres")) as connection:
         tables = connection.execute("SELECT * FROM pg_tables WHERE schemaname = 'public'")
         assert tables.fetchall() == []
@@ -121,8 +126,8 @@ def test_a_database_that_was_never_migrated_stays_as_it_is(
 @pytest.mark.parametrize(
     ("user", "name", "words"),
     [
-        ("postgres", "nowhere", ("nowhere", "does not exist", "Make the database")),
-        ("nobody", MIGRATED, ("nobody", "does not exist", "Make the role")),
+        ("postgres", "nowhere", ("nowhere", "does not exist", "Make it (docs/operations.md)")),
+        ("nobody", MIGRATED, ("nobody", "does not exist", "Make it (docs/operations.md)")),
         ("locked", MIGRATED, ("no password", "Mend user and password in GATEWAY_DATABASE_URL")),
         (f"locked:not-{PASSWORD}", MIGRATED, ("Mend user and password in GATEWAY_DATABASE_URL",)),
         ("stranger", MIGRATED, ("permission denied", "the database's owner")),
@@ -137,9 +142,9 @@ def test_who_is_not_let_in_is_told_what_to_mend(
     words: tuple[str, ...],
 ) -> None:
     url = _as(user, postgres.url(name))
-    _assert(look_at_database(url), State.PROBLEM, *words)
+    _assert(look_at_database(url), PROBLEM, *words)
     at_queue = [word.replace("DATABASE_URL", "QUEUE_URL") for word in words]
-    _assert(look_at_queue(url), State.PROBLEM, *at_queue)
+    _assert(look_at_queue(url), PROBLEM, *at_queue)
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "redis"])
@@ -151,19 +156,19 @@ def test_a_server_that_does_not_answer_is_to_be_started(
         "postgresql": (look_at_database, "DATABASE_URL"),
         "redis": (look_at_limits, "RATE_LIMIT_URL"),
     }[scheme]
-    _assert(last(url), State.PROBLEM, "Start the server", f"GATEWAY_{setting}")
-    _assert(look_at_queue(url), State.PROBLEM, "Start the server", "GATEWAY_QUEUE_URL")
+    _assert(last(url), PROBLEM, "Start the server", f"GATEWAY_{setting}")
+    _assert(look_at_queue(url), PROBLEM, "Start the server", "GATEWAY_QUEUE_URL")
 
 
 def test_a_queue_that_goes_along_with_the_database_is_mended_with_it(configure: Configure) -> None:
     settings = configure(DATABASE_URL=f"postgresql://127.0.0.1:{free_port()}/gateway")
-    _assert(work.check_queue(settings), State.PROBLEM, "mend the address in GATEWAY_DATABASE_URL")
+    _assert(_check("queue", settings), PROBLEM, "or mend GATEWAY_DATABASE_URL")
 
 
 def test_an_encoding_that_cannot_hold_every_text_is_a_problem(
     postgres: PostgresServer, look_at_database: Look
 ) -> None:
-    _assert(look_at_database(postgres.url("narrow")), State.PROBLEM, "SQL_ASCII", "UTF8")
+    _assert(look_at_database(postgres.url("narrow")), PROBLEM, "SQL_ASCII", "UTF8")
 
 
 def test_commits_that_a_crash_forgets_are_a_warning(
@@ -171,7 +176,7 @@ def test_commits_that_a_crash_forgets_are_a_warning(
 ) -> None:
     url = postgres.database("hasty", MIGRATED)
     _execute(url, "ALTER DATABASE hasty SET synchronous_commit = off")
-    _assert(look_at_database(url), State.WARNING, "synchronous_commit is off")
+    _assert(look_at_database(url), WARNING, "synchronous_commit is off")
 
 
 def test_more_connections_than_the_server_takes_are_a_warning(
@@ -179,7 +184,7 @@ def test_more_connections_than_the_server_takes_are_a_warning(
 ) -> None:
     configure(DATABASE_CONNECTIONS="400")
     found = look_at_database(postgres.url(MIGRATED))
-    _assert(found, State.WARNING, "takes 497 connections", "may want 807", "max_connections")
+    _assert(found, WARNING, "takes 497 connections", "may want 807", "max_connections")
 
 
 def test_a_replica_is_a_problem(look_at_database: Look) -> None:
@@ -189,14 +194,14 @@ def test_a_replica_is_a_problem(look_at_database: Look) -> None:
         (server.data / "standby.signal").touch()
         server.start()
         found = look_at_database(server.url("postgres"))
-    _assert(found, State.PROBLEM, "replica", "Name the primary in GATEWAY_DATABASE_URL")
+    _assert(found, PROBLEM, "replica", "Name the primary in GATEWAY_DATABASE_URL")
 
 
 def test_tasks_go_in_and_out_of_either_queue(
     postgres: PostgresServer, redis: RedisServer, look_at_queue: Look
 ) -> None:
     for url in (postgres.url(MIGRATED), redis.url(1)):
-        _assert(look_at_queue(url), State.OK, "Tasks go in and come out; 0 wait.")
+        _assert(look_at_queue(url), OK, "Tasks go in and come out; 0 wait.")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +209,7 @@ def test_tasks_go_in_and_out_of_either_queue(
     [
         (f"locked:not-{PASSWORD}", 0, "Mend user and password"),
         (f"locked:{PASSWORD}", 0, "ACL"),
-        ("", 5000, "the number at the end"),
+        ("", 5000, "DB index is out of range"),
     ],
 )
 def test_who_is_not_let_in_by_redis_is_told_what_to_mend(
@@ -216,20 +221,20 @@ def test_who_is_not_let_in_by_redis_is_told_what_to_mend(
     word: str,
 ) -> None:
     url = _as(user, redis.url(number))
-    _assert(look_at_queue(url), State.PROBLEM, word, "GATEWAY_QUEUE_URL")
-    _assert(look_at_limits(url), State.PROBLEM, word, "GATEWAY_RATE_LIMIT_URL")
+    _assert(look_at_queue(url), PROBLEM, word, "GATEWAY_QUEUE_URL")
+    _assert(look_at_limits(url), PROBLEM, word, "GATEWAY_RATE_LIMIT_URL")
 
 
 def test_a_redis_that_counts_is_well_until_it_may_forget(
     redis: RedisServer, look_at_limits: Look
 ) -> None:
-    _assert(look_at_limits(redis.url(0)), State.OK, "counts for all web processes")
+    _assert(look_at_limits(redis.url(0)), OK, "counts for all web processes")
     with Redis.from_url(redis.url(0)) as client:
         client.config_set("maxmemory-policy", "allkeys-lru")
-        _assert(look_at_limits(redis.url(0)), State.OK)
+        _assert(look_at_limits(redis.url(0)), OK)
         client.config_set("maxmemory", "1gb")
     found = look_at_limits(redis.url(0))
-    _assert(found, State.WARNING, "allkeys-lru", "Set maxmemory-policy to noeviction")
+    _assert(found, WARNING, "allkeys-lru", "Set maxmemory-policy to noeviction")
 
 
 def test_a_start_that_is_refused_says_why_in_one_line_without_the_password(

@@ -9,12 +9,12 @@ import pytest
 
 from gateway.ops.logs import (
     OURS,
+    REFUSALS,
     JsonFormatter,
-    RequestContext,
     TextFormatter,
     configure_logging,
-    current_request,
 )
+from tasks.telemetry import request_fields
 
 KEY = "mk_live_" + "k" * 43
 SECRET = "whsec_s/" + "s" * 40 + "+="
@@ -27,11 +27,10 @@ def _record(message: str, *args: object, **fields: object) -> logging.LogRecord:
 
 
 @pytest.fixture
-def request_context() -> Iterator[RequestContext]:
-    context = RequestContext("req_1")
-    token = current_request.set(context)
-    yield context
-    current_request.reset(token)
+def _request() -> Iterator[None]:
+    token = request_fields.set({"request_id": "req_1", "message_id": "msg_1"})
+    yield
+    request_fields.reset(token)
 
 
 def test_a_json_line_has_time_level_logger_message_and_the_fields_given() -> None:
@@ -50,10 +49,11 @@ def test_a_text_line_says_the_same() -> None:
     )
 
 
-@pytest.mark.usefixtures("request_context")
+@pytest.mark.usefixtures("_request")
 @pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter()], ids=["json", "text"])
-def test_every_line_of_a_request_carries_its_identifier(formatter: logging.Formatter) -> None:
-    assert "req_1" in formatter.format(_record("deep inside"))
+def test_every_line_of_a_request_carries_its_identifiers(formatter: logging.Formatter) -> None:
+    line = formatter.format(_record("deep inside", subject="evt_1"))
+    assert all(each in line for each in ("req_1", "msg_1", "evt_1"))
 
 
 def _fail() -> None:
@@ -95,7 +95,7 @@ def test_the_password_in_an_address_is_blotted_out() -> None:
 def _configured(monkeypatch: pytest.MonkeyPatch, log_format: str) -> logging.Formatter | None:
     """The formatter that a process without any logging gets; everything is put back afterwards."""
     root = logging.getLogger()
-    for logger in (root, *map(logging.getLogger, (*OURS, "uvicorn.error"))):
+    for logger in (root, *map(logging.getLogger, (*OURS, *REFUSALS))):
         monkeypatch.setattr(logger, "level", logger.level)
     # pytest's own handlers come for each phase of a test, so they are taken away in here.
     monkeypatch.setattr(root, "handlers", [])

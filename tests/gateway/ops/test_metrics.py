@@ -1,7 +1,9 @@
 """/metrics: what was counted, and what the database says at the moment of asking."""
 
-import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -10,6 +12,7 @@ from prometheus_client.samples import Sample
 from redis import RedisError
 
 from gateway.ops import metrics
+from gateway.settings import SettingsError
 from models.account import Account
 from models.claim import claim_due
 from models.database import writing
@@ -18,7 +21,7 @@ from models.set_aside import Reason, SetAside
 from networks import errors as network
 from tasks import deliver, meters, queue
 from tests import factories
-from tests.conftest import Clock, Configure
+from tests.conftest import Clock
 from webhooks.client import Answer
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -119,14 +122,34 @@ def test_a_delivery_counts_when_it_is_at_its_end(account: Account) -> None:
     }
 
 
-def test_one_of_several_web_processes_says_which_it_is(configure: Configure) -> None:
-    configure(WORKERS="2", RATE_LIMIT_URL="redis://127.0.0.1/0")
-    meters.count_send(None)
-    own = {"pid": str(os.getpid())}
-    samples = {(s.name, tuple(s.labels.items())) for s in _samples()}
-    assert ("gateway_sends_total", (("outcome", "accepted"), *own.items())) in samples
+def test_of_several_web_processes_each_shows_the_sum(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(metrics.SHARED, "so that it is put back")
+    metrics.share(tmp_path / "metrics")
+    for _ in range(2):
+        count = "from tasks import meters; meters.count_send(None)"
+        subprocess.run([sys.executable, "-c", count], check=True)
+    seen = _read()
+    assert seen["sends_total", "accepted"] == 2
+    assert seen["sends_total", "ambiguous"] == 0
     # What is read from the database is the same whoever is asked.
-    assert ("gateway_deliveries_pending", ()) in samples
+    assert seen["deliveries_pending", ""] == 0
+
+
+def test_processes_that_count_together_begin_at_nought(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(metrics.SHARED, "so that it is put back")
+    (tmp_path / "counter_4711.db").write_text("of an earlier run")
+    metrics.share(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_to_count_together_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    with pytest.raises(SettingsError, match=r"^GATEWAY_DATA_DIR cannot be used: .*taken"):
+        metrics.share(tmp_path / "taken" / "metrics")
 
 
 def _refuse() -> None:

@@ -9,7 +9,7 @@ import pytest
 from peewee import OperationalError
 from redis import ConnectionError as RedisConnectionError
 
-from gateway.ops.outages import SAY_SECONDS, OutageFilter
+from gateway.ops.logs import OUTAGE_SECONDS, OutageFilter
 
 REFUSED = psycopg.OperationalError("connection failed:\n\tis it running?")
 
@@ -80,7 +80,7 @@ def test_the_same_message_comes_once_in_a_while_and_says_how_often_it_was_left_o
 ) -> None:
     passed = [outages.filter(_record(REFUSED)) for _ in range(5)]
     assert passed == [True, False, False, False, False]
-    clock.at += SAY_SECONDS
+    clock.at += OUTAGE_SECONDS
     later = _record(REFUSED)
     assert outages.filter(later)
     assert later.__dict__["fields"] == {"omitted": 4}

@@ -1,0 +1,192 @@
+"""Attacks on a running service, in a process of their own: ``with attacking(door, attacker, name)``.
+
+Each holds 100 connections, and sends at most one request a second over each.
+"""
+
+import asyncio
+import json
+import socket
+import ssl
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+
+from contract_tests.harness import ROOT, WAIT_SECONDS
+from contract_tests.raw_http import Request
+from contract_tests.waiting import HOST
+
+# Where attacks come from: a proxy limits the connections of an address.
+ADDRESS = "127.0.0.2"
+CONNECTIONS = 100
+PERIOD = 1.0
+# Of a megabyte each: more than 25 a second is a flood that takes the machine, not the service.
+LARGE_PERIOD = 4.0
+BEGUN = "begun\n"
+MEBIBYTE = 1024 * 1024
+# What a client that does not read lets the kernel keep for it.
+SMALL_BUFFER = 4096
+JSON = "application/json"
+# Half a million values, each of them wrong.
+WRONG = b'{"states":[%b]}' % b",".join([b"1"] * (MEBIBYTE // 2 - 10))
+COOKIE = 'session="{}"'.format(r"\"" * 15_000)
+
+
+@dataclass(frozen=True)
+class Door:
+    """A port at which the service is reached, over TLS if there is a certificate."""
+
+    port: int
+    certificate: str | None = None
+
+    def trust(self) -> ssl.SSLContext | None:
+        """What a client makes its connections with."""
+        return ssl.create_default_context(cafile=self.certificate) if self.certificate else None
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """An account with a webhook whose receiver says nothing."""
+
+    key: str
+    webhook: str
+
+
+class Attack:
+    """The connections of an attack, and the statuses that they were answered."""
+
+    def __init__(self, door: Door, attacker: Attacker) -> None:
+        self.statuses: Counter[str] = Counter()
+        self.has_begun = asyncio.Event()
+        self._opened = 0
+        self._attacker = attacker
+        self._port = door.port
+        self._trust = door.trust()
+
+    def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
+        """A request with the attacker's key, unless another one is given."""
+        path = path.format(webhook=f"/api/webhooks/{self._attacker.webhook}")
+        named = {"Host": HOST, "Authorization": f"Bearer {self._attacker.key}", **headers}
+        pairs = tuple((k.replace("_", "-").encode(), v.encode()) for k, v in named.items())
+        return Request(method.encode(), path.encode(), pairs, body).encode()
+
+    async def repeat(self, raw: bytes) -> None:
+        """Send a request again and again."""
+        reader, writer = await self._open()
+        while True:
+            pause = asyncio.create_task(asyncio.sleep(_period(raw)))
+            writer.write(raw)
+            await writer.drain()
+            await self._read(reader)
+            await pause
+
+    async def trickle(self, raw: bytes) -> None:
+        """Send the beginning of a request, and then one byte a second."""
+        reader, writer = await self._open()
+        while True:
+            writer.write(raw)
+            await writer.drain()
+            raw = b"x"
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._read(reader), PERIOD)
+
+    async def never_read(self, raw: bytes) -> None:
+        """Send requests and read nothing."""
+        _, writer = await self._open(SMALL_BUFFER)
+        writer.write(raw)
+        await asyncio.Event().wait()
+
+    async def _open(
+        self, buffer: int = MEBIBYTE
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        connection.bind((ADDRESS, 0))
+        connection.settimeout(0)
+        await asyncio.get_running_loop().sock_connect(connection, (HOST, self._port))
+        name = HOST if self._trust else None
+        streams = await asyncio.open_connection(
+            sock=connection, ssl=self._trust, server_hostname=name, limit=buffer
+        )
+        self._opened += 1
+        if self._opened == CONNECTIONS:
+            self.has_begun.set()
+        return streams
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        self.statuses[head.split()[1]] += 1
+        length = head.partition("content-length:")[2]
+        await reader.readexactly(int(length.split()[0]) if length else 0)
+
+
+ATTACKS: dict[str, Callable[[Attack], Awaitable[None]]] = {
+    "large wrong bodies": lambda a: a.repeat(
+        a.request("POST", "{webhook}/redeliver", WRONG, Content_Type=JSON)
+    ),
+    "large wrong bodies without a key": lambda a: a.repeat(
+        a.request("POST", "{webhook}/redeliver", WRONG, Content_Type=JSON, Authorization="none")
+    ),
+    "a cookie of escapes": lambda a: a.repeat(a.request("GET", "/dashboard/", Cookie=COOKIE)),
+    "tests of a silent receiver": lambda a: a.repeat(a.request("POST", "{webhook}/test")),
+    "slow heads": lambda a: a.trickle(a.request("GET", "/api/numbers")[:-2] + b"Slow: "),
+    "slow bodies": lambda a: a.trickle(
+        a.request("POST", "/api/messages/send", Content_Length="1000", Content_Type=JSON)
+    ),
+    "no reading": lambda a: a.never_read(a.request("GET", "/api/openapi.json") * 20),
+}
+
+
+def _period(sent: bytes) -> float:
+    return PERIOD if len(sent) < MEBIBYTE // 2 else LARGE_PERIOD
+
+
+async def _keep_on(attack: Attack, name: str, place: int) -> None:
+    longest = LARGE_PERIOD if name.startswith("large") else PERIOD
+    await asyncio.sleep(longest * place / CONNECTIONS)
+    while True:
+        with suppress(OSError, EOFError):
+            await ATTACKS[name](attack)
+        await asyncio.sleep(PERIOD)
+
+
+async def _run(door: Door, attacker: Attacker, name: str) -> None:
+    """Attack until the standard input ends. Says when all connections are open, and what was answered."""
+    attack = Attack(door, attacker)
+    tasks = [asyncio.create_task(_keep_on(attack, name, place)) for place in range(CONNECTIONS)]
+    await attack.has_begun.wait()
+    sys.stdout.write(BEGUN)
+    sys.stdout.flush()
+    await asyncio.to_thread(sys.stdin.read)
+    sys.stdout.write(json.dumps(attack.statuses))
+    for task in tasks:
+        task.cancel()
+
+
+@contextmanager
+def attacking(door: Door, attacker: Attacker, name: str) -> Iterator[Counter[int]]:
+    """The attack of that name, once all connections are open. At its end the statuses are counted."""
+    statuses: Counter[int] = Counter()
+    given = json.dumps([name, asdict(door), asdict(attacker)])
+    with subprocess.Popen(
+        [sys.executable, "-m", "contract_tests.attacks", given],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == BEGUN
+            yield statuses
+            said, _ = process.communicate(timeout=WAIT_SECONDS)
+            statuses.update({int(status): count for status, count in json.loads(said).items()})
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    name, door, attacker = json.loads(sys.argv[1])
+    asyncio.run(_run(Door(**door), Attacker(**attacker), name))

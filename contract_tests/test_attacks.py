@@ -1,0 +1,161 @@
+"""While one account, or nobody, does its worst, the other accounts hardly notice."""
+
+import http.client
+import math
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from contract_tests.attacks import ATTACKS, CONNECTIONS, Attacker, Door, attacking
+from contract_tests.harness import ROOT, WAIT_SECONDS, Customer, Gateway, running
+from contract_tests.nginx import Nginx
+from contract_tests.processes import children_of
+from contract_tests.server_process import HOST
+
+# Not the attackers': a proxy limits the connections of an address.
+ADDRESS = "127.0.0.3"
+UNLIMITED = "starter=1000000,pro=1000000,anonymous=1000000"
+BOUND_SECONDS = 0.25
+BOUND_KIB = 400 * 1024
+# So many clients each ask at an interval of the bound: one that waits so long is not late with the next.
+CLIENTS, REQUESTS = 8, 16
+HOPELESS_SECONDS = 2
+# What is answered to an attack at least, and at most.
+ANSWERS: dict[str, tuple[set[int], set[int]]] = {
+    "large wrong bodies": ({400}, {400, 429}),
+    "large wrong bodies without a key": ({401}, {401, 429}),
+    "a cookie of escapes": ({303}, {303, 429}),
+    "tests of a silent receiver": ({429}, {200, 429}),
+    "slow heads": (set(), {408}),
+    "slow bodies": (set(), {408}),
+    "no reading": (set(), set()),
+}
+# The machine has other things to do as well, and two cores: a round that was disturbed says nothing.
+ROUNDS = 3
+# How much of the p99 without an attack is added to the bound. It is 10 ms where nothing else runs.
+NOISE = 4
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A service that limits no requests: what else holds is tested here."""
+    folder: Path = tmp_path_factory.mktemp("gateway")
+    with running(folder, GATEWAY_PLAN_LIMITS=UNLIMITED) as service:
+        _prefer(*_threads_of(service.part("web")))
+        yield service
+
+
+@pytest.fixture(scope="module", params=["direct", "nginx"])
+def door(request: pytest.FixtureRequest, gateway: Gateway) -> Iterator[Door]:
+    """The way to the service."""
+    if request.param == "direct":
+        yield Door(gateway.port)
+        return
+    with Nginx((ROOT / "deploy" / "nginx.conf").read_text(), gateway.port) as proxy:
+        assert proxy.process is not None
+        _prefer(*children_of(proxy.process.pid))
+        yield Door(proxy.port, str(proxy.certificate))
+
+
+@pytest.fixture(scope="module")
+def victim(gateway: Gateway) -> Customer:
+    """The account that has nothing to do with it."""
+    return gateway.customer("starter")
+
+
+@pytest.fixture(scope="module")
+def attacker(gateway: Gateway) -> Iterator[Attacker]:
+    """An account with a webhook whose receiver takes connections and says nothing."""
+    customer = gateway.customer("starter", with_number=False)
+    # The kernel takes the connections; nobody reads what comes.
+    with socket.create_server((HOST, 0), backlog=CONNECTIONS) as silent:
+        body = {"url": f"http://{HOST}:{silent.getsockname()[1]}/", "events": ["message.sent"]}
+        webhook = customer.request("POST", "/webhooks", json=body)
+        yield Attacker(customer.key, webhook.json()["id"])
+
+
+def _connect(door: Door) -> http.client.HTTPConnection:
+    trust, source = door.trust(), (ADDRESS, 0)
+    if trust is None:
+        return http.client.HTTPConnection(HOST, door.port, WAIT_SECONDS, source_address=source)
+    return http.client.HTTPSConnection(
+        HOST, door.port, context=trust, timeout=WAIT_SECONDS, source_address=source
+    )
+
+
+def _ask(door: Door, path: str, key: str | None, place: int) -> list[float]:
+    """The seconds that requests took, each from when it was due. With a key over a kept connection."""
+    _prefer(threading.get_native_id())
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    seconds: list[float] = []
+    begun = time.monotonic() + BOUND_SECONDS * place / CLIENTS
+    with closing(_connect(door)) as connection:
+        while len(seconds) < REQUESTS and max(seconds, default=0) < HOPELESS_SECONDS:
+            due = begun + BOUND_SECONDS * len(seconds)
+            time.sleep(max(0, due - time.monotonic()))
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == http.HTTPStatus.OK
+            seconds.append(time.monotonic() - due)
+            if key is None:
+                connection.close()
+    return seconds
+
+
+def _prefer(*threads: int) -> None:
+    """Let these go before the other tests and the attackers, who have machines of their own elsewhere."""
+    with suppress(PermissionError):
+        for thread in threads:
+            os.setpriority(os.PRIO_PROCESS, thread, -10)
+
+
+def _p99(seconds: Sequence[float]) -> float:
+    return sorted(seconds)[math.ceil(0.99 * len(seconds)) - 1]
+
+
+def _round(door: Door, victim: Customer) -> list[float]:
+    """The p99 of an account's request, and of a probe that connects each time."""
+    asked: dict[str, str | None] = {"/api/numbers": victim.key, "/healthz": None}
+    with ThreadPoolExecutor(CLIENTS * len(asked)) as pool:
+        rounds = [
+            [pool.submit(_ask, door, path, key, place) for place in range(CLIENTS)]
+            for path, key in asked.items()
+        ]
+        return [_p99([s for each in found for s in each.result()]) for found in rounds]
+
+
+def _threads_of(pid: int) -> list[int]:
+    return [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def _peak_kib(pid: int) -> int:
+    """The most memory that a process had so far."""
+    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(peak)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_holds_up_nobody_else(
+    gateway: Gateway, door: Door, victim: Customer, attacker: Attacker, attack: str
+) -> None:
+    web = gateway.part("web")
+    # Beside other tests a request takes its time without an attack as well.
+    bound = BOUND_SECONDS + NOISE * max(_round(door, victim))
+    rounds: list[list[float]] = []
+    with attacking(door, attacker, attack) as statuses:
+        while len(rounds) < ROUNDS and not (rounds and max(rounds[-1]) < bound):
+            rounds.append(_round(door, victim))
+    assert max(rounds[-1]) < bound, (bound, rounds)
+    least, most = ANSWERS[attack]
+    assert least <= statuses.keys() <= most
+    assert gateway.part("web") == web
+    assert _peak_kib(web) < BOUND_KIB

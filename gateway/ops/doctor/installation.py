@@ -1,0 +1,248 @@
+"""Checks of the installation: data directory, key, database, Redis, the network and the way back from it."""
+
+import os
+import shutil
+import stat
+import tempfile
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from redis import Redis
+
+from gateway.http.rate_limit import ANSWER_TIMEOUT_SECONDS, MEMORY
+from gateway.ops.doctor import BrokenError, UnwellError
+from gateway.settings import Settings
+from models import database, integrity, postgresql_checks, secret
+from models.number import Number
+from models.webhook import Webhook
+from networks.checkup import ask_time, shake_hands
+from networks.current import get_network, wait_for
+from networks.errors import AmbiguousError, NetworkError, NotReachedError, ThrottledError
+
+MIB, GIB = 1 << 20, 1 << 30
+SCARCE, TOO_LITTLE = GIB, GIB // 10
+QUICK_CHECK_SECONDS = 2
+ANSWER_SECONDS = 5
+# Signatures and tokens of the platform stand more; logs that disagree are hard to read.
+SKEW_SECONDS = 30
+NO_TOKEN = "none"  # noqa: S105 - it is asked what a token is good for that is none
+# Of the queue: a worker's threads listen on one each and share another.
+WORKER_QUEUE_CONNECTIONS = 5
+# Of the queue, and of the lock of a web process that counts requests in its memory.
+WEB_OTHER_CONNECTIONS = 2
+
+
+def check_public_url(settings: Settings) -> str:
+    """The platform calls https addresses only."""
+    url = settings.public_url
+    if settings.uses_sandbox or url.startswith("https:"):
+        return url
+    raise BrokenError(
+        f"{url} is not https, and the network calls nothing else.",
+        "Set GATEWAY_PUBLIC_URL to the https address of the proxy before the web part.",
+    )
+
+
+def check_directory(settings: Settings) -> str:
+    """DATA_DIR is there, is ours, can be written to, and has room."""
+    folder = settings.data_dir
+    if not folder.is_dir():
+        raise BrokenError(f"There is no folder {folder}.", "Make it, or mend GATEWAY_DATA_DIR.")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise BrokenError(
+            f"Nothing can be written to {folder}: {error.strerror}.",
+            "Give it to the gateway's user (chown), or mend GATEWAY_DATA_DIR.",
+        ) from None
+    free = shutil.disk_usage(folder).free
+    room = f"{free / GIB:.1f} GiB are free in {folder}."
+    if free < SCARCE:
+        kind = BrokenError if free < TOO_LITTLE else UnwellError
+        raise kind(room, "Make room, or lower GATEWAY_RETENTION_DAYS.")
+    if folder.stat().st_uid != os.geteuid():
+        raise UnwellError(
+            f"{folder} belongs to another user.", "Run the gateway's commands as its owner."
+        )
+    if _is_open_to_others(folder):
+        raise UnwellError(f"Others may look into {folder}.", f"Run: chmod 700 {folder}")
+    return room
+
+
+def _is_open_to_others(path: Path) -> bool:
+    return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+
+
+def check_key(settings: Settings) -> str:
+    """The key for secrets at rest is there, is secret, and opens what is stored."""
+    path = settings.data_dir / "secret.key"
+    if not settings.secret_key and not path.exists():
+        raise UnwellError("There is no key yet.", "Nothing to do: the first start makes one.")
+    try:
+        secret.use_key(settings.encryption_key())
+    except (OSError, UnicodeDecodeError):
+        raise BrokenError(
+            f"{path} cannot be read.", "Give it to the gateway's user (chown)."
+        ) from None
+    sealed = [webhook.sealed_secret for webhook in Webhook.all()]
+    sealed += [number.sealed_token for number in Number.all()]
+    if unreadable := sum(not _opens(text) for text in sealed):
+        raise BrokenError(
+            f"{unreadable} of {len(sealed)} stored secrets cannot be read with this key.",
+            "Put back the GATEWAY_SECRET_KEY, or the secret.key, they were stored with.",
+        )
+    if not settings.secret_key and _is_open_to_others(path):
+        raise UnwellError(f"Others may read {path}.", f"Run: chmod 600 {path}")
+    return f"It opens all {len(sealed)} stored secrets."
+
+
+def _opens(sealed: str) -> bool:
+    try:
+        secret.decrypt(sealed)
+    except secret.SecretUnreadableError:
+        return False
+    return True
+
+
+def check_database(settings: Settings) -> str:
+    """The database is there, migrated and whole."""
+    if database.is_postgresql(settings.database_url):
+        return _check_postgresql(settings)
+    path = integrity.path_of(settings.database_url)
+    if not path.exists():
+        raise BrokenError(f"There is no database {path}.", "Run: gateway migrate")
+    database.connect(settings.database_url)
+    _check_migrations()
+    file = integrity.examine(settings.database_url, QUICK_CHECK_SECONDS)
+    if file.damage is not None:
+        raise BrokenError(
+            f"The file is damaged: {file.damage.splitlines()[0]}",
+            "Stop the service and put back the latest backup.",
+        )
+    if file.journal_mode != "wal":
+        raise BrokenError(
+            f"Its journal is {file.journal_mode}, not WAL.",
+            "Keep it on a local disk: file systems of a network do not do.",
+        )
+    whole = "whole" if file.is_complete else f"whole as far as {QUICK_CHECK_SECONDS} s went"
+    return f"Migrated, {whole}, WAL, {file.size / MIB:.1f} MiB."
+
+
+def _check_migrations() -> None:
+    if pending := database.pending_migrations():
+        are = "1 migration is" if len(pending) == 1 else f"{len(pending)} migrations are"
+        raise BrokenError(f"{are} missing, first {pending[0]}.", "Run: gateway migrate")
+
+
+def _check_postgresql(settings: Settings) -> str:
+    """The server is as the gateway needs it, and the database migrated."""
+    database.connect(settings.database_url, settings.database_connections)
+    server = postgresql_checks.examine()
+    if server.is_replica:
+        raise BrokenError("It is a replica.", "Name the primary in GATEWAY_DATABASE_URL.")
+    if server.is_too_old:
+        oldest = postgresql_checks.OLDEST_VERSION // 10_000
+        raise BrokenError(
+            f"PostgreSQL {server.version} is too old.", f"Update it to {oldest} or later."
+        )
+    if server.encoding != "UTF8":
+        raise BrokenError(
+            f"Its encoding is {server.encoding}, which cannot hold every text.",
+            "Make the database anew with the encoding UTF8: docs/operations.md.",
+        )
+    _check_migrations()
+    if server.synchronous_commit == "off":
+        raise UnwellError(
+            "synchronous_commit is off: a crash of the server forgets what was answered just before.",
+            "Set it to on, unless messages may be sent twice after a crash.",
+        )
+    # Of the web processes of these settings, and of one worker.
+    wanted = settings.workers * (settings.database_connections + WEB_OTHER_CONNECTIONS)
+    wanted += settings.database_connections + WORKER_QUEUE_CONNECTIONS
+    if wanted > server.connections:
+        raise UnwellError(
+            f"It takes {server.connections} connections; one machine's parts may want {wanted}.",
+            "Raise its max_connections, or lower GATEWAY_DATABASE_CONNECTIONS.",
+        )
+    return (
+        f"PostgreSQL {server.version}, migrated, {server.encoding}, collation {server.collation}, "
+        f"{server.size / MIB:.1f} MiB."
+    )
+
+
+def check_limits(settings: Settings) -> str | None:
+    """Redis answers, and forgets no count. A process' own memory is always there."""
+    if settings.rate_limit_url == MEMORY:
+        return None
+    seconds = ANSWER_TIMEOUT_SECONDS
+    with Redis.from_url(
+        settings.rate_limit_url, socket_connect_timeout=seconds, socket_timeout=seconds
+    ) as client:
+        memory = client.info("memory")
+    policy = memory["maxmemory_policy"]
+    if memory["maxmemory"] and policy != "noeviction":
+        raise UnwellError(
+            f"Redis may forget counts when its memory is full: maxmemory-policy is {policy}.",
+            "Set maxmemory-policy to noeviction, or name a Redis that has it.",
+        )
+    return f"{urlsplit(settings.rate_limit_url).hostname} counts for all web processes."
+
+
+def check_network(settings: Settings) -> str:
+    """The network answers, and its clock agrees with ours."""
+    where = settings.network_url
+    try:
+        its_time = ask_time(where, ANSWER_SECONDS)
+    except NotReachedError as error:
+        start = "Start the sandbox: gateway sandbox" if settings.uses_sandbox else "Let it through."
+        raise BrokenError(
+            f"{where} is not reached. {error.reason}", f"Mend GATEWAY_NETWORK_URL. {start}"
+        ) from None
+    if its_time is None:
+        return f"{where} answers."
+    skew = abs((datetime.now(UTC) - its_time.astimezone(UTC)).total_seconds())
+    if skew > SKEW_SECONDS:
+        raise UnwellError(
+            f"The clocks differ by {skew:.0f} s.", "Keep this machine's clock by NTP."
+        )
+    return f"{where} answers; the clocks agree."
+
+
+def check_app(settings: Settings) -> str:
+    """The network takes the app's identifier and secret."""
+    try:
+        wait_for(get_network().inspect_token(NO_TOKEN))
+    except (NotReachedError, AmbiguousError, ThrottledError) as error:
+        raise UnwellError(
+            f"Not known: {error.reason}", "Run this again when the network answers."
+        ) from None
+    except NetworkError as error:
+        raise BrokenError(
+            f"The network refuses app {settings.network_app_id} with code {error.code}.",
+            "Mend GATEWAY_NETWORK_APP_ID and GATEWAY_NETWORK_APP_SECRET.",
+        ) from None
+    return f"The network knows app {settings.network_app_id}."
+
+
+def check_callback_address(settings: Settings) -> str:
+    """Whoever calls PUBLIC_URL reaches a web part with our verify token."""
+    url = f"{settings.public_url}/network/callback"
+    token = settings.network_verify_token.get_secret_value()
+    try:
+        status = shake_hands(url, token, ANSWER_SECONDS)
+    except NotReachedError as error:
+        raise BrokenError(
+            f"{url} is not reached. {error.reason}",
+            "Start the web part (gateway web), mend the proxy or GATEWAY_PUBLIC_URL.",
+        ) from None
+    if status == HTTPStatus.FORBIDDEN:
+        raise BrokenError(
+            "The web part has another verify token than these settings.",
+            "Give all parts the same GATEWAY_NETWORK_VERIFY_TOKEN; start them again.",
+        )
+    if status != HTTPStatus.OK:
+        said = status or "something else"
+        raise BrokenError(f"{url} answers {said}.", "Have the proxy pass it on to us.")
+    return f"{url} gives the challenge back."

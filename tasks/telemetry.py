@@ -1,0 +1,47 @@
+"""What a piece of work tells operators: identifiers in its lines of the log, and spans of traces.
+
+Spans are OpenTelemetry's: its API does nothing until gateway.ops.tracing sets its SDK up. Attributes are
+identifiers, words and figures of ours: no key, secret, phone number or text of a message, and of an address
+only the host.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span, get_tracer
+
+Attributes = Mapping[str, str | int]
+
+tracer = get_tracer("gateway")
+# What each line of the log says of the request under way; None outside of one.
+request_fields: ContextVar[dict[str, str] | None] = ContextVar("request_fields", default=None)
+
+
+def note(**identifiers: str) -> None:
+    """Add identifiers, never content, to the log lines of the request under way and to its span."""
+    if (fields := request_fields.get()) is not None:
+        fields.update(identifiers)
+    get_current_span().set_attributes(ours(identifiers))
+
+
+def ours(fields: Attributes) -> dict[str, str | int]:
+    """Fields of the log as attributes, which have the same names behind ``gateway.``."""
+    return {f"gateway.{name}": value for name, value in fields.items()}
+
+
+@contextmanager
+def span(
+    name: str, kind: SpanKind, attributes: Attributes, parent: Context | None = None
+) -> Iterator[Span]:
+    """A span of the work inside it. Of an exception it tells the class only: its text may hold secrets."""
+    with tracer.start_as_current_span(
+        name, parent, kind, attributes, record_exception=False, set_status_on_exception=False
+    ) as begun:
+        try:
+            yield begun
+        except Exception as error:
+            begun.set_attribute("error.type", type(error).__name__)
+            begun.set_status(StatusCode.ERROR)
+            raise

@@ -1,0 +1,203 @@
+"""No private name of a library is used: its next version may be without it, or mean something else by it."""
+
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.structure.test_rooms import MODULES, PACKAGES, ROOT
+
+# How a method names its object or class.
+OWN = {"self", "cls"}
+BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
+# Of Peewee's models, the module os, and named tuples.
+DOCUMENTED = {"_meta", "_exit", "_replace"}
+# Peewee and Huey have no other place to say how a connection is opened.
+EXCEPTIONS = {
+    "models/postgresql.py": {"_connect", "_connections", "_is_closed"},
+    "models/sqlite.py": {"_connect", "_state"},
+    "tasks/queue.py": {"_conn", "_create_connection"},
+}
+Names = frozenset[str]
+
+
+class Module:
+    """One of our modules. The others are found in ``ours``, by their dotted names."""
+
+    def __init__(self, text: str, ours: dict[str, "Module"]) -> None:
+        self.tree = ast.parse(text)
+        self._ours = ours
+        self._classes = {n.name: n for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)}
+        self._origins = {
+            alias.asname or alias.name: (node.module or "", alias.name)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+
+    def foreign(self) -> list[str]:
+        """The private names that are used here, and that nothing of ours defines."""
+        imported = [name for node in ast.walk(self.tree) for name in _imported(node)]
+        others = [name for name in imported if name.split(".")[0] not in PACKAGES]
+        found = [name for name in others if any(map(_is_private, name.split(".")))]
+        return found + list(self._used(self.tree, {}))
+
+    def _used(self, tree: ast.AST, own: dict[str, Names]) -> Iterator[str]:
+        """``own`` are the names that are known of the object, the class and its bases."""
+        for node in ast.iter_child_nodes(tree):
+            owner, name = _access(node)
+            if _is_private(name) and name not in own.get(owner, self._defined_here):
+                yield f"{owner}.{name}"
+            inside = self._own(node) if isinstance(node, ast.ClassDef) else own
+            yield from self._used(node, inside)
+
+    @cached_property
+    def _defined_here(self) -> Names:
+        return frozenset().union(*map(self._names, self._classes.values()))
+
+    def _own(self, cls: ast.ClassDef) -> dict[str, Names]:
+        return dict.fromkeys(OWN, self._names(cls)) | {"super()": self._names_above(cls)}
+
+    def _names(self, cls: ast.ClassDef) -> Names:
+        return _defined(cls) | self._names_above(cls)
+
+    def _names_above(self, cls: ast.ClassDef) -> Names:
+        """The names that the bases of ours define."""
+        return frozenset().union(*(self._names_of_base(ast.unparse(base)) for base in cls.bases))
+
+    def _names_of_base(self, base: str) -> Names:
+        name = base.partition("[")[0]
+        if name in self._classes:
+            return self._names(self._classes[name])
+        origin, name = self._origins.get(name, ("", name))
+        return self._ours[origin]._names_of_base(name) if origin in self._ours else frozenset()
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__") and name not in DOCUMENTED | {"_"}
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
+
+
+def _access(node: ast.AST) -> tuple[str, str]:
+    """The object and the name of ``object.name``, also where it is written as ``getattr``."""
+    match node:
+        case ast.Attribute(value=value, attr=name):
+            return ast.unparse(value), name
+        case ast.Call(func=ast.Name(id=function), args=[value, ast.Constant(value=str(name)), *_]):
+            return (ast.unparse(value), name) if function in BY_NAME else ("", "")
+    return "", ""
+
+
+def _defined(cls: ast.ClassDef) -> Names:
+    """The names that a class itself defines, in its body or by assigning them to its object."""
+    names = {getattr(node, "name", "") for node in cls.body}
+    names |= {ast.unparse(target) for node in cls.body for target in _targets(node)}
+    stored = (n for n in ast.walk(cls) if isinstance(n, ast.Attribute))
+    return frozenset(names).union(
+        n.attr for n in stored if isinstance(n.ctx, ast.Store) and ast.unparse(n.value) in OWN
+    )
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+OFFERS = "from gateway.http.connections import OffersIgnored"
+OURS: dict[str, Module] = {}
+OURS |= {_dotted(path): Module(path.read_text(), OURS) for path in MODULES}
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("import uvicorn._types", "uvicorn._types"),
+        ("from starlette._utils import is_async", "starlette._utils.is_async"),
+        ("from anyio import _core", "anyio._core"),
+        ("import flask\nflask.app._sentinel", "flask.app._sentinel"),
+        ("def ask(request):\n return request._body", "request._body"),
+        ("def ask(request):\n return getattr(request, '_body', b'')", "request._body"),
+        ("class A(Server):\n def stop(self):\n  self._serve()", "self._serve"),
+        ("class A(Server):\n def stop(self):\n  super()._serve()", "super()._serve"),
+        ("class A(Server):\n def stop(self):\n  self.config._x = 1", "self.config._x"),
+        ("class B:\n _x = 1\nclass A(Server):\n def stop(self):\n  self._x", "self._x"),
+        (f"{OFFERS}\nclass A(OffersIgnored):\n def stop(self):\n  self._stop()", "self._stop"),
+    ],
+)
+def test_a_private_name_of_a_library_is_found(text: str, used: str) -> None:
+    assert Module(text, OURS).foreign() == [used]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A(Server):\n _x = 1\n def stop(self):\n  self._x",
+        "class A(Server):\n def __init__(self):\n  self._x = 1\n def stop(self):\n  self._x",
+        "class A(Server):\n def _stop(self):\n  super().__init__()\n  self._stop()",
+        f"{OFFERS}\nclass A(OffersIgnored):\n def stop(self):\n  self._has_offer",
+    ],
+)
+def test_a_private_name_of_ours_is_no_finding(text: str) -> None:
+    assert Module(text, OURS).foreign() == []
+
+
+def _hidden(cls: type) -> Names:
+    """The private names of others that a class of ours defines once more."""
+    others = [base for base in cls.__mro__[1:] if base.__module__.split(".")[0] not in PACKAGES]
+    names = filter(_is_private, _written(cls) if others != [object] else ())
+    return frozenset(names) & frozenset().union(*map(_written, others))
+
+
+@cache
+def _written(cls: type) -> Names:
+    """The names that a class defines, if it is written in Python."""
+    try:
+        source = inspect.getsource(cls)
+    except (OSError, TypeError):
+        return frozenset()
+    [node] = ast.parse(textwrap.dedent(source)).body
+    return _defined(cast("ast.ClassDef", node))
+
+
+def _hidden_in(name: str) -> set[str]:
+    module = importlib.import_module(name)
+    classes = [each for each in vars(module).values() if inspect.isclass(each)]
+    return set().union(*(_hidden(cls) for cls in classes if cls.__module__ == name))
+
+
+def test_no_module_uses_a_private_name_of_another_project() -> None:
+    found = {}
+    for path in MODULES:
+        name = _dotted(path)
+        uses = {use.rpartition(".")[2] for use in OURS[name].foreign()}
+        found[path.relative_to(ROOT).as_posix()] = uses | _hidden_in(name)
+    assert {name: uses for name, uses in found.items() if uses} == EXCEPTIONS
+
+
+def test_a_hidden_name_is_found() -> None:
+    class Theirs:
+        def __init__(self) -> None:
+            self._state = 0
+
+    class Ours(Theirs):
+        _state = 1
+
+    assert _hidden(Ours) == {"_state"}
