@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from handlers.errors import ConflictError, ForbiddenError, NotFoundError
-from handlers.ownership import owned
-from handlers.pages import page_json
+from handlers.errors import ConflictError
+from handlers.resources import no_access, owned, page_json
 from handlers.times import parse_time
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState
@@ -16,7 +15,7 @@ from webhooks.envelope import timestamp
 
 def render(delivery: Delivery) -> dict[str, Any]:
     """The Delivery object."""
-    # While an attempt is under way the column holds the end of its lease, which is no plan.
+    # During an attempt the column holds the end of its lease, not the time of the next attempt.
     due = None if delivery.lease_token else delivery.next_attempt_at
     return {
         "id": delivery.id,
@@ -44,16 +43,10 @@ def _render_attempt(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _find_webhook(user: str, webhook_id: str) -> Webhook:
-    return owned(Webhook.find(webhook_id), "webhook", webhook_id, user)
-
-
 def _find(user: str, delivery_id: str) -> Delivery:
     delivery = Delivery.find(delivery_id)
-    if delivery is None:
-        raise NotFoundError(f"There is no delivery {delivery_id}.")
-    if delivery.webhook.account_id != user:
-        raise ForbiddenError(f"The delivery {delivery_id} belongs to a different account.")
+    if delivery is None or delivery.webhook.account_id != user:
+        raise no_access("delivery", delivery_id, exists=delivery is not None)
     return delivery
 
 
@@ -72,7 +65,7 @@ def list_webhook_deliveries(
     until: str | None = None,
 ) -> dict[str, Any]:
     """GET /webhooks/{webhook_id}/deliveries."""
-    _find_webhook(user, webhook_id)
+    owned(Webhook, webhook_id, user)
     page = Delivery.page(
         webhook_id,
         limit,
@@ -110,8 +103,8 @@ def redeliver_webhook_deliveries(
     """POST /webhooks/{webhook_id}/redeliver."""
     since = parse_time("Request body, since", payload.get("since"), "/since")
     until = parse_time("Request body, until", payload.get("until"), "/until")
-    webhook = _find_webhook(user, webhook_id)
-    # What is pending waits already.
+    webhook = owned(Webhook, webhook_id, user)
+    # A pending delivery needs no redelivery.
     states = set(payload.get("states", redeliver.UNDELIVERED)) - {DeliveryState.PENDING}
     try:
         call = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 CODES = {
     400: "VALIDATION_ERROR",
@@ -21,35 +21,13 @@ CODES = {
 }
 
 
-@dataclass(frozen=True)
-class Details:
-    """What a program can act on (decision 30 of the design), as far as it is known.
-
-    ``network_code`` is the messaging network's error code, ``field`` a JSON pointer (RFC 6901) into the
-    request body, ``message_id`` the message that was written down for the request.
-    """
-
-    network_code: int | None = None
-    field: str | None = None
-    message_id: str | None = None
-
-    def as_json(self) -> dict[str, int | str]:
-        """The members that are known, as the contract calls them."""
-        members = {
-            "networkCode": self.network_code,
-            "field": self.field,
-            "messageId": self.message_id,
-        }
-        return {name: value for name, value in members.items() if value is not None}
-
-
-NO_DETAILS = Details()
-
-
 class ApiError(Exception):
     """A response other than success. ``message`` says what is wrong and what to do.
 
-    ``headers`` go out with it; ``retry_after``, in seconds, is one of them.
+    ``headers`` go out with it; ``retry_after``, in seconds, is one of them. The rest are details that a
+    program can act on (decision 30 of the design), None where they are not known: ``field`` is a JSON pointer
+    (RFC 6901) into the request body, ``network_code`` the messaging network's error code, ``message_id`` the
+    message that was stored for the request.
     """
 
     status = 500
@@ -61,37 +39,40 @@ class ApiError(Exception):
         status: int | None = None,
         retry_after: int | None = None,
         headers: Mapping[str, str] | None = None,
-        details: Details = NO_DETAILS,
+        field: str | None = None,
+        network_code: int | None = None,
+        message_id: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status or self.status
         self.message = message
         self.retry_after = retry_after
-        told = {} if retry_after is None else {"Retry-After": str(retry_after)}
-        self.headers = told | dict(headers or {})
-        self.details = details
+        self.headers = dict(headers or {})
+        if retry_after is not None:
+            self.headers["Retry-After"] = str(retry_after)
+        details = {"networkCode": network_code, "field": field, "messageId": message_id}
+        self.details: dict[str, int | str] = {
+            name: value for name, value in details.items() if value is not None
+        }
 
     @property
     def body(self) -> str:
         """The one error shape."""
-        error = {"code": CODES[self.status], "message": self.message, "status": self.status}
-        told = self.details.as_json()
-        # Not orjson: a text that a network brings may have half a character in it.
-        return json.dumps(
-            {"error": error | {"details": told} if told else error}, separators=(",", ":")
-        )
+        error: dict[str, Any] = {
+            "code": CODES[self.status],
+            "message": self.message,
+            "status": self.status,
+        }
+        if self.details:
+            error["details"] = self.details
+        # Not orjson: a text of the network may hold half of a surrogate pair.
+        return json.dumps({"error": error}, separators=(",", ":"))
 
 
 class InvalidError(ApiError):
     """The request is well-formed JSON of the right shape, but makes no sense."""
 
     status = 400
-
-
-class UnauthorizedError(ApiError):
-    """The key or the signature is missing or wrong."""
-
-    status = 401
 
 
 class ForbiddenError(ApiError):
@@ -118,17 +99,7 @@ class PayloadTooLargeError(ApiError):
     status = 413
 
 
-class UnsupportedMediaTypeError(ApiError):
-    """The file is of a type that the platform does not take."""
-
-    status = 415
-
-
 class ThrottledError(ApiError):
     """Too much at once."""
 
     status = 429
-
-
-class ServerError(ApiError):
-    """It is our fault, or the network's."""

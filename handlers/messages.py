@@ -3,19 +3,14 @@
 from functools import partial
 from typing import Any
 
-from connexion import request
-from starlette.responses import Response
-
-from handlers import sending
 from handlers.errors import ConflictError
 from handlers.outcomes import Asked, asking
-from handlers.ownership import owned
-from handlers.pages import page_json
+from handlers.resources import owned, page_json
+from handlers.sending import send_message  # noqa: F401 - an operation of this tag
 from models.message import Direction, Message, StatusChange
 from models.number import Number, NumberStatus
 from models.writer import read
 from networks.current import get_network
-from networks.interface import Sender
 from tasks.emit import message_resource
 from webhooks.envelope import timestamp
 
@@ -23,7 +18,6 @@ MARKING = Asked(
     verb="mark messages",
     done="marked",
     thing="request",
-    later="Try again later.",
     unclear="so the message may have been marked. Mark it again: that does no harm.",
 )
 
@@ -42,11 +36,6 @@ def _render_step(step: StatusChange) -> dict[str, Any]:
     }
 
 
-async def send_message(user: str, payload: dict[str, Any]) -> Response:
-    """POST /messages/send."""
-    return await sending.send(user, payload, request.headers.get("Idempotency-Key"))
-
-
 def list_messages(
     user: str,
     limit: int,
@@ -57,7 +46,7 @@ def list_messages(
 ) -> dict[str, Any]:
     """GET /messages."""
     if number_id is not None:
-        owned(Number.find(number_id), "number", number_id, user)
+        owned(Number, number_id, user)
     page = Message.page(
         user, limit, offset, number_id=number_id, direction=direction, status=status
     )
@@ -67,18 +56,17 @@ def list_messages(
 async def mark_message_read(user: str, message_id: str) -> dict[str, Any]:
     """POST /messages/{message_id}/read."""
     message, number = await read(partial(_to_mark, user, message_id))
-    sender = Sender(number.phone_number_id, number.access_token)
-    async with asking(number, MARKING):
+    async with asking(number, MARKING) as sender:
         await get_network().mark_read(sender, str(message.wa_message_id))
     return render(message)
 
 
 def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
     """The message, and the number that it came to. Raises ApiError."""
-    message = owned(Message.find(message_id), "message", message_id, user)
-    number = Number.find(message.number_id)
-    if message.direction != Direction.INBOUND or message.wa_message_id is None or number is None:
+    message = owned(Message, message_id, user)
+    if message.direction != Direction.INBOUND or message.wa_message_id is None:
         raise ConflictError(f"The message {message.id} is not inbound: there is nothing to read.")
+    number = Number.get_by_id(message.number_id)
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot mark messages.")
     return message, number
@@ -86,5 +74,5 @@ def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
 
 def get_message(user: str, message_id: str) -> dict[str, Any]:
     """GET /messages/{message_id}."""
-    message = owned(Message.find(message_id), "message", message_id, user)
+    message = owned(Message, message_id, user)
     return render(message) | {"statusHistory": [_render_step(s) for s in message.history()]}

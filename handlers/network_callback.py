@@ -1,14 +1,14 @@
-"""The network's callback, /network/callback: the service's own, not part of the contract.
+"""The network's callback, /network/callback, which is not part of the contract.
 
-Stored raw before it is answered, ingested afterwards (design, section 2.2). HTTP is spoken by
-gateway.http.intake.
+A callback is stored raw before the response, and ingested later (design, section 2.2).
+gateway.http.intake handles its HTTP.
 """
 
 import hmac
 from collections.abc import Mapping
 
 from gateway.settings import get_settings
-from handlers.errors import ForbiddenError, UnauthorizedError
+from handlers.errors import ApiError, ForbiddenError
 from models.callback import Callback
 from networks import signature
 from tasks import ingest, meters
@@ -25,20 +25,20 @@ def verify(query: Mapping[str, str]) -> str:
 
 
 def authenticate(body: bytes, given: str | None) -> None:
-    """Raises UnauthorizedError unless ``given`` is the signature over the raw bytes."""
+    """Raise ApiError unless ``given`` is the signature over the raw bytes."""
     secret = get_settings().network_app_secret.get_secret_value()
     if not signature.is_authentic(secret, body, given):
         meters.CALLBACKS.labels(outcome="forged").inc()
-        raise UnauthorizedError("The signature of the callback is wrong.")
+        raise ApiError("The signature of the callback is wrong.", status=401)
 
 
 def store(body: bytes) -> str:
-    """Keep an authentic callback. Returns its identifier."""
+    """Store an authentic callback. Returns its identifier."""
     [stored] = Callback.store(body)
     return str(stored.id)
 
 
 def arrived(callback_id: str) -> None:
-    """Have a callback ingested that is stored."""
+    """Count a stored callback, and have it ingested."""
     meters.CALLBACKS.labels(outcome="accepted").inc()
     ingest.enqueue(callback_id)

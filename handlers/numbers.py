@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from handlers.ownership import owned
-from handlers.pages import page_json
+from handlers.resources import owned, page_json
 from models.number import Number
 from tasks.emit import number_resource
 
@@ -20,4 +19,4 @@ def list_numbers(user: str, limit: int, offset: int) -> dict[str, Any]:
 
 def get_number(user: str, number_id: str) -> dict[str, Any]:
     """GET /numbers/{number_id}."""
-    return render(owned(Number.find(number_id), "number", number_id, user))
+    return render(owned(Number, number_id, user))

@@ -1,23 +1,16 @@
-"""What the network said, as an answer of the API (decision 15 of the design)."""
+"""The network's errors as responses of the API (decision 15 of the design)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from handlers.errors import (
-    ApiError,
-    ConflictError,
-    Details,
-    InvalidError,
-    NotFoundError,
-    ServerError,
-    ThrottledError,
-)
+from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.database import writing
 from models.number import Number
 from models.writer import commit
 from networks import errors as network
+from networks.interface import Sender
 from tasks import deliver, lifecycle
 
 RETRY_AFTER_THROTTLED = 60
@@ -25,25 +18,22 @@ RETRY_AFTER_THROTTLED = 60
 
 @dataclass(frozen=True)
 class Asked:
-    """What the network was asked for: the words that an answer needs.
+    """A call of the network, in the words that a response needs.
 
-    ``later`` is what to do after a throttled request, ``unclear`` what is the case, and what to do,
-    when nobody knows whether it was carried out.
+    ``unclear`` says what may have happened, and what to do, when the outcome is unknown. ``later`` says what
+    to do after a throttled request.
     """
 
     verb: str
     done: str
     thing: str
-    later: str
     unclear: str
+    later: str = "Try again later."
 
 
-# Of each error its answer, and the text of it.
+# For each error the response, and its text.
 ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
-    network.RefusedError: (
-        InvalidError,
-        "The messaging network refused the {thing}: {error}",
-    ),
+    network.RefusedError: (InvalidError, "The messaging network refused the {thing}: {error}"),
     network.MediaGoneError: (
         NotFoundError,
         "The messaging network has the {thing} no longer: {error}",
@@ -53,13 +43,10 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
         "The messaging network throttled the number: {error}. {later}",
     ),
     network.NotReachedError: (
-        ServerError,
+        ApiError,
         "The messaging network could not be reached. Nothing was {done}; try again.",
     ),
-    network.AmbiguousError: (
-        ServerError,
-        "The messaging network gave no clear answer, {unclear}",
-    ),
+    network.AmbiguousError: (ApiError, "The messaging network gave no clear answer, {unclear}"),
     network.NumberLostError: (
         ConflictError,
         "The number {number} was disconnected by the network: {error}",
@@ -88,23 +75,24 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
 def answer_to(
     number: Number, asked: Asked, error: network.NetworkError, message_id: str | None = None
 ) -> ApiError:
-    """The answer to a request of the number that failed with this error.
+    """The response to a request of the number that failed with this error.
 
-    ``message_id`` is the message that was written down for it.
+    ``message_id`` is the message that was stored for it.
     """
     kind, text = ANSWERS[type(error)]
     return kind(
         text.format(number=number.id, error=error, **asdict(asked)),
         retry_after=RETRY_AFTER_THROTTLED if kind is ThrottledError else None,
-        details=Details(network_code=error.network_code, message_id=message_id),
+        network_code=error.network_code,
+        message_id=message_id,
     )
 
 
 @asynccontextmanager
-async def asking(number: Number, asked: Asked) -> AsyncIterator[None]:
-    """Ask the network inside; what it says of the number is done to it. Raises ApiError."""
+async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
+    """Call the network for the number inside. An error may change the number's status. Raises ApiError."""
     try:
-        yield
+        yield Sender(number.phone_number_id, number.access_token)
     except network.NetworkError as error:
         if await commit(partial(_apply, number, error)):
             deliver.wake()

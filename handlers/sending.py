@@ -1,23 +1,23 @@
 """Sending, exactly once for each Idempotency-Key (design, section 2.1 and decisions 14 to 16).
 
-The claim of the key and the message are committed before the network is asked, and no connection is
-held while it answers. Whatever dies in between leaves a claim, and a claim never sends again.
+The claim of the key and the message are committed before the network is called, and no connection is
+held during the call. A process that dies in between leaves a claim, and a claim never sends again.
 """
 
 import asyncio
 import hashlib
 import logging
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import orjson
+from connexion import request
 from opentelemetry.trace import SpanKind
 from starlette.responses import Response
 
-from handlers.errors import ApiError, ConflictError, Details, ServerError
+from handlers.errors import ApiError, ConflictError
 from handlers.outcomes import Asked, answer_to
-from handlers.ownership import owned
+from handlers.resources import no_access, owned
 from models import clock
 from models.database import write, writing
 from models.idempotency import IdempotencyKey
@@ -36,114 +36,64 @@ logger = logging.getLogger(__name__)
 RETRY_AFTER_RUNNING = 2
 REPLAYED = "Idempotency-Replayed"
 
-# Sends that the network was asked about, or is about to be.
-_under_way: set[asyncio.Task[Any]] = set()
+# Sends whose outcome is not recorded yet.
+_under_way: set[asyncio.Task[Response]] = set()
 
 
 class _KeyTakenError(Exception):
-    """Another request with the key was faster. Raised to undo what was written down for this one."""
+    """Another request holds the key. Raised to roll back what was written for this one."""
 
     def __init__(self, known: IdempotencyKey) -> None:
         super().__init__(known.key)
         self.known = known
 
 
-@dataclass(frozen=True)
-class StoredResponse:
-    """A response as it is kept for its Idempotency-Key."""
-
-    status: int
-    body: str
-    retry_after: int | None = None
-
-    def to_http(self, *, replayed: bool = False) -> Response:
-        """The HTTP response."""
-        response = Response(self.body, self.status, media_type="application/json")
-        if self.retry_after is not None:
-            response.headers["Retry-After"] = str(self.retry_after)
-        if replayed:
-            response.headers[REPLAYED] = "true"
-        return response
+async def send_message(user: str, payload: dict[str, Any]) -> Response:
+    """POST /messages/send."""
+    return await send(user, payload, request.headers.get("Idempotency-Key"))
 
 
 async def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
-    """Send a message, or replay what became of it. Raises ApiError."""
-    fingerprint = _fingerprint(body)
+    """Send a message, or replay the response to its key. Raises ApiError."""
+    fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
     try:
         begun = await commit(partial(_begin, account_id, body, key, fingerprint))
     except _KeyTakenError as taken:
         return _replay(taken.known, fingerprint)
     except ApiError:
-        # A request that was answered once gets that answer, whatever became of its number.
+        # A request that has a response gets it again, whatever became of its number.
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
             return _replay(known, fingerprint)
         raise
-    telemetry.note(message_id=begun.message.id)
-    answer = await _to_its_end(begun)
-    return answer.to_http()
+    return await _finish_sending(*begun)
 
 
-@dataclass(frozen=True)
-class _Begun:
-    """A message that is written down, and not yet handed to the network."""
+def _begin(
+    account_id: str, body: dict[str, Any], key: str | None, fingerprint: str
+) -> tuple[Number, Message, OutboundMessage]:
+    """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError: nothing is written."""
 
-    number: Number
-    message: Message
-    outbound: OutboundMessage
-
-
-def _begin(account_id: str, body: dict[str, Any], key: str | None, fingerprint: str) -> _Begun:
-    """Commit the message, and the claim of its key. Raises ApiError, _KeyTakenError: nothing is written."""
-
-    def begin() -> _Begun:
-        number, quoted_id = _check_sender(account_id, body)
-        message = Message.write_outbound(number, body["to"], body["type"], as_stored(body))
+    def begin() -> tuple[Number, Message, OutboundMessage]:
+        number = _check_sender(account_id, body["number_id"])
+        to, type_, quoted_id = body["to"], body["type"], quoted(body, number)
+        message = Message.write_outbound(number, to, type_, as_stored(body))
         if key is not None:
-            known = IdempotencyKey.claim(number.account_id, key, fingerprint, message)
+            known = IdempotencyKey.claim(account_id, key, fingerprint, message)
             if known is not None:
                 raise _KeyTakenError(known)
-        content = body[body["type"]]
-        outbound = OutboundMessage(body["to"], body["type"], content, message.id, quoted_id)
-        return _Begun(number, message, outbound)
+        return number, message, OutboundMessage(to, type_, body[type_], message.id, quoted_id)
 
     return write(begin, *IdempotencyKey.keys(account_id, key))
 
 
-async def _to_its_end(begun: _Begun) -> StoredResponse:
-    """Ask the network and record its answer, even if the client disconnects or the service stops.
-
-    Raises ServerError that names the message where what the network said cannot be recorded.
-    """
-    work = asyncio.create_task(_hand_over(begun))
-    _under_way.add(work)
-    work.add_done_callback(_under_way.discard)
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        # The service stops. The work goes on in the time that is left.
-        logger.warning("the service stopped while message %s was under way", begun.message.id)
-    except Exception:
-        logger.exception("what the network said of message %s is not recorded", begun.message.id)
-    raise ServerError(
-        "What the messaging network said of the message could not be recorded yet. "
-        f"Read message {begun.message.id} for its outcome before you send again.",
-        details=Details(message_id=begun.message.id),
-    ) from None
-
-
-async def finish(seconds: float) -> None:
-    """Wait until nothing is under way, for so long. For a process that ends."""
-    if _under_way:
-        await asyncio.wait(_under_way, timeout=seconds)
-
-
-def _check_sender(account_id: str, body: dict[str, Any]) -> tuple[Number, str | None]:
-    """The number that sends, and the network's identifier of the message that is quoted, if one is."""
-    number_id = body["number_id"]
-    number = owned(Number.find(number_id), "number", number_id, account_id, "/number_id")
+def _check_sender(account_id: str, number_id: str) -> Number:
+    """The number that sends. Raises ApiError."""
+    number = Number.find(number_id)
+    if number is None or number.account_id != account_id:
+        raise no_access("number", number_id, exists=number is not None, field="/number_id")
     if number.status != NumberStatus.ACTIVE:
         raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
-    return number, quoted(body, number)
+    return number
 
 
 def as_stored(body: dict[str, Any]) -> dict[str, Any]:
@@ -157,32 +107,35 @@ def as_stored(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def quoted(body: dict[str, Any], number: Number) -> str | None:
-    """The network's identifier of the message that a request to send speaks of, if it does.
+    """The network's identifier of the message that a request replies or reacts to, None if it does neither.
 
-    Raises NotFoundError, ForbiddenError, and ConflictError when it is another number's or has no such
-    identifier, because the network did not accept it.
+    Raises NotFoundError, ForbiddenError, and ConflictError if that message is another number's, or has no
+    such identifier because the network did not accept it.
     """
     place = "reaction" if body["type"] == "reaction" else "context"
     if place not in body:
         return None
     message_id, field = body[place]["message_id"], f"/{place}/message_id"
-    message = owned(Message.find(message_id), "message", message_id, number.account_id, field)
+    message = owned(Message, message_id, number.account_id, field)
     if message.number_id != number.id:
-        raise _conflict(place, f"{message_id} is a message of another number.")
-    if message.wa_message_id is None:
-        raise _conflict(place, f"{message_id} was not accepted by the messaging network.")
-    return str(message.wa_message_id)
+        problem = "is a message of another number"
+    elif message.wa_message_id is None:
+        problem = "was not accepted by the messaging network"
+    else:
+        return str(message.wa_message_id)
+    text = f"Request body, {place}.message_id: {message_id} {problem}."
+    raise ConflictError(text, field=field)
 
 
-def _conflict(place: str, message: str) -> ConflictError:
-    return ConflictError(
-        f"Request body, {place}.message_id: {message}",
-        details=Details(field=f"/{place}/message_id"),
-    )
-
-
-def _fingerprint(body: dict[str, Any]) -> str:
-    return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
+def _response(
+    status: int, body: str, retry_after: int | None = None, *, replayed: bool = False
+) -> Response:
+    response = Response(body, status, media_type="application/json")
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(retry_after)
+    if replayed:
+        response.headers[REPLAYED] = "true"
+    return response
 
 
 def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
@@ -195,20 +148,48 @@ def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
             "The first request with this Idempotency-Key has no outcome yet. "
             f"Its message is {known.message_id}.",
             retry_after=RETRY_AFTER_RUNNING,
-            details=Details(message_id=known.message_id),
+            message_id=known.message_id,
         )
     telemetry.note(message_id=known.message_id)
-    stored = StoredResponse(known.response_status, known.response_body or "", known.retry_after)
-    return stored.to_http(replayed=True)
+    body = known.response_body or ""
+    return _response(known.response_status, body, known.retry_after, replayed=True)
 
 
-async def _hand_over(begun: _Begun) -> StoredResponse:
-    """Ask the network, outside any transaction, and record what it said."""
-    number, message = begun.number, begun.message
+async def _finish_sending(number: Number, message: Message, outbound: OutboundMessage) -> Response:
+    """Hand the message over, even if the client disconnects or the service stops.
+
+    Raises ApiError that names the message if the outcome cannot be recorded.
+    """
+    telemetry.note(message_id=message.id)
+    work = asyncio.create_task(_hand_over(number, message, outbound))
+    _under_way.add(work)
+    work.add_done_callback(_under_way.discard)
     try:
-        wa_message_id = await _ask(
-            Sender(number.phone_number_id, number.access_token), begun.outbound
-        )
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        # The service stops. finish() waits for the task.
+        logger.warning("the service stopped while message %s was under way", message.id)
+    except Exception:
+        logger.exception("what the network said of message %s is not recorded", message.id)
+    raise ApiError(
+        "What the messaging network said of the message could not be recorded yet. "
+        f"Read message {message.id} for its outcome before you send again.",
+        message_id=message.id,
+    ) from None
+
+
+async def finish(seconds: float) -> None:
+    """Wait at most ``seconds`` until every send is recorded. For a process that ends."""
+    if _under_way:
+        await asyncio.wait(_under_way, timeout=seconds)
+
+
+async def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> Response:
+    """Call the network, outside any transaction, and record the outcome."""
+    sender = Sender(number.phone_number_id, number.access_token)
+    try:
+        with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
+            wa_message_id = await get_network().send(sender, outbound)
     except network.NetworkError as error:
         meters.count_send(error)
         response = await commit(partial(_record_failure, number, message, error))
@@ -219,51 +200,37 @@ async def _hand_over(begun: _Begun) -> StoredResponse:
     return response
 
 
-async def _ask(sender: Sender, outbound: OutboundMessage) -> str:
-    """The network's identifier of the message. Raises a class of networks.errors."""
-    about = {"gateway.message_id": outbound.reference}
-    with telemetry.span("send to network", SpanKind.CLIENT, about):
-        return await get_network().send(sender, outbound)
-
-
-def _record_success(message: Message, wa_message_id: str) -> StoredResponse:
-    def accept() -> StoredResponse:
-        fresh = record_acceptance(message, wa_message_id)
-        response = StoredResponse(200, sent_response(fresh))
-        IdempotencyKey.answer(message, response.status, response.body)
-        return response
+def _record_success(message: Message, wa_message_id: str) -> Response:
+    def accept() -> Response:
+        body = sent_response(record_acceptance(message, wa_message_id))
+        IdempotencyKey.answer(message, 200, body)
+        return _response(200, body)
 
     return write(accept, *Message.keys(message.id, wa_message_id))
 
 
-def _record_failure(
-    number: Number, message: Message, error: network.NetworkError
-) -> StoredResponse:
+def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Response:
     """Record why the message was not accepted, in one transaction with the number's transition."""
-    answer = answer_to(number, _asked(message), error, message.id)
-    response = StoredResponse(answer.status, answer.body, answer.retry_after)
-    ambiguous = isinstance(error, network.AmbiguousError)
-    status = MessageStatus.UNKNOWN if ambiguous else MessageStatus.FAILED
-    with writing():
-        Message.get_by_id(message.id).advance(
-            status, at=clock.now(), error=None if ambiguous else (error.code, error.reason)
-        )
-        if isinstance(error, network.NotReachedError):
-            IdempotencyKey.release(message)
-        else:
-            IdempotencyKey.answer(message, response.status, response.body, response.retry_after)
-        lifecycle.apply_error(number, error)
-    return response
-
-
-def _asked(message: Message) -> Asked:
-    return Asked(
+    sending = Asked(
         verb="send",
         done="sent",
         thing="message",
-        later="Try again later with a new Idempotency-Key.",
         unclear=(
             "so the message may have been sent. "
             f"Read message {message.id} for its outcome before you send again."
         ),
+        later="Try again later with a new Idempotency-Key.",
     )
+    answer = answer_to(number, sending, error, message.id)
+    is_ambiguous = isinstance(error, network.AmbiguousError)
+    status = MessageStatus.UNKNOWN if is_ambiguous else MessageStatus.FAILED
+    with writing():
+        Message.get_by_id(message.id).advance(
+            status, at=clock.now(), error=None if is_ambiguous else (error.code, error.reason)
+        )
+        if isinstance(error, network.NotReachedError):
+            IdempotencyKey.release(message)
+        else:
+            IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)
+        lifecycle.apply_error(number, error)
+    return _response(answer.status, answer.body, answer.retry_after)

@@ -1,20 +1,13 @@
 """Tag signup of the contract: the public routes behind a signup link (decision 22)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gateway.settings import get_settings
 from handlers import numbers
-from handlers.errors import (
-    ApiError,
-    ConflictError,
-    Details,
-    InvalidError,
-    NotFoundError,
-    ServerError,
-    ThrottledError,
-)
+from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.number import NumberTakenError
-from models.signup_link import SignupLink
 from networks import errors as network
 from tasks import onboarding
 from webhooks.envelope import timestamp
@@ -22,16 +15,10 @@ from webhooks.envelope import timestamp
 RETRY_AFTER_THROTTLED = 60
 
 
-def _find_open(slug: str) -> SignupLink:
-    try:
-        return onboarding.open_link(slug)
-    except onboarding.SignupError as error:
-        raise _answer_to_signup(error) from None
-
-
 def get_signup_link(slug: str) -> dict[str, Any]:
     """GET /signup/{slug}."""
-    link = _find_open(slug)
+    with _answering():
+        link = onboarding.open_link(slug)
     settings = get_settings()
     return {
         "slug": link.slug,
@@ -45,22 +32,31 @@ def get_signup_link(slug: str) -> dict[str, Any]:
 
 def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /signup/{slug}/complete."""
-    link = _find_open(slug)
     claim = onboarding.SignupClaim(
         payload["code"], payload["phone_number_id"], payload["waba_id"], payload.get("pin")
     )
+    with _answering():
+        number = onboarding.connect_number(onboarding.open_link(slug), claim)
+    return numbers.render(number), 201
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Turn the errors of a signup into responses. Raises ApiError."""
     try:
-        number = onboarding.connect_number(link, claim)
+        yield
+    except onboarding.SignupThrottledError as error:
+        raise ThrottledError(str(error), retry_after=error.retry_after) from None
     except onboarding.SignupError as error:
-        raise _answer_to_signup(error) from None
+        kind, field = _ANSWERS.get(type(error), (InvalidError, None))
+        raise kind(str(error), field=field) from None
     except NumberTakenError:
         raise ConflictError("This phone number is connected to another account.") from None
     except network.NetworkError as error:
         raise _answer_to_network(error) from None
-    return numbers.render(number), 201
 
 
-# Of each error that is not simply refused its answer, and the place in the body that it is about.
+# The response to each error that is not a plain 400, and the place in the body that it is about.
 _ANSWERS: dict[type[onboarding.SignupError], tuple[type[ApiError], str | None]] = {
     onboarding.LinkUnknownError: (NotFoundError, None),
     onboarding.LinkClosedError: (ConflictError, None),
@@ -69,27 +65,19 @@ _ANSWERS: dict[type[onboarding.SignupError], tuple[type[ApiError], str | None]] 
 }
 
 
-def _answer_to_signup(error: onboarding.SignupError) -> ApiError:
-    if isinstance(error, onboarding.SignupThrottledError):
-        return ThrottledError(str(error), retry_after=error.retry_after)
-    kind, field = _ANSWERS.get(type(error), (InvalidError, None))
-    return kind(str(error), details=Details(field=field))
-
-
 def _answer_to_network(error: network.NetworkError) -> ApiError:
-    details = Details(network_code=error.network_code)
+    code = error.network_code
     match error:
         case network.ThrottledError():
-            text = (
-                f"The messaging platform throttled the signup: {error}. Post the same again later."
+            return ThrottledError(
+                f"The messaging platform throttled the signup: {error}. Post the same again later.",
+                retry_after=RETRY_AFTER_THROTTLED,
+                network_code=code,
             )
-            return ThrottledError(text, retry_after=RETRY_AFTER_THROTTLED, details=details)
         case network.NotReachedError() | network.AmbiguousError():
-            text = (
-                "The messaging platform could not be reached. Post the same again: the signup goes on"
-                " where it stopped."
+            return ApiError(
+                "The messaging platform could not be reached. Post the same again: the signup goes on "
+                "where it stopped.",
+                network_code=code,
             )
-            return ServerError(text, details=details)
-        case _:
-            text = f"The messaging platform refused the signup: {error}"
-            return InvalidError(text, details=details)
+    return InvalidError(f"The messaging platform refused the signup: {error}", network_code=code)

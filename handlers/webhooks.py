@@ -5,15 +5,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from handlers.errors import (
-    ConflictError,
-    Details,
-    InvalidError,
-    NotFoundError,
-    ThrottledError,
-)
-from handlers.ownership import check_numbers, owned
-from handlers.pages import page_json
+from handlers.errors import ConflictError, InvalidError, NotFoundError, ThrottledError
+from handlers.resources import no_access, owned, page_json
+from models.number import Number
 from models.webhook import Webhook
 from models.writer import read
 from tasks import subscriptions
@@ -39,24 +33,29 @@ def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
     }
 
 
-def _find(user: str, webhook_id: str) -> Webhook:
-    return owned(Webhook.find(webhook_id), "webhook", webhook_id, user)
-
-
 def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The body with each event and number once. Raises ApiError unless what it says may be."""
+    """The body with each event and number once. Raises ApiError for a url or number that is not allowed."""
     if "url" in body:
         try:
             subscriptions.check_url(body["url"], user)
         except AddressRefusedError as error:
-            details = Details(field="/url")
-            raise InvalidError(f"Request body, url: {error}", details=details) from None
+            raise InvalidError(f"Request body, url: {error}", field="/url") from None
         except TooMuchAtOnceError as error:
             raise ThrottledError(str(error), retry_after=RETRY_AFTER) from None
-    check_numbers(body.get("numberIds", []), user)
+    _check_numbers(user, body.get("numberIds", []))
     return body | {
         name: list(dict.fromkeys(body[name])) for name in ("events", "numberIds") if name in body
     }
+
+
+def _check_numbers(user: str, number_ids: list[str]) -> None:
+    """Raises NotFoundError if a number does not exist, else ForbiddenError if one is another account's."""
+    owners = Number.owners(number_ids)
+    places = {number_id: f"/numberIds/{i}" for i, number_id in enumerate(number_ids)}
+    for exists in (False, True):
+        for number_id, place in places.items():
+            if (number_id in owners) == exists and owners.get(number_id) != user:
+                raise no_access("number", number_id, exists=exists, field=place)
 
 
 def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
@@ -73,17 +72,17 @@ def list_webhooks(user: str, limit: int, offset: int) -> dict[str, Any]:
 
 def get_webhook(user: str, webhook_id: str) -> dict[str, Any]:
     """GET /webhooks/{webhook_id}."""
-    return render(_find(user, webhook_id))
+    return render(owned(Webhook, webhook_id, user))
 
 
 def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     """PATCH /webhooks/{webhook_id}."""
-    webhook = _find(user, webhook_id)
+    webhook = owned(Webhook, webhook_id, user)
     try:
         body = _checked(user, payload)
     except NotFoundError as error:
-        # A 404 would say that there is no such webhook.
-        raise ConflictError(error.message, details=error.details) from None
+        # A 404 would mean that there is no such webhook.
+        raise ConflictError(error.message, field=str(error.details["field"])) from None
     subscriptions.change(
         webhook,
         url=body.get("url"),
@@ -96,13 +95,13 @@ def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[
 
 def delete_webhook(user: str, webhook_id: str) -> Response:
     """DELETE /webhooks/{webhook_id}."""
-    subscriptions.delete(_find(user, webhook_id))
+    subscriptions.delete(owned(Webhook, webhook_id, user))
     return Response(status_code=204)
 
 
 def rotate_webhook_secret(user: str, webhook_id: str) -> dict[str, Any]:
     """POST /webhooks/{webhook_id}/rotate-secret."""
-    webhook = _find(user, webhook_id)
+    webhook = owned(Webhook, webhook_id, user)
     webhook.rotate_secret()
     return render(webhook, secret=webhook.secret)
 
@@ -111,7 +110,7 @@ async def test_webhook(
     user: str, webhook_id: str, payload: dict[str, Any] | None
 ) -> dict[str, Any]:
     """POST /webhooks/{webhook_id}/test."""
-    webhook = await read(partial(_find, user, webhook_id))
+    webhook = await read(partial(owned, Webhook, webhook_id, user))
     kind = (payload or {}).get("event")
     try:
         answer = await send_test_delivery(webhook, EventKind(kind) if kind else None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from networks.callbacks import Item, ItemUnreadableError, read_item
-from networks.text import read_json
+from networks.graph import read_json
 
 # What the platform's dashboard sends when somebody presses its test button.
 TEST_ENTRY = "0"

@@ -6,6 +6,7 @@ NO_PROXY).
 """
 
 import asyncio
+import json
 import logging
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -29,7 +30,6 @@ from networks.errors import (
     NumberInDoubtError,
     ThrottledError,
 )
-from networks.text import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -168,6 +168,21 @@ class GraphClient:
                 trace_configs=[trace],
             )
         return session
+
+
+def read_json(body: bytes) -> Any:
+    """The value of a JSON text of the platform. Raises ValueError if it is not JSON.
+
+    Apps that cut a text leave half of a surrogate pair, which can be neither stored nor sent on: a
+    replacement character takes its place.
+    """
+    try:
+        value = json.loads(body)
+        text = json.dumps(value, ensure_ascii=False)
+        # Halves of a pair are not printable. Most bodies need no second pass.
+        return value if text.isprintable() else json.loads(text.encode("utf-8", "replace"))
+    except RecursionError:
+        raise ValueError("It is nested too deeply.") from None
 
 
 def required(answer: Any, name: str) -> str:

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from dashboard.errors import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
 from dashboard.pages import Page
-from handlers.errors import CODES, NO_DETAILS, ApiError, Details, NotFoundError
+from handlers.errors import CODES, ApiError, NotFoundError
 
 logger = logging.getLogger(__name__)
 
@@ -53,9 +53,9 @@ def _of_framework(error: HTTPException, path: str, method: str) -> ApiError:
             return ApiError(message, status=405, headers=allowed)
     status = error.status_code if error.status_code in CODES else http.HTTPStatus.BAD_REQUEST
     message = str(error.detail or http.HTTPStatus(status).phrase)
-    # What our validation says of an error beyond its text.
-    told = error.ext if isinstance(error, ProblemException) else None
-    return ApiError(message, status=status, details=Details(**told) if told else NO_DETAILS)
+    # Our validation puts the field that is wrong into ``ext``.
+    details = error.ext if isinstance(error, ProblemException) else None
+    return ApiError(message, status=status, **(details or {}))
 
 
 async def render(request: ConnexionRequest, error: Exception) -> ConnexionResponse:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from handlers.errors import ApiError, ConflictError, Details, ForbiddenError, NotFoundError
+from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from handlers.sending import quoted
 from models.account import Account
 from models.message import Message
@@ -72,7 +72,7 @@ def test_each_refusal_tells_the_place(
     for message_id in ("msg_nothing", factories.outbound(number).id, received(other).id):
         with pytest.raises(ApiError) as caught:
             quoted(speak(message_id), number)
-        assert caught.value.details == Details(field=f"/{field}/message_id")
+        assert caught.value.details == {"field": f"/{field}/message_id"}
 
 
 @pytest.mark.parametrize("speak", SPEAKING)

@@ -10,13 +10,7 @@ from peewee import OperationalError
 from starlette.responses import Response
 
 from handlers import sending
-from handlers.errors import (
-    ConflictError,
-    Details,
-    ForbiddenError,
-    NotFoundError,
-    ServerError,
-)
+from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.account import Account
 from models.database import database, writing
 from models.event import Event
@@ -196,14 +190,15 @@ def test_an_outcome_that_cannot_be_recorded_is_not_said_to_be_repeatable(
 
     monkeypatch.setattr(f"{sending.__name__}.{recorder}", fail)
     asked = network(answer)
-    with pytest.raises(ServerError) as caught:
+    with pytest.raises(ApiError) as caught:
         _send(number)
+    assert caught.value.status == 500
     [message] = Message.select()
     assert f"Read message {message.id}" in caught.value.message
     with pytest.raises(ConflictError, match="no outcome yet") as repeated:
         _send(number)
     for each in (caught, repeated):
-        assert each.value.details == Details(message_id=message.id)
+        assert each.value.details == {"messageId": message.id}
     assert len(asked) == 1
 
 
@@ -243,5 +238,5 @@ def test_numbers_that_are_foreign_or_do_not_exist_ask_nobody(
     with pytest.raises(NotFoundError) as unknown:
         asyncio.run(sending.send(rival.id, body | {"number_id": "num_nothing"}, None))
     for caught in (forbidden, unknown):
-        assert caught.value.details == Details(field="/number_id")
+        assert caught.value.details == {"field": "/number_id"}
     assert asked == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from handlers import webhooks
-from handlers.errors import ConflictError, Details, InvalidError, NotFoundError
+from handlers.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from models.account import Account
 from models.number import Number
 from models.webhook import Webhook
@@ -41,7 +41,25 @@ def test_what_is_named_twice_counts_once_where_it_came_first(
 def test_an_address_that_may_not_be_is_refused_by_its_place(account: Account) -> None:
     with pytest.raises(InvalidError) as caught:
         webhooks.create_webhook(account.id, {"url": "https://example.com:0/", "events": [READ]})
-    assert caught.value.details == Details(field="/url")
+    assert caught.value.details == {"field": "/url"}
+
+
+def test_a_filter_takes_the_accounts_own_numbers_only(account: Account, number: Number) -> None:
+    foreign = factories.active_number(Account.open("Rival", "pro"), "9")
+
+    def create(number_ids: list[str]) -> None:
+        body = {"url": URL, "events": [READ], "numberIds": number_ids}
+        webhooks.create_webhook(account.id, body)
+
+    create([])
+    create([number.id])
+    with pytest.raises(ForbiddenError, match=foreign.id) as forbidden:
+        create([number.id, foreign.id])
+    assert forbidden.value.details == {"field": "/numberIds/1"}
+    # Whether a number exists is checked first.
+    with pytest.raises(NotFoundError, match="num_nothing") as unknown:
+        create([foreign.id, number.id, "num_nothing"])
+    assert unknown.value.details == {"field": "/numberIds/2"}
 
 
 def test_an_unknown_number_is_404_for_a_new_webhook_and_409_for_one_that_exists(
@@ -53,4 +71,4 @@ def test_an_unknown_number_is_404_for_a_new_webhook_and_409_for_one_that_exists(
     existing = webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})[0]
     with pytest.raises(ConflictError) as conflict:
         webhooks.update_webhook(account.id, existing["id"], numbers)
-    assert refused.value.details == conflict.value.details == Details(field="/numberIds/1")
+    assert refused.value.details == conflict.value.details == {"field": "/numberIds/1"}

@@ -44,7 +44,10 @@ def test_every_operation_has_a_handler_in_the_module_of_its_tag(operation_id: st
     operation = OPERATIONS[operation_id]
     module = importlib.import_module(f"handlers.{operation['tags'][0]}")
     handler = HANDLER_OF(operation_id)
-    assert inspect.getmodule(handler) is module
+    # The longest of them has a module of its own, which the tag's module imports it from.
+    home = "handlers.sending" if operation_id == "sendMessage" else module.__name__
+    assert handler.__module__ == home
+    assert handler is getattr(module, handler.__name__)
     assert inspect.getdoc(handler)
 
 

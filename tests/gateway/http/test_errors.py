@@ -11,7 +11,7 @@ from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
 from gateway.http.errors import CRASH_MESSAGE
-from handlers.errors import ApiError, Details, InvalidError, ThrottledError
+from handlers.errors import ApiError, InvalidError, ThrottledError
 from models.account import Account
 from models.api_key import ApiKey
 from tests.asgi import Answered, ask, http_scope
@@ -100,25 +100,24 @@ def test_a_crash_of_any_operation_is_told_without_its_reason(
 
 
 def test_details_are_told_as_far_as_they_are_known() -> None:
-    told = InvalidError("No.", details=Details(131026, "/to", "msg_1")).body
+    told = InvalidError("No.", network_code=131026, field="/to", message_id="msg_1").body
     assert json.loads(told)["error"]["details"] == {
         "networkCode": 131026,
         "field": "/to",
         "messageId": "msg_1",
     }
-    told = InvalidError("No.", details=Details(field="/to")).body
+    told = InvalidError("No.", field="/to").body
     assert json.loads(told)["error"]["details"] == {"field": "/to"}
-    for answer in (InvalidError("No."), InvalidError("No.", details=Details())):
-        assert "details" not in json.loads(answer.body)["error"]
+    assert "details" not in json.loads(InvalidError("No.").body)["error"]
 
 
 def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
-    answer = InvalidError("The network says \ud83d.", details=Details(1))
+    answer = InvalidError("The network says \ud83d.", network_code=1)
     assert json.loads(answer.body)["error"]["message"] == "The network says \ud83d."
 
 
 def _too_much(**_: object) -> object:
-    raise ThrottledError("Slow.", retry_after=7, details=Details(130429, message_id="msg_1"))
+    raise ThrottledError("Slow.", retry_after=7, network_code=130429, message_id="msg_1")
 
 
 def test_what_a_handler_tells_goes_out_with_its_details(

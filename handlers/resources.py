@@ -1,0 +1,41 @@
+"""Rows of an account as the API hands them out: one by its identifier, or a page of them."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from peewee import Model
+
+from handlers.errors import ApiError, ForbiddenError, NotFoundError
+from models.message import Message
+from models.number import Number
+from models.page import Page
+from models.webhook import Webhook
+
+Row = TypeVar("Row", bound=Model)
+Owned = TypeVar("Owned", Message, Number, Webhook)
+
+
+def owned(model: type[Owned], row_id: str, account_id: str, field: str | None = None) -> Owned:
+    """The row, if it exists and is the account's. Raises NotFoundError, ForbiddenError.
+
+    ``field`` is the JSON pointer to its identifier in the request body.
+    """
+    row = model.by_id(row_id)
+    if row is None or row.account_id != account_id:
+        raise no_access(model.__name__.lower(), row_id, exists=row is not None, field=field)
+    return row
+
+
+def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None) -> ApiError:
+    """403 for what is another account's, 404 for what does not exist (specification, Authentication)."""
+    if exists:
+        return ForbiddenError(f"The {kind} {row_id} belongs to a different account.", field=field)
+    return NotFoundError(f"There is no {kind} {row_id}.", field=field)
+
+
+def page_json(page: Page[Row], render: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:
+    """The paginated object (specification, Paginated list), each row rendered by ``render``."""
+    return {
+        "data": [render(row) for row in page.rows],
+        "pagination": {"total": page.total, "limit": page.limit, "offset": page.offset},
+    }
