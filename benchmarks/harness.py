@@ -84,7 +84,7 @@ def emit(webhook: Webhook, name: str, *, wake: bool = True) -> None:
         )
         Delivery.schedule(event, [webhook])
     if wake:
-        deliver.wake()
+        deliver.bell.ring()
 
 
 def emit_backlog(webhooks: list[Webhook], count: int) -> None:

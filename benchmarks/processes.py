@@ -130,7 +130,7 @@ def _drain(workers: int) -> Measured:
             stack.enter_context(_worker())
         emit_backlog(webhooks, COUNT)
         processors = Processors()
-        deliver.wake()
+        deliver.bell.ring()
         backlog.wait()
         return backlog.rate(), processors.idle
 

@@ -88,7 +88,7 @@ def _we(receiver: str, **urls: str) -> Iterator[Begin]:
         def begin(name: str) -> float:
             emit(webhook, name, wake=False)
             at = time.time()
-            deliver.wake()
+            deliver.bell.ring()
             return at
 
         yield begin

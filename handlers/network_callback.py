@@ -41,4 +41,4 @@ def store(body: bytes) -> str:
 def arrived(callback_id: str) -> None:
     """Count a stored callback, and have it ingested."""
     meters.CALLBACKS.labels(outcome="accepted").inc()
-    ingest.enqueue(callback_id)
+    ingest.bell.ring(callback_id)

@@ -95,7 +95,7 @@ async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
         yield Sender(number.phone_number_id, number.access_token)
     except network.NetworkError as error:
         if await commit(partial(_apply, number, error)):
-            deliver.wake()
+            deliver.bell.ring()
         raise answer_to(number, asked, error) from None
 
 

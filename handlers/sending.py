@@ -196,7 +196,7 @@ async def _hand_over(number: Number, message: Message, outbound: OutboundMessage
     else:
         meters.count_send(None)
         response = await commit(partial(_record_success, message, wa_message_id))
-    deliver.wake()
+    deliver.bell.ring()
     return response
 
 

@@ -18,7 +18,7 @@ from models.number import Number, NumberStatus, NumberTakenError
 from networks import errors as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
-from tasks.queue import huey
+from tasks.queue import Doorbell, huey
 from tasks.transitions import change_status
 
 logger = logging.getLogger(__name__)
@@ -51,20 +51,15 @@ def run_checks() -> None:
     work_off()
 
 
-def wake() -> None:
-    """Say that checks are due."""
-    try:
-        run_checks()
-    except Exception:
-        # The rows are committed; the sweep finds them without the queue.
-        logger.exception("checks not queued")
+# Ring it when checks are due.
+bell = Doorbell(lambda _: run_checks())
 
 
 def tend() -> None:
     """The sweep's part: numbers without a time get one, and what is due wakes the task."""
     check.give_times(_interval_ms)
     if check.is_due(_longest_ms()):
-        wake()
+        bell.ring()
 
 
 def work_off() -> None:

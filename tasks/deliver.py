@@ -24,9 +24,8 @@ from models.recording import record_outcomes
 from models.secret import SecretUnreadableError
 from tasks import meters
 from tasks.attempt_log import attempt_span, report_attempt
-from tasks.gathering import Gatherer
 from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
-from tasks.queue import huey
+from tasks.queue import Doorbell, huey
 from tasks.sender import signed_headers
 from webhooks.client import Answer, WebhookClient
 from webhooks.schedule import RetrySchedule
@@ -38,34 +37,16 @@ LEASE_MARGIN_SECONDS = 20
 RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
 
-_engine: "Engine | None" = None
-
 
 @huey.task()
 def deliver_due() -> None:
     """Wake this worker's engine."""
-    if _engine is not None:
-        _engine.wake()
+    if bell.worker is not None:
+        bell.worker()
 
 
-def wake() -> None:
-    """Say that deliveries may be due now: to this process's engine, else through the queue."""
-    if _engine is not None:
-        _engine.wake()
-        return
-    wake_ups.add(None)
-
-
-def _queue_wake_up(_wanted: Sequence[None]) -> None:
-    """One for all that are wanted: the engine claims whatever is due."""
-    try:
-        deliver_due()
-    except Exception:
-        # The rows are committed; the sweep finds them without the queue.
-        logger.exception("wake-up not queued")
-
-
-wake_ups = Gatherer(_queue_wake_up)
+# Ring it when deliveries may be due.
+bell = Doorbell(lambda _: deliver_due())
 
 
 def lease_ms(delivery_timeout: float) -> int:
@@ -102,8 +83,7 @@ class Engine:
 
     def start(self) -> None:
         """Begin to deliver; wake-ups of this process come here from now on."""
-        global _engine  # noqa: PLW0603 - one engine per process
-        _engine = self
+        bell.worker = self.wake
         self._thread.start()
 
     def wake(self) -> None:
@@ -125,8 +105,7 @@ class Engine:
 
     def stop(self) -> None:
         """Claim nothing more, let running attempts finish, and record them."""
-        global _engine  # noqa: PLW0603
-        _engine = None
+        bell.worker = None
         self.stop_claiming()
         self._thread.join()
         self._database.shutdown()

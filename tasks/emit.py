@@ -1,6 +1,6 @@
 """Emitting events: from a row to the event and its deliveries, in the caller's transaction.
 
-After the transaction is committed the caller calls tasks.deliver.wake().
+After the transaction is committed the caller calls tasks.deliver.bell.ring().
 """
 
 from collections.abc import Sequence

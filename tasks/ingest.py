@@ -26,8 +26,7 @@ from networks.callbacks import (
 from networks.envelope import CallbackUnreadableError, Part, parse
 from tasks import deliver, lifecycle, notices, outcome, telemetry
 from tasks.emit import emit_message
-from tasks.gathering import Gatherer
-from tasks.queue import huey
+from tasks.queue import Doorbell, huey
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -86,21 +85,14 @@ def _give_up(callback: Callback, failures: list[tuple[Part, str]]) -> bool:
     return True
 
 
-def enqueue(callback_id: str) -> None:
-    """Have a worker ingest a stored callback soon; the sweep finds it if the queue fails."""
-    arrivals.add(callback_id)
-
-
 def _queue(callback_ids: Sequence[str]) -> None:
     """In few tasks, but in several, so that several workers share what came at once."""
-    try:
-        for first in range(0, len(callback_ids), MAX_TOGETHER):
-            ingest_callback(*callback_ids[first : first + MAX_TOGETHER])
-    except Exception:
-        logger.exception("callbacks not queued: %s", ", ".join(callback_ids))
+    for first in range(0, len(callback_ids), MAX_TOGETHER):
+        ingest_callback(*callback_ids[first : first + MAX_TOGETHER])
 
 
-arrivals = Gatherer(_queue)
+# Ring it with the identifier of a callback that is stored.
+bell = Doorbell(_queue)
 
 
 def match_parked() -> None:
@@ -174,7 +166,7 @@ def _receive(part: Part, item: InboundMessage) -> Reason | None:
 
     reason = write(receive, *Message.keys(wa_message_id=item.wa_message_id))
     if reason is None:
-        deliver.wake()
+        deliver.bell.ring()
     return reason
 
 
@@ -188,7 +180,7 @@ def _update_status(part: Part, item: StatusUpdate) -> Reason | None:
 
     reason = write(update, *Message.keys(item.reference, item.wa_message_id))
     if reason is None:
-        deliver.wake()
+        deliver.bell.ring()
     return reason
 
 

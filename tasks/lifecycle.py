@@ -50,7 +50,7 @@ def follow_update(update: AccountUpdate) -> None:
     if starting is None:
         notices.keep(Notice(update.waba_id, "account_update", None, update.value, update.at))
     elif _concerns_us(update.value) and check.request(update.waba_id, starting):
-        checks.wake()
+        checks.bell.ring()
 
 
 def _concerns_us(value: dict[str, Any]) -> bool:
@@ -67,7 +67,7 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     """
     if isinstance(error, network.NumberInDoubtError):
         check.request_one(number)
-        checks.wake()
+        checks.bell.ring()
         return False
     for kind, starting, status in _MOVES:
         if isinstance(error, kind):

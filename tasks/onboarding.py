@@ -93,7 +93,7 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
         if isinstance(error, NetworkError) and (told := translate(error)):
             raise told from None
         raise
-    deliver.wake()
+    deliver.bell.ring()
     return Number.get_by_id(signup.number_id)
 
 

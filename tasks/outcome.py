@@ -160,4 +160,4 @@ def give_up(message: Message) -> None:
         if gave_up:
             emit_message(EventKind.MESSAGE_FAILED, fresh, now)
     if gave_up:
-        deliver.wake()
+        deliver.bell.ring()

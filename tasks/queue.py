@@ -1,10 +1,18 @@
-"""The Huey: an alarm clock. What it loses, doubles or delays is harmless (design, section 1).
+"""The Huey, and the doorbells that wake its workers.
+
+The rows in the database are the work. The queue only says that there is some, so it may lose, double or delay
+what it is given.
 
 Task names are module paths and so a wire format: renaming a task needs an alias for a while.
 """
 
+import logging
+import os
 import sqlite3
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +23,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from models.postgresql import SILENCE, given_options
+
+logger = logging.getLogger(__name__)
 
 NAME = "gateway"
 CONNECT_TIMEOUT_SECONDS = 5
@@ -34,6 +44,61 @@ class AlarmClock(MemoryHuey):
 
 
 huey = AlarmClock(NAME, results=False)
+
+
+class Doorbell:
+    """Wakes the workers for one kind of work, at most once in ``PAUSE_SECONDS``.
+
+    A thread calls the queue. So neither an event loop nor a transaction waits for it, and the process does
+    not end before the last wake-up is on the queue. The sweep finds work whose wake-up was lost.
+    """
+
+    PAUSE_SECONDS = 0.02
+
+    def __init__(self, put: Callable[[Sequence[str]], object]) -> None:
+        """``put`` puts a wake-up on the queue. It is given the names of the work that were rung with."""
+        self._put = put
+        # The worker of this process, if it has one for this work: it needs no queue.
+        self.worker: Callable[[], None] | None = None
+        self._reset()
+        # A forked process has no thread that answers.
+        os.register_at_fork(after_in_child=self._reset)
+
+    def _reset(self) -> None:
+        self._lock = Lock()
+        self._rung: list[str] = []
+        self._is_answered = False
+
+    def ring(self, name: str = "") -> None:
+        """Say that there is work. Any thread may call it, after the work is committed."""
+        if self.worker is not None:
+            self.worker()
+            return
+        with self._lock:
+            self._rung.append(name)
+            if self._is_answered:
+                return
+            self._is_answered = True
+        try:
+            Thread(target=self._answer, name="doorbell").start()
+        except RuntimeError:
+            # The process ends, or has too many threads: the next ring tries again.
+            self._is_answered = False
+
+    def _answer(self) -> None:
+        while names := self._take():
+            try:
+                self._put(names)
+            except Exception:
+                logger.exception("wake-up not queued; the sweep finds the work")
+            time.sleep(self.PAUSE_SECONDS)
+
+    def _take(self) -> list[str]:
+        with self._lock:
+            names, self._rung = self._rung, []
+            self._is_answered = bool(names)
+            return names
+
 
 Identity = tuple[tuple[int, int] | None, ...]
 

@@ -4,7 +4,6 @@ The batches are rows (models.redelivery). The task is only their alarm clock, an
 is left.
 """
 
-import logging
 import time
 from collections.abc import Sequence
 
@@ -12,9 +11,7 @@ from models.delivery import Delivery, DeliveryState
 from models.redelivery import Redelivery, RedeliveryCall
 from models.webhook import Webhook
 from tasks import deliver
-from tasks.queue import huey
-
-logger = logging.getLogger(__name__)
+from tasks.queue import Doorbell, huey
 
 UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
 # A round ends soon enough for a worker that is told to stop.
@@ -31,7 +28,7 @@ def redeliver_one(delivery: Delivery) -> None:
     if not delivery.webhook.active:
         raise InactiveWebhookError(delivery.webhook_id)
     delivery.redeliver()
-    deliver.wake()
+    deliver.bell.ring()
 
 
 def redeliver_many(
@@ -48,7 +45,7 @@ def redeliver_many(
     if not webhook.active:
         raise InactiveWebhookError(webhook.id)
     call = Redelivery.request(webhook.id, states=states, since=since, until=until)
-    wake()
+    bell.ring()
     return call
 
 
@@ -58,13 +55,8 @@ def schedule_redeliveries() -> None:
     work_off()
 
 
-def wake() -> None:
-    """Say that redeliveries wait."""
-    try:
-        schedule_redeliveries()
-    except Exception:
-        # The rows are committed; the sweep finds them without the queue.
-        logger.exception("redelivery not queued")
+# Ring it when redeliveries wait.
+bell = Doorbell(lambda _: schedule_redeliveries())
 
 
 def work_off() -> None:
@@ -72,6 +64,6 @@ def work_off() -> None:
     for _ in range(MAX_BATCHES):
         if Redelivery.work_off_one() is None:
             return
-        deliver.wake()
+        deliver.bell.ring()
         # Other writers get their turn between two batches.
         time.sleep(PAUSE_SECONDS)

@@ -29,7 +29,7 @@ def sweep() -> None:
     """One round. Each part is independent: a failure of one is logged and the others run."""
     parts = (
         recall.recall,
-        deliver.wake,
+        deliver.bell.ring,
         redeliver.work_off,
         _wake_ingest,
         ingest.match_parked,

@@ -22,5 +22,5 @@ def change_status(number: Number, status: NumberStatus) -> bool:
         changed = number.move_to(status)
         waiting = changed and emit_number(EVENT_OF[status], number)
     if waiting:
-        deliver.wake()
+        deliver.bell.ring()
     return changed

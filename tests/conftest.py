@@ -15,7 +15,7 @@ from models import database, secret
 from models.account import Account
 from models.number import Number
 from networks.current import get_network, wait_for
-from tasks import deliver, ingest, queue
+from tasks import queue
 from tests import factories
 from tests.receiver import Receiver
 
@@ -40,6 +40,14 @@ class Clock:
         """Move on by a duration in the words of ``timedelta``; returns the new time."""
         self.at += round(timedelta(**duration) / timedelta(milliseconds=1))
         return self.at
+
+
+class AtOnce:
+    """A thread whose work is done when it is started."""
+
+    def __init__(self, target: Callable[[], None], name: str) -> None:
+        self.start = target
+        self.name = name
 
 
 @pytest.fixture
@@ -100,9 +108,9 @@ def state(
     database.migrate()
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
-    for gatherer in (deliver.wake_ups, ingest.arrivals):
-        # Whatever a test does comes to the queue while it does it.
-        monkeypatch.setattr(gatherer, "pause", 0.0)
+    # A wake-up is on the queue when the test has rung.
+    monkeypatch.setattr(queue, "Thread", AtOnce)
+    monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0)
     # For the queries of the test itself.
     connected.connect(reuse_if_open=True)
     yield stored

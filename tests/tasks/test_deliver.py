@@ -42,7 +42,7 @@ def _running(deactivate_after: int = 10) -> Iterator[deliver.Engine]:
 
     def keep_waking() -> None:
         while not stopping.wait(0.005):
-            deliver.wake()
+            deliver.bell.ring()
 
     alarm = threading.Thread(target=keep_waking)
     engine.start()
@@ -260,7 +260,7 @@ def test_a_retry_sets_the_queues_alarm(account: Account, receiver: Receiver) -> 
 
 
 def test_a_wake_up_in_another_process_goes_through_the_queue() -> None:
-    deliver.wake()
+    deliver.bell.ring()
     assert huey.dequeue().name == "deliver_due"
 
 
@@ -268,7 +268,7 @@ def test_a_broken_queue_stops_no_request(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(huey, "storage", None)
-    deliver.wake()
+    deliver.bell.ring()
     assert "wake-up not queued" in caplog.text
 
 

@@ -1,6 +1,7 @@
 """Ingesting callbacks: each item by itself, and as often as it comes (design, section 2.2)."""
 
 import json
+import threading
 
 import pytest
 
@@ -14,7 +15,7 @@ from models.message_status import MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
 from models.set_aside import SetAside
-from tasks import ingest
+from tasks import ingest, queue
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock
@@ -106,14 +107,17 @@ def test_of_callbacks_in_one_task_those_that_fail_are_tried_again_alone() -> Non
 
 
 @pytest.mark.usefixtures("state")
-def test_what_comes_in_a_burst_is_queued_in_few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest.arrivals, "pause", 0.2)
-    sent = [f"cb_{number:02d}" for number in range(25)]
-    for callback_id in sent:
-        ingest.enqueue(callback_id)
+def test_the_callbacks_of_a_burst_are_queued_in_few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "Thread", threading.Thread)
+    monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0.2)
+    sent = [f"cb_{number:02d}" for number in range(26)]
+    ingest.bell.ring(sent[0])
+    until(lambda: len(huey) >= 1, "the first")
+    for callback_id in sent[1:]:
+        ingest.bell.ring(callback_id)
     until(lambda: len(huey) >= 4, "all tasks")
     tasks = [huey.dequeue().args for _ in range(len(huey))]
-    assert [len(args) for args in tasks] == [1, 10, 10, 4]
+    assert [len(args) for args in tasks] == [1, 10, 10, 5]
     assert [callback_id for args in tasks for callback_id in args] == sent
 
 
@@ -225,14 +229,14 @@ def test_a_callback_that_cannot_be_queued_is_left_to_the_sweep(
 ) -> None:
     callback = store(messages(messages=[text()]))
     monkeypatch.setattr(huey, "storage", None)
-    ingest.enqueue(callback.id)
-    assert f"callbacks not queued: {callback.id}" in caplog.text
+    ingest.bell.ring(callback.id)
+    assert "wake-up not queued" in caplog.text
     assert Callback.find_waiting(callback.id)
 
 
 @pytest.mark.usefixtures("number")
 def test_a_queued_task_carries_the_callbacks_identifier_only() -> None:
     callback = store(messages(messages=[text()]))
-    ingest.enqueue(callback.id)
+    ingest.bell.ring(callback.id)
     task = huey.dequeue()
     assert (task.args, task.kwargs) == ((callback.id,), {})

@@ -63,10 +63,10 @@ def test_what_could_not_be_recorded_is_recorded_later_and_not_sent_again(
     account: Account, receiver: Receiver, disk: FullDisk
 ) -> None:
     factories.deliveries(account, factories.webhook(account, receiver.url()), count=2)
-    deliver.wake()
+    deliver.bell.ring()
     receiver.wait(2)
     until(lambda: len(disk.refused) >= 3, "a few refusals")
-    deliver.wake()
+    deliver.bell.ring()
     assert {outcome.error for batch in disk.refused for outcome in batch} == {None}
     assert len(receiver.at()) == 2
     disk.is_full = False
@@ -79,7 +79,7 @@ def test_a_worker_ends_though_the_disk_is_full_and_leaves_its_lease_to_run_out(
     account: Account, receiver: Receiver, disk: FullDisk, engine: deliver.Engine
 ) -> None:
     factories.deliveries(account, factories.webhook(account, receiver.url()))
-    deliver.wake()
+    deliver.bell.ring()
     until(lambda: disk.refused, "a refusal")
     engine.stop()
     (delivery,) = Delivery.select()

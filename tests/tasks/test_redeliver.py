@@ -41,7 +41,7 @@ def _pending() -> int:
 
 @pytest.mark.usefixtures("webhook")
 def test_the_task_schedules_all_and_wakes_the_delivery() -> None:
-    redeliver.wake()
+    redeliver.bell.ring()
     task = huey.dequeue()
     assert task.name == "schedule_redeliveries"
     huey.execute(task)
@@ -81,8 +81,8 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
         raise OSError("broken")
 
     monkeypatch.setattr(huey, "enqueue", fail)
-    redeliver.wake()
-    assert "redelivery not queued" in caplog.text
-    deliver.wake()
+    redeliver.bell.ring()
+    assert "wake-up not queued" in caplog.text
+    deliver.bell.ring()
     sweep.sweep()
     assert _pending() == 5

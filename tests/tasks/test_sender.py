@@ -44,7 +44,7 @@ def _running() -> Iterator[None]:
 
     def keep_waking() -> None:
         while not stopping.wait(0.005):
-            deliver.wake()
+            deliver.bell.ring()
 
     alarm = threading.Thread(target=keep_waking)
     engine.start()
@@ -131,9 +131,10 @@ def test_a_delivery_that_is_replayed_after_six_minutes_is_refused_by_the_librari
     receiver.behave(answer(200))
     for minutes_ago, expected in ((6, TOO_OLD), (4, VERIFIED)):
         clock.at = round((time.time() - minutes_ago * 60) * 1000)
+        before = len(receiver.at())
         Delivery.schedule(factories.event(account), [webhook])
         with _running():
-            *_, request = receiver.wait(len(receiver.at()) + 1)
+            *_, request = receiver.wait(before + 1)
         assert verdict(webhook.secret, request.headers, request.body) == expected
 
 

@@ -169,7 +169,7 @@ def test_a_part_that_fails_leaves_the_others_running(
 
     Callback.store(INBOUND)
     clock.advance(minutes=1)
-    monkeypatch.setattr(deliver, "wake", fail)
+    monkeypatch.setattr(deliver.bell, "ring", fail)
     sweep.sweep()
     assert "fail failed; the next sweep tries again" in caplog.text
     assert _kinds() == ["message.received"]
