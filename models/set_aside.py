@@ -1,7 +1,6 @@
 """Items of callbacks that could not be taken in: kept with why, until they can be or are too old."""
 
 import hashlib
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Self
 
@@ -12,7 +11,6 @@ from models.database import BaseModel, reading, writing
 from models.identifier import new_id
 from models.message import Direction, Message
 from models.number import Number
-from models.prepared import PreparedSelect
 
 # The newest parked statuses that one round of the sweep looks at.
 WINDOW = 1_000
@@ -96,18 +94,10 @@ class SetAside(BaseModel):
             return dict.fromkeys(map(str, Reason), 0) | dict(rows)
 
     @classmethod
-    def soon_parked(cls, wa_message_id: str, number_id: str) -> Callable[[], list["SetAside"]]:
-        """The statuses of a number's message that came before it was known, oldest first.
-
-        Read inside the transaction that makes the message known (tasks/outcome.py), with what is asked next.
-        """
-        return _PARKED.soon(wa_message_id, number_id)
-
-    @classmethod
     def matchable(cls) -> list["SetAside"]:
         """Parked statuses, of the newest, whose message is known by now."""
         with reading():
-            return _MATCHABLE.all()
+            return list(_matchable())
 
     def settle(self) -> None:
         """It is taken in."""
@@ -145,21 +135,3 @@ def _matchable() -> Any:
         .where(SetAside.id.in_(newest), Message.direction == Direction.OUTBOUND)
         .order_by(SetAside.id)
     )
-
-
-_MATCHABLE = PreparedSelect(SetAside, _matchable)
-_PARKED = PreparedSelect(
-    SetAside,
-    lambda wa_message_id, number_id: (
-        SetAside.select()
-        .where(
-            SetAside.wa_message_id == wa_message_id,
-            SetAside.settled_at.is_null(),
-            SetAside.reason == Reason.UNKNOWN_MESSAGE,
-            SetAside.phone_number_id.in_(
-                Number.select(Number.phone_number_id).where(Number.id == number_id)
-            ),
-        )
-        .order_by(SetAside.id)
-    ),
-)

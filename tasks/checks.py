@@ -52,7 +52,7 @@ def run_checks() -> None:
 
 
 # Ring it when checks are due.
-bell = Doorbell(lambda _: run_checks())
+bell = Doorbell(run_checks)
 
 
 def tend() -> None:

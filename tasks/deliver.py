@@ -46,7 +46,7 @@ def deliver_due() -> None:
 
 
 # Ring it when deliveries may be due.
-bell = Doorbell(lambda _: deliver_due())
+bell = Doorbell(deliver_due)
 
 
 def lease_ms(delivery_timeout: float) -> int:

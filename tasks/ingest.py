@@ -5,7 +5,6 @@ What cannot be taken in is set aside, one by one, where an operator sees it and 
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opentelemetry.trace import SpanKind, StatusCode
@@ -85,18 +84,12 @@ def _give_up(callback: Callback, failures: list[tuple[Part, str]]) -> bool:
     return True
 
 
-def _queue(callback_ids: Sequence[str]) -> None:
-    """In few tasks, but in several, so that several workers share what came at once."""
-    for first in range(0, len(callback_ids), MAX_TOGETHER):
-        ingest_callback(*callback_ids[first : first + MAX_TOGETHER])
-
-
-# Ring it with the identifier of a callback that is stored.
-bell = Doorbell(_queue)
+# Ring it with the identifier of a callback that is stored. Several tasks let several workers share a burst.
+bell = Doorbell(ingest_callback, MAX_TOGETHER)
 
 
 def match_parked() -> None:
-    """Take in parked statuses whose message is known by now; what _match_parked() could not."""
+    """Take in statuses that came before their message was known, and did not name it."""
     for parked in SetAside.matchable():
         replay(parked)
 

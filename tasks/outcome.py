@@ -1,7 +1,7 @@
 """What became of an outbound message: the network's acceptance, and its later statuses.
 
-Either may come first: a status can overtake the answer of the send itself, even before anybody knows
-which message it is about. Whatever the order, the same steps, events and status result
+Either may come first: a status can overtake the answer of the send itself. It finds its message by the
+identifier of ours that was sent along. Whatever the order, the same steps, events and status result
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
@@ -11,16 +11,14 @@ from collections.abc import Sequence
 import orjson
 
 from models import clock
-from models.database import database, writing
+from models.database import writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, StatusChange
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
-from models.set_aside import SetAside
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
 from networks.classify import classify
-from networks.envelope import parse
 from tasks import deliver, lifecycle
 from tasks.emit import emit_message
 from webhooks.kinds import EventKind
@@ -47,10 +45,9 @@ def record_acceptance(message: Message, wa_message_id: str) -> Message:
 
     The caller wakes the delivery after the commit.
     """
-    parked = SetAside.soon_parked(wa_message_id, message.number_id)
     webhooks = Webhook.soon_of(message.account_id)
     fresh = Message.get_by_id(message.id)
-    _accept(fresh, wa_message_id, clock.now(), webhooks(), parked())
+    _accept(fresh, wa_message_id, clock.now(), webhooks())
     return fresh
 
 
@@ -58,10 +55,6 @@ def record_status(update: StatusUpdate) -> bool:
     """Record a status of the network, with its event, inside the caller's transaction.
 
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
-
-    The message is looked for inside the write transaction, and _accept() looks for parked statuses
-    inside its own. Write transactions about one message (Message.keys) follow one another, so of a
-    status and the acceptance that it overtakes the later one sees the earlier.
     """
     if update.status not in STATUS_OF:
         logger.info("status %r changes no message", update.status)
@@ -75,9 +68,7 @@ def record_status(update: StatusUpdate) -> bool:
         # It was found by our own identifier.
         webhooks = Webhook.soon_of(message.account_id)
     if is_new:
-        parked = SetAside.soon_parked(update.wa_message_id, message.number_id)
-        at = update.at or clock.now()
-        _accept(message, update.wa_message_id, at, webhooks(), parked())
+        _accept(message, update.wa_message_id, update.at or clock.now(), webhooks())
     _apply(message, update, [each for each in webhooks() if each.account_id == message.account_id])
     if is_new:
         # The request may have died before its answer; it gets the one that is known now.
@@ -85,35 +76,10 @@ def record_status(update: StatusUpdate) -> bool:
     return True
 
 
-def _accept(
-    message: Message,
-    wa_message_id: str,
-    at: int,
-    webhooks: Sequence[Webhook],
-    parked: Sequence[SetAside],
-) -> None:
-    """The network has the message, however we learnt it, and its parked statuses find it."""
-    is_new = message.wa_message_id is None
+def _accept(message: Message, wa_message_id: str, at: int, webhooks: Sequence[Webhook]) -> None:
+    """The network has the message: its answer said so, or a status did."""
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
     emit_message(EventKind.MESSAGE_SENT, message, at, webhooks=webhooks)
-    if is_new:
-        _match_parked(message, parked, webhooks)
-
-
-def _match_parked(
-    message: Message, statuses: Sequence[SetAside], webhooks: Sequence[Webhook]
-) -> None:
-    for parked in statuses:
-        try:
-            with database.atomic():
-                for part in parse(bytes(parked.body)):
-                    update = part.item()
-                    if isinstance(update, StatusUpdate):
-                        _apply(message, update, webhooks)
-                parked.settle()
-        except Exception:
-            # The acceptance is worth more than a status; the sweep tries that one again.
-            logger.exception("the parked status %s was not matched", parked.id)
 
 
 def _apply(message: Message, update: StatusUpdate, webhooks: Sequence[Webhook]) -> None:

@@ -55,9 +55,10 @@ class Doorbell:
 
     PAUSE_SECONDS = 0.02
 
-    def __init__(self, put: Callable[[Sequence[str]], object]) -> None:
-        """``put`` puts a wake-up on the queue. It is given the names of the work that were rung with."""
-        self._put = put
+    def __init__(self, task: Callable[..., object], names_each: int = 0) -> None:
+        """``task`` is put on the queue, with up to ``names_each`` of the names that were rung with."""
+        self._task = task
+        self._names_each = names_each
         # The worker of this process, if it has one for this work: it needs no queue.
         self.worker: Callable[[], None] | None = None
         self._reset()
@@ -88,10 +89,17 @@ class Doorbell:
     def _answer(self) -> None:
         while names := self._take():
             try:
-                self._put(names)
+                self._enqueue(names)
             except Exception:
                 logger.exception("wake-up not queued; the sweep finds the work")
             time.sleep(self.PAUSE_SECONDS)
+
+    def _enqueue(self, names: Sequence[str]) -> None:
+        if not self._names_each:
+            self._task()
+            return
+        for first in range(0, len(names), self._names_each):
+            self._task(*names[first : first + self._names_each])
 
     def _take(self) -> list[str]:
         with self._lock:

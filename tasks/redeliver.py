@@ -56,7 +56,7 @@ def schedule_redeliveries() -> None:
 
 
 # Ring it when redeliveries wait.
-bell = Doorbell(lambda _: schedule_redeliveries())
+bell = Doorbell(schedule_redeliveries)
 
 
 def work_off() -> None:

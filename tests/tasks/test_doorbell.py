@@ -4,7 +4,6 @@ import multiprocessing
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 
 import pytest
 
@@ -12,6 +11,8 @@ from contract_tests.waiting import wait_for
 from tasks import queue
 from tasks.queue import Doorbell
 from tests import factories
+
+ALL = 10_000
 
 
 class Sink:
@@ -21,7 +22,7 @@ class Sink:
         self.pieces: list[list[str]] = []
         self.threads: set[threading.Thread] = set()
 
-    def __call__(self, names: Sequence[str]) -> None:
+    def __call__(self, *names: str) -> None:
         """Take a piece."""
         self.pieces.append(list(names))
         self.threads.add(threading.current_thread())
@@ -34,14 +35,14 @@ class Sink:
 
 def test_another_thread_calls_the_queue() -> None:
     sink = Sink()
-    Doorbell(sink).ring("one")
+    Doorbell(sink, ALL).ring("one")
     wait_for(lambda: sink.names == ["one"], "the ring")
     assert threading.current_thread() not in sink.threads
 
 
 def test_the_rings_of_a_burst_go_together_and_in_order() -> None:
     sink, expected = Sink(), [str(number) for number in range(100)]
-    bell = Doorbell(sink)
+    bell = Doorbell(sink, ALL)
     for name in expected:
         bell.ring(name)
     wait_for(lambda: len(sink.names) == 100, "all of them")
@@ -53,7 +54,7 @@ def test_the_rings_of_a_burst_go_together_and_in_order() -> None:
 def test_the_rings_of_many_threads_arrive_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Doorbell, "PAUSE_SECONDS", 0.001)
     sink = Sink()
-    bell = Doorbell(sink)
+    bell = Doorbell(sink, ALL)
 
     def ring(first: int) -> None:
         for number in range(first, first + 500):
@@ -67,12 +68,12 @@ def test_the_rings_of_many_threads_arrive_once(monkeypatch: pytest.MonkeyPatch) 
 def test_a_queue_that_fails_is_said_and_asked_again(caplog: pytest.LogCaptureFixture) -> None:
     sink, failures = Sink(), [OSError("broken")]
 
-    def put(names: Sequence[str]) -> None:
+    def put(*names: str) -> None:
         if failures:
             raise failures.pop()
-        sink(names)
+        sink(*names)
 
-    bell = Doorbell(put)
+    bell = Doorbell(put, ALL)
     bell.ring("lost")
     wait_for(lambda: "wake-up not queued" in caplog.text, "the failure")
     bell.ring("next")
@@ -84,7 +85,7 @@ def test_a_ring_without_a_thread_goes_with_the_next(monkeypatch: pytest.MonkeyPa
         raise RuntimeError("can't start new thread")
 
     sink = Sink()
-    bell = Doorbell(sink)
+    bell = Doorbell(sink, ALL)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
         bell.ring("first")
@@ -94,7 +95,7 @@ def test_a_ring_without_a_thread_goes_with_the_next(monkeypatch: pytest.MonkeyPa
 
 def test_the_worker_of_the_process_needs_no_queue() -> None:
     sink, woken = Sink(), threading.Event()
-    bell = Doorbell(sink)
+    bell = Doorbell(sink, ALL)
     bell.worker = woken.set
     bell.ring()
     assert woken.is_set()
@@ -105,7 +106,7 @@ def test_a_process_that_ends_has_queued_its_rings() -> None:
     program = (
         "from tasks.queue import Doorbell\n"
         "Doorbell.PAUSE_SECONDS = 0.3\n"
-        "bell = Doorbell(lambda names: print(*names))\n"
+        "bell = Doorbell(print, 3)\n"
         "for name in 'abc': bell.ring(name)\n"
     )
     done = subprocess.run(
@@ -118,10 +119,10 @@ def test_a_fork_in_the_middle_of_a_burst_rings_for_itself(monkeypatch: pytest.Mo
     monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0.5)
     fork = multiprocessing.get_context("fork")
     heard = fork.SimpleQueue()
-    bell = Doorbell(heard.put)
+    bell = Doorbell(heard.put, 1)
     bell.ring("parent")
-    assert heard.get() == ["parent"]
+    assert heard.get() == "parent"
     child = fork.Process(target=bell.ring, args=("child",))
     child.start()
-    assert heard.get() == ["child"]
+    assert heard.get() == "child"
     child.join()

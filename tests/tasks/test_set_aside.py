@@ -1,17 +1,15 @@
 """Items that cannot be taken in are set aside, and taken in when they can be."""
 
-import threading
 
 import pytest
 
 from models.account import Account
 from models.callback import Callback
-from models.database import database, writing
+from models.database import writing
 from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from models.set_aside import Reason, SetAside
-from networks.callbacks import StatusUpdate
 from tasks import ingest, outcome
 from tests import factories
 from tests.tasks.told import (
@@ -85,24 +83,17 @@ def test_an_item_of_a_number_that_became_ours_is_replayed(account: Account) -> N
     assert (SetAside.waiting(), kinds()) == ([], ["message.received"])
 
 
-def test_a_parked_status_finds_its_message_when_the_answer_comes(number: Number) -> None:
+def test_parked_statuses_find_their_message_once_it_is_known(number: Number) -> None:
     message = factories.outbound(number)
     ingest_now(messages(statuses=[status_of("wamid.1", "read"), status_of("wamid.1", "delivered")]))
     assert {row.reason for row in SetAside.waiting()} == {Reason.UNKNOWN_MESSAGE}
+    ingest.match_parked()
     assert len(SetAside.waiting()) == 2
     with writing():
-        fresh = outcome.record_acceptance(message, "wamid.1")
-    assert (fresh.status, SetAside.waiting()) == (MessageStatus.READ, [])
-    assert kinds() == ["message.sent", "message.read", "message.delivered"]
-
-
-def test_a_parked_status_finds_its_message_when_another_status_names_it(number: Number) -> None:
-    message = factories.outbound(number)
-    ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
-    named = status_of("wamid.1", "delivered", biz_opaque_callback_data=message.id)
-    ingest_now(messages(statuses=[named]))
+        outcome.record_acceptance(message, "wamid.1")
+    ingest.match_parked()
     assert (Message.get_by_id(message.id).status, SetAside.waiting()) == (MessageStatus.READ, [])
-    assert sorted(kinds()) == ["message.delivered", "message.read", "message.sent"]
+    assert kinds() == ["message.sent", "message.read", "message.delivered"]
 
 
 @pytest.mark.usefixtures("number")
@@ -111,54 +102,8 @@ def test_a_parked_status_stays_when_another_message_becomes_known(account: Accou
     ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
     with writing():
         outcome.record_acceptance(factories.outbound(other), "wamid.1")
-    assert len(SetAside.waiting()) == 1, "identifiers are looked at within a number"
-
-
-def test_a_parked_status_that_fails_keeps_no_acceptance_from_being_recorded(
-    number: Number, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    message = factories.outbound(number)
-    ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
-
-    def fail(*_: object) -> None:
-        raise OverflowError
-
-    with monkeypatch.context() as broken, writing():
-        broken.setattr(outcome, "_apply", fail)
-        fresh = outcome.record_acceptance(message, "wamid.1")
-    assert (fresh.status, len(SetAside.waiting())) == (MessageStatus.SENT, 1)
-    assert "was not matched" in caplog.text
     ingest.match_parked()
-    assert (Message.get_by_id(message.id).status, SetAside.waiting()) == (MessageStatus.READ, [])
-    assert kinds() == ["message.sent", "message.read"]
-
-
-def test_an_answer_that_comes_while_a_status_looks_for_its_message_in_vain_loses_nothing(
-    number: Number, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    message = factories.outbound(number)
-    record_status = outcome.record_status
-
-    def accept() -> None:
-        with writing():
-            outcome.record_acceptance(message, "wamid.1")
-        database.close()
-
-    answer = threading.Thread(target=accept)
-
-    def look_then_be_overtaken(update: StatusUpdate) -> bool:
-        found = record_status(update)
-        assert not found
-        answer.start()
-        # Long enough for the answer to be recorded, if it were allowed to be.
-        answer.join(0.2)
-        return found
-
-    monkeypatch.setattr(outcome, "record_status", look_then_be_overtaken)
-    ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
-    answer.join()
-    assert (Message.get_by_id(message.id).status, SetAside.waiting()) == (MessageStatus.READ, [])
-    assert kinds() == ["message.sent", "message.read"]
+    assert len(SetAside.waiting()) == 1, "identifiers are looked at within a number"
 
 
 @pytest.mark.usefixtures("number")

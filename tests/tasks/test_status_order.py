@@ -100,6 +100,8 @@ def _carry_out(number: Number, chosen: list[Plan], steps: list[Step], batch: int
             _tell(number, told)
             told = []
     _tell(number, told)
+    # What the sweep does: statuses without a reference may have come before the answer.
+    ingest.match_parked()
     return [_seen(message) for message in messages]
 
 
