@@ -11,7 +11,7 @@ from gateway.settings import get_settings
 from handlers.errors import ApiError, ForbiddenError
 from models.callback import Callback
 from networks import signature
-from tasks import ingest, meters
+from tasks import ingest, telemetry
 
 
 def verify(query: Mapping[str, str]) -> str:
@@ -28,7 +28,7 @@ def authenticate(body: bytes, given: str | None) -> None:
     """Raise ApiError unless ``given`` is the signature over the raw bytes."""
     secret = get_settings().network_app_secret.get_secret_value()
     if not signature.is_authentic(secret, body, given):
-        meters.CALLBACKS.labels(outcome="forged").inc()
+        telemetry.CALLBACKS.labels(outcome="forged").inc()
         raise ApiError("The signature of the callback is wrong.", status=401)
 
 
@@ -40,5 +40,5 @@ def store(body: bytes) -> str:
 
 def arrived(callback_id: str) -> None:
     """Count a stored callback, and have it ingested."""
-    meters.CALLBACKS.labels(outcome="accepted").inc()
+    telemetry.CALLBACKS.labels(outcome="accepted").inc()
     ingest.bell.ring(callback_id)

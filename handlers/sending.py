@@ -28,7 +28,7 @@ from models.writer import commit, read
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
-from tasks import deliver, lifecycle, meters, telemetry
+from tasks import deliver, lifecycle, telemetry
 from tasks.outcome import record_acceptance, sent_response
 
 logger = logging.getLogger(__name__)
@@ -191,10 +191,10 @@ async def _hand_over(number: Number, message: Message, outbound: OutboundMessage
         with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
             wa_message_id = await get_network().send(sender, outbound)
     except network.NetworkError as error:
-        meters.count_send(error)
+        telemetry.count_send(error)
         response = await commit(partial(_record_failure, number, message, error))
     else:
-        meters.count_send(None)
+        telemetry.count_send(None)
         response = await commit(partial(_record_success, message, wa_message_id))
     deliver.bell.ring()
     return response

@@ -1,12 +1,15 @@
-"""One line and one span per delivery attempt, with the identifiers by which somebody looks for it."""
+"""The log line, the span and the measurements of each delivery attempt."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from urllib.parse import urlsplit
 
 from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span
+from prometheus_client import Counter, Histogram
 
+from models.attempt import Outcome
 from models.claim import ClaimedDelivery
 from tasks import telemetry
 from webhooks.client import Answer
@@ -21,6 +24,27 @@ class AttemptOutcome(StrEnum):
     REFUSED = "refused"  # an answer that is not 2xx
     TIMEOUT = "timeout"
     NO_ANSWER = "no_answer"
+
+
+ATTEMPT_SECONDS = Histogram(
+    "gateway_attempt_duration_seconds",
+    "Time of one delivery attempt, by its outcome",
+    ["outcome"],
+    buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10),
+)
+LAG_SECONDS = Histogram(
+    "gateway_delivery_lag_seconds",
+    "Time from an event to the first attempt to deliver it",
+    buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 60, 600),
+)
+DELIVERIES = Counter(
+    "gateway_deliveries", "Deliveries that came to their end: delivered or given up", ["outcome"]
+)
+# An alert needs a series that is there before its first step.
+for _outcome in ("delivered", "given_up"):
+    DELIVERIES.labels(outcome=_outcome)
+for _outcome in AttemptOutcome:
+    ATTEMPT_SECONDS.labels(outcome=_outcome)
 
 
 def outcome_of(answer: Answer) -> AttemptOutcome:
@@ -56,6 +80,20 @@ def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) ->
         "lag_ms": max(0, started_at - claimed.created_at),
     }
     logger.info("attempt", extra={"fields": fields})
+
+
+def count_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
+    """Time one attempt, which began at ``started_at`` in milliseconds."""
+    ATTEMPT_SECONDS.labels(outcome=outcome_of(answer)).observe(answer.duration_ms / 1000)
+    if claimed.attempt_number == 1:
+        LAG_SECONDS.observe(max(0, started_at - claimed.created_at) / 1000)
+
+
+def count_recorded(outcomes: Sequence[Outcome], *, retried: int) -> None:
+    """Count the deliveries that ended with these outcomes, of which ``retried`` go on."""
+    delivered = sum(outcome.success for outcome in outcomes)
+    DELIVERIES.labels(outcome="delivered").inc(delivered)
+    DELIVERIES.labels(outcome="given_up").inc(len(outcomes) - delivered - retried)
 
 
 def _identifiers(claimed: ClaimedDelivery) -> dict[str, str | int]:

@@ -22,8 +22,7 @@ from models.attempt import Outcome
 from models.claim import ClaimedDelivery, claim_due
 from models.recording import record_outcomes
 from models.secret import SecretUnreadableError
-from tasks import meters
-from tasks.attempt_log import attempt_span, report_attempt
+from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
 from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
 from tasks.queue import Doorbell, huey
 from tasks.sender import signed_headers
@@ -166,7 +165,7 @@ class Engine:
         with attempt_span(claimed):
             answer = await self._post(claimed, started_at)
             report_attempt(claimed, answer, started_at)
-        meters.count_attempt(claimed, answer, started_at)
+        count_attempt(claimed, answer, started_at)
         outcome = Outcome(
             delivery_id=claimed.delivery_id,
             lease_token=claimed.lease_token,
@@ -235,7 +234,7 @@ class Engine:
             # The leases run out, and the deliveries are attempted again: late and doubled, never lost.
             logger.exception("%d outcomes not recorded", len(batch))
             return
-        meters.count_recorded(batch, retried=len(due_again))
+        count_recorded(batch, retried=len(due_again))
         for at in due_again:
             _wake_at(at)
 

@@ -1,18 +1,42 @@
-"""What a piece of work tells operators: identifiers in its lines of the log, and spans of traces.
+"""Log fields, spans and counters of the work that a request or a task does.
 
-Spans are OpenTelemetry's: its API does nothing until gateway.ops.tracing sets its SDK up. Attributes are
-identifiers, words and figures of ours: no key, secret, phone number or text of a message, and of an address
-only the host.
+Spans are OpenTelemetry's: its API does nothing until gateway.ops.tracing sets its SDK up. Log fields and
+attributes are identifiers, words and figures of ours: no key, secret, phone number or text of a message, and
+of an address only the host.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import NoneType
 
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span, get_tracer
+from prometheus_client import Counter, disable_created_metrics
+
+from networks import errors as network
 
 Attributes = Mapping[str, str | int]
+
+# Without this each counter has a second series, the time at which it was made.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+SEND_OUTCOMES: dict[type[network.NetworkError | None], str] = {
+    NoneType: "accepted",
+    network.RefusedError: "refused",
+    network.ThrottledError: "throttled",
+    network.NotReachedError: "not_reached",
+    network.AmbiguousError: "ambiguous",
+}
+# Any other error: the number itself, or its owner, stands in the way.
+NUMBER = "number"
+SENDS = Counter("gateway_sends", "Messages handed to the network, by what it said", ["outcome"])
+CALLBACKS = Counter("gateway_callbacks", "Callbacks of the network", ["outcome"])
+# An alert needs a series that is there before its first step.
+for _outcome in (*SEND_OUTCOMES.values(), NUMBER):
+    SENDS.labels(outcome=_outcome)
+for _outcome in ("accepted", "forged"):
+    CALLBACKS.labels(outcome=_outcome)
 
 tracer = get_tracer("gateway")
 # What each line of the log says of the request under way; None outside of one.
@@ -45,3 +69,8 @@ def span(
             begun.set_attribute("error.type", type(error).__name__)
             begun.set_status(StatusCode.ERROR)
             raise
+
+
+def count_send(error: network.NetworkError | None) -> None:
+    """Count one message that the network was asked to take; ``error`` is None when it did."""
+    SENDS.labels(outcome=SEND_OUTCOMES.get(type(error), NUMBER)).inc()

@@ -1,6 +1,5 @@
 """Items that cannot be taken in are set aside, and taken in when they can be."""
 
-
 import pytest
 
 from models.account import Account

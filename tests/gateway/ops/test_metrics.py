@@ -19,7 +19,7 @@ from models.database import writing
 from models.heartbeat import Heartbeat
 from models.set_aside import Reason, SetAside
 from networks import errors as network
-from tasks import deliver, meters, queue
+from tasks import attempt_log, deliver, queue, telemetry
 from tests import factories
 from tests.conftest import Clock
 from webhooks.client import Answer
@@ -84,7 +84,7 @@ def test_a_send_is_counted_by_what_the_network_said(
     error: type[network.NetworkError] | None, outcome: str
 ) -> None:
     before = _read()
-    meters.count_send(None if error is None else error("131026", "No."))
+    telemetry.count_send(None if error is None else error("131026", "No."))
     assert _steps(before) == {("sends_total", outcome): 1}
 
 
@@ -103,7 +103,7 @@ def test_an_attempt_is_timed_by_its_outcome(
     factories.deliveries(account, factories.webhook(account))
     [claimed] = claim_due(1, 1, 10_000)
     before = _read()
-    meters.count_attempt(claimed, answer, clock.advance(seconds=2))
+    attempt_log.count_attempt(claimed, answer, clock.advance(seconds=2))
     steps = _steps(before)
     assert steps["attempt_duration_seconds_count", outcome] == 1
     assert steps["attempt_duration_seconds_sum", outcome] == pytest.approx(0.04)
@@ -115,7 +115,7 @@ def test_a_delivery_counts_when_it_is_at_its_end(account: Account) -> None:
     good, *bad = claim_due(4, 4, 10_000)
     before = _read()
     outcomes = [factories.success(good), *map(factories.failure, bad)]
-    meters.count_recorded(outcomes, retried=2)
+    attempt_log.count_recorded(outcomes, retried=2)
     assert _steps(before) == {
         ("deliveries_total", "delivered"): 1,
         ("deliveries_total", "given_up"): 1,
@@ -128,7 +128,7 @@ def test_of_several_web_processes_each_shows_the_sum(
     monkeypatch.setenv(metrics.SHARED, "so that it is put back")
     metrics.share(tmp_path / "metrics")
     for _ in range(2):
-        count = "from tasks import meters; meters.count_send(None)"
+        count = "from tasks import telemetry; telemetry.count_send(None)"
         subprocess.run([sys.executable, "-c", count], check=True)
     seen = _read()
     assert seen["sends_total", "accepted"] == 2
