@@ -1,27 +1,44 @@
-"""What the items of a callback say (networks.envelope takes a body apart into them)."""
+"""From a callback's raw body to its items, and what each item says.
 
+One callback may hold items of several numbers. What is missing, unknown or malformed in one item never
+affects another.
+"""
+
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from networks.graph import read_json
 
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date can be written
 
-# What every inbound message says of itself, beside its content.
+# The members of every inbound message, beside its content.
 COMMON = {"from", "from_user_id", "id", "timestamp", "type"}
+# The entry that the test button of the platform's dashboard sends.
+TEST_ENTRY = "0"
+# Backfills and copies of what the owner wrote in an app of the platform's own: no events of ours.
+PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
+ARRAYS = ("messages", "statuses")
+
+
+class CallbackUnreadableError(Exception):
+    """The body is not a callback at all."""
 
 
 class ItemUnreadableError(Exception):
-    """The item lacks what it is known by: nothing can be made of it, now or later."""
+    """The item has no identifier or no object: it cannot be processed, now or later."""
 
 
 @dataclass(frozen=True)
 class InboundMessage:
-    """A message from a person. ``at`` is in milliseconds since the epoch, 0 when not told.
+    """A message from a person. ``at`` is in milliseconds since the epoch, 0 if unknown.
 
     ``sender`` is a phone number (digits), or the platform's identifier of a person who hides theirs.
-    ``content`` is what stands under the key named like the type (anything but an object is wrapped
-    under that name), and beside it whatever else the message carries: ``context`` of a reply,
-    ``referral`` of an advertisement, ``errors``, ``identity`` and what will be invented.
+    ``content`` is the value under the key named like the type (anything but an object is wrapped under
+    that name), and beside it all other members: ``context`` of a reply, ``referral`` of an
+    advertisement, ``errors``, ``identity``, and members that the platform adds later.
     """
 
     phone_number_id: str
@@ -34,7 +51,7 @@ class InboundMessage:
 
 @dataclass(frozen=True)
 class StatusUpdate:
-    """What became of a message. ``reference`` is the one that was given when it was sent.
+    """A status of a message. ``reference`` is the one of OutboundMessage.
 
     ``errors`` are all errors of a failure, each its code and its text.
     """
@@ -49,10 +66,10 @@ class StatusUpdate:
 
 @dataclass(frozen=True)
 class AccountUpdate:
-    """Something happened to a business account, and so to all its numbers.
+    """An event of a business account, and so of all its numbers.
 
-    ``event`` is the platform's word, ``detail`` its ban state where there is one. ``at`` is in
-    milliseconds, 0 when not told.
+    ``event`` is the platform's word, ``detail`` its ban state if there is one. ``at`` is in
+    milliseconds, 0 if unknown.
     """
 
     waba_id: str
@@ -64,9 +81,9 @@ class AccountUpdate:
 
 @dataclass(frozen=True)
 class Notice:
-    """Whatever else the platform tells of an account or of one of its numbers (digits).
+    """Any other news of an account or of one of its numbers (digits).
 
-    ``field`` is the subject; for ``messages`` it is a problem that belongs to no message.
+    ``field`` is the subject; ``messages`` is a problem that belongs to no message.
     """
 
     waba_id: str
@@ -79,9 +96,70 @@ class Notice:
 Item = InboundMessage | StatusUpdate | AccountUpdate | Notice
 
 
-def read_item(waba_id: str, entry: dict[str, Any], field: str, value: dict[str, Any]) -> Item:
-    """What the one item in ``value`` says. Raises ItemUnreadableError."""
-    at = _milliseconds(entry.get("time"))
+@dataclass(frozen=True)
+class Part:
+    """One item of a callback, with its surroundings. ``value`` holds this one item only."""
+
+    entry: dict[str, Any]
+    field: str
+    value: Any
+
+    def item(self) -> Item:
+        """The item, read. Raises ItemUnreadableError."""
+        if not isinstance(self.value, dict):
+            raise ItemUnreadableError("The value of a change is not an object.")
+        return _read_item(self.entry, self.field, self.value)
+
+    def body(self) -> bytes:
+        """The body of a callback with this item only, from which parse() makes it again."""
+        entry = self.entry | {"changes": [{"field": self.field, "value": self.value}]}
+        return json.dumps({"object": "whatsapp_business_account", "entry": [entry]}).encode()
+
+
+def parse(body: bytes) -> list[Part]:
+    """Every item of a callback, readable or not. Raises CallbackUnreadableError."""
+    try:
+        callback = read_json(body)
+    except ValueError:
+        raise CallbackUnreadableError("The body is not JSON.") from None
+    if not isinstance(callback, dict):
+        raise CallbackUnreadableError("The body is not a JSON object.")
+    return [
+        part
+        for entry in _objects(callback, "entry")
+        if str(entry.get("id")) != TEST_ENTRY
+        for change in _objects(entry, "changes")
+        for part in _split(entry, change)
+    ]
+
+
+def _objects(parent: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    children = parent.get(key)
+    return (c for c in children if isinstance(c, dict)) if isinstance(children, list) else iter(())
+
+
+def _split(entry: dict[str, Any], change: dict[str, Any]) -> Iterator[Part]:
+    around: dict[str, Any] = {key: entry[key] for key in ("id", "time") if key in entry}
+    field, value = str(change.get("field", "")), change.get("value")
+    if field in PASSED_OVER:
+        return
+    if field != "messages" or not isinstance(value, dict):
+        yield Part(around, field, value)
+        return
+    # Without the contacts: an item names its person itself.
+    common: dict[str, Any] = {
+        key: value[key] for key in ("messaging_product", "metadata") if key in value
+    }
+    for key in ARRAYS:
+        items = value.get(key)
+        for item in items if isinstance(items, list) else [items] if items else []:
+            yield Part(around, field, common | {key: [item]})
+    if value.get("errors"):
+        yield Part(around, field, common | {"errors": value["errors"]})
+
+
+def _read_item(entry: dict[str, Any], field: str, value: dict[str, Any]) -> Item:
+    waba_id, at = str(entry.get("id", "")), _milliseconds(entry.get("time"))
     if field == "account_update":
         return _account_update(waba_id, value, at)
     if field == "messages" and "messages" in value:
@@ -106,7 +184,7 @@ def _metadata(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _phone_number_id(value: dict[str, Any]) -> str:
-    # Never the number as displayed, whose spelling varies.
+    # Not the displayed number, whose spelling varies.
     return str(_metadata(value).get("phone_number_id", ""))
 
 
@@ -116,7 +194,7 @@ def _phone_number(value: dict[str, Any]) -> str | None:
 
 
 def _account_update(waba_id: str, value: dict[str, Any], at: int) -> AccountUpdate:
-    # For PARTNER_* events the entry is the provider's own; the customer's account stands inside.
+    # The entry of a PARTNER_* event is the provider's own; the customer's account is inside.
     info = value.get("waba_info")
     ban = value.get("ban_info")
     return AccountUpdate(
@@ -170,7 +248,7 @@ def _error(error: dict[str, Any]) -> tuple[str, str]:
 
 
 def _milliseconds(timestamp: Any) -> int:
-    """The platform writes Unix seconds as text; milliseconds were seen as well. 0 when unreadable."""
+    """The platform writes Unix seconds as text, and at times milliseconds. 0 if unreadable."""
     try:
         value = int(timestamp)
     except (TypeError, ValueError, OverflowError):

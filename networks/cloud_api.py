@@ -1,12 +1,12 @@
 """The WhatsApp Business Cloud API as a Network.
 
-One method for each call that the gateway needs; networks.graph is what they speak through.
+One method for each call that the gateway needs, over networks.graph.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from networks import media
-from networks.grants import read_grant
 from networks.graph import GraphClient, members, required
 from networks.interface import (
     MediaDownload,
@@ -17,6 +17,7 @@ from networks.interface import (
     TokenGrant,
 )
 
+MANAGEMENT = "whatsapp_business_management"
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
 
 
@@ -141,11 +142,28 @@ class CloudApi:
 
 
 def _content(message: OutboundMessage) -> dict[str, Any]:
-    """The content, and what it answers; a reaction names its message inside its content."""
+    """The content, and the message that it replies to; a reaction names that inside its content."""
     if message.type == "reaction":
         return {"reaction": message.content | {"message_id": message.quoted}}
     context = {} if message.quoted is None else {"context": {"message_id": message.quoted}}
     return {message.type: message.content, **context}
+
+
+def read_grant(data: Mapping[str, Any], app_id: str) -> TokenGrant:
+    """The grant in the ``data`` of an answer. A token of another app than ``app_id`` is not valid."""
+    return TokenGrant(
+        is_valid=data.get("is_valid") is True and str(data.get("app_id")) == app_id,
+        scopes=frozenset(str(scope) for scope in data.get("scopes") or ()),
+        waba_ids=_waba_ids(data.get("granular_scopes")),
+    )
+
+
+def _waba_ids(granular_scopes: Any) -> frozenset[str] | None:
+    """The accounts that may be managed, None if the platform leaves the scope or its targets out."""
+    for granted in granular_scopes if isinstance(granular_scopes, list) else ():
+        if isinstance(granted, dict) and granted.get("scope") == MANAGEMENT:
+            return frozenset(str(target) for target in granted.get("target_ids") or ()) or None
+    return None
 
 
 def _profile(item: Any) -> NumberProfile:

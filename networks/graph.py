@@ -1,18 +1,17 @@
-"""The Graph API on the wire: kept connections, one deadline for each exchange, its errors turned into ours.
+"""The Graph API on the wire: kept connections, one deadline for each exchange, errors as networks.errors.
 
-No retries: the network knows no idempotency key, so a request that may have arrived is never repeated. No
-cookies and no redirects. Of the environment it takes SSL_CERT_FILE (by OpenSSL) and the proxies (HTTPS_PROXY,
-NO_PROXY).
+There are no retries: the network knows no idempotency key, so a request that may have arrived is never
+repeated. There are no cookies and no redirects. The environment sets SSL_CERT_FILE (for OpenSSL) and the
+proxies (HTTPS_PROXY, NO_PROXY).
 """
 
 import asyncio
 import json
-import logging
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,23 +30,21 @@ from networks.errors import (
     ThrottledError,
 )
 
-logger = logging.getLogger(__name__)
-
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_UNAUTHORIZED, HTTP_FORBIDDEN, HTTP_NOT_FOUND, HTTP_TOO_MANY = 401, 403, 404, 429
-# No answer of the Graph API is nearly as large.
+# No answer of the Graph API comes near.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-# Media may be 100 MiB, over a slow line. Within that time each piece has the ordinary deadline.
+# For 100 MiB of media over a slow line. Each piece within that time has the ordinary deadline.
 MEDIA_SECONDS = 600
-# A certificate's host is checked, so a loopback address is never another machine's.
+# These are never reached through a proxy.
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-# As they are: what is passed on is counted, and what is read is small.
+# Uncompressed: the bytes of media are counted, and everything else is small.
 HEADERS = {"Accept-Encoding": "identity"}
 
 
 @dataclass
 class _Exchange:
-    """How far a request came. ``is_sent`` from the moment in which its first byte may go out."""
+    """The progress of a request. ``is_sent`` is set before its first byte can go out."""
 
     is_sent: bool = False
 
@@ -80,7 +77,7 @@ class GraphClient:
         body: Any = None,
         params: Mapping[str, str] | None = None,
     ) -> Any:
-        """The parsed answer of a call with a JSON body, or without one. Raises a class of networks.errors."""
+        """Send a JSON body, or none. Returns the parsed answer. Raises a class of networks.errors."""
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = None if body is None else orjson.dumps(body)
         return await self.post(method, path, token, headers, data, params=params)
@@ -96,7 +93,7 @@ class GraphClient:
         params: Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> Any:
-        """As call(), with a body of any type. The whole exchange may take ``seconds``."""
+        """As call(), with a body of any type. The deadline of the whole exchange is in ``seconds``."""
         url = f"{self._root}/{path}"
         limit = aiohttp.ClientTimeout(total=seconds or self._timeout)
         async with self._exchange(
@@ -108,8 +105,8 @@ class GraphClient:
     async def open(self, url: str, token: str) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer of an address that the network named, its body unread.
 
-        The token goes along, so it has to be https; the host of a Graph API without TLS (the
-        sandbox) is the exception. Raises a class of networks.errors, MediaGoneError for a 404.
+        The token is sent to it, so it must be https, except on the host of a Graph API without TLS (the
+        sandbox). Raises a class of networks.errors, MediaGoneError for a 404.
         """
         if not self._may_see_token(url):
             raise AmbiguousError("answer", "The network names an address that is not https.")
@@ -137,7 +134,7 @@ class GraphClient:
         limit: aiohttp.ClientTimeout,
         **request: Any,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One request and its answer. What goes wrong inside is told by how far the request came."""
+        """One request and its answer. Errors of the transport, inside as well, become networks.errors."""
         authorization = {"Authorization": f"Bearer {token}"} if token else {}
         exchange = _Exchange()
         try:
@@ -162,7 +159,7 @@ class GraphClient:
             trace = aiohttp.TraceConfig()
             trace.on_request_headers_sent.append(_note_sent)
             session = self._sessions[loop] = aiohttp.ClientSession(
-                # As many as wait: a bound would make requests wait for each other, unseen.
+                # Without a limit: requests would queue for a connection, and no deadline would tell why.
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trace_configs=[trace],
@@ -186,7 +183,7 @@ def read_json(body: bytes) -> Any:
 
 
 def required(answer: Any, name: str) -> str:
-    """A member that the answer must have, as text. Raises AmbiguousError when it has not."""
+    """A text or number that the answer must have, as text. Raises AmbiguousError if it is missing."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(value, str | int) or isinstance(value, bool) or not str(value):
         raise AmbiguousError("answer", f"The network's answer has no {name}.")
@@ -194,7 +191,7 @@ def required(answer: Any, name: str) -> str:
 
 
 def members(answer: Any, name: str, kind: type) -> Any:
-    """A member of this type that the answer must have. Raises AmbiguousError when it has not."""
+    """A member of this type that the answer must have. Raises AmbiguousError if it is missing."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(value, kind):
         raise AmbiguousError("answer", f"The network's answer has no {name}.")
@@ -204,11 +201,12 @@ def members(answer: Any, name: str, kind: type) -> Any:
 async def _note_sent(
     _session: aiohttp.ClientSession, context: SimpleNamespace, _params: object
 ) -> None:
-    # aiohttp says it when it has the head, before it writes it.
+    # aiohttp calls this when it has serialized the head, before it writes it.
     context.trace_request_ctx.is_sent = True
 
 
-@cache
+# Each media object has an address of its own, so the cache has a bound.
+@lru_cache(maxsize=1024)
 def _proxy_for(url: str) -> str | None:
     """The proxy that the environment names for an address; never for one of this machine."""
     parts = urlsplit(url)
@@ -219,7 +217,7 @@ def _proxy_for(url: str) -> str | None:
 
 
 async def _whole(response: aiohttp.ClientResponse) -> bytes:
-    """The body. Raises AmbiguousError for one that does not end."""
+    """The body. Raises AmbiguousError if it is longer than MAX_ANSWER_BYTES."""
     body = bytearray()
     async for piece in response.content.iter_any():
         body += piece
@@ -229,7 +227,7 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _from_transport(error: Exception, exchange: _Exchange) -> NetworkError:
-    """Tell requests of which not one byte went out from those that may have arrived."""
+    """A request without a byte sent was not reached; any other may have arrived."""
     if not exchange.is_sent:
         return NotReachedError("unreachable", "The messaging network could not be reached.")
     if isinstance(error, TimeoutError):
@@ -261,9 +259,9 @@ def _error_of(status: int, body: bytes) -> NetworkError:
 
 
 def _without_code(status: int) -> NetworkError:
-    """An answer that is not the Graph API's own: of a proxy, a firewall, or an address that moved.
+    """The error in an answer of a proxy, a firewall, or another server at the address.
 
-    None of them says anything of the message. Only 429 says that it was not taken.
+    Such an answer leaves the outcome open, except 429: then the request was not taken.
     """
     text = f"HTTP status {status} without an error code."
     if status == HTTP_TOO_MANY:

@@ -17,12 +17,14 @@ from models.number import Number
 from models.set_aside import Reason, SetAside
 from networks.callbacks import (
     AccountUpdate,
+    CallbackUnreadableError,
     InboundMessage,
     ItemUnreadableError,
     Notice,
+    Part,
     StatusUpdate,
+    parse,
 )
-from networks.envelope import CallbackUnreadableError, Part, parse
 from tasks import deliver, lifecycle, notices, outcome, telemetry
 from tasks.emit import emit_message
 from tasks.queue import Doorbell, huey

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from networks.callbacks import (
     AccountUpdate,
+    CallbackUnreadableError,
     InboundMessage,
     ItemUnreadableError,
     Notice,
+    Part,
     StatusUpdate,
+    parse,
 )
-from networks.envelope import CallbackUnreadableError, Part, parse
 
 TEXT = {
     "from": "16505551234",

@@ -305,3 +305,12 @@ def test_a_token_is_inspected_with_the_apps_own(api: CloudApi, receiver: Receive
     assert (grant.is_valid, grant.waba_ids) == (True, None)
     [request] = receiver.at(path)
     assert request.headers["authorization"] == "Bearer app-1|app-secret"
+
+
+@pytest.mark.parametrize("answer", [{"data": []}, {"data": None}, {}])
+def test_a_token_of_which_the_network_says_nothing_is_ambiguous(
+    api: CloudApi, receiver: Receiver, answer: dict[str, Any]
+) -> None:
+    receiver.behave(_json(200, answer), "/v25.0/debug_token")
+    with pytest.raises(AmbiguousError, match="no data"):
+        wait_for(api.inspect_token("token-1"))
