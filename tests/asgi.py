@@ -9,8 +9,9 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope
 
 from gateway.api import contract
-from gateway.api.operations import Operations
-from gateway.http.observation import Observed
+from gateway.api.operations import Operations, Part
+from gateway.http.edge import Edge
+from gateway.http.rate_limit import RateLimiter
 
 RULES = (
     "/connect/<slug>",
@@ -24,9 +25,12 @@ RULES = (
 OPERATIONS = Operations(contract.load(), contract.base_path(), RULES)
 
 
-def outermost(app: ASGIApp) -> ASGIApp:
-    """``app`` behind the layer that finds what a request asks for."""
-    return Observed(app, OPERATIONS)
+PLANS = {"starter": 9, "pro": 9, "anonymous": 9}
+
+
+def edge_of(app: ASGIApp, plans: dict[str, int] = PLANS, transfers: int = 2) -> Edge:
+    """The edge around one application for everything."""
+    return Edge(dict.fromkeys(Part, app), OPERATIONS, RateLimiter(plans), transfers)
 
 
 @dataclass(frozen=True)

@@ -13,26 +13,22 @@ import orjson
 from a2wsgi import WSGIMiddleware
 from anyio import to_thread
 from connexion import AsyncApp
-from connexion.exceptions import ProblemException
-from connexion.jsonifier import Jsonifier
 from connexion.middleware import ConnexionMiddleware
+from connexion.middleware.exceptions import ExceptionMiddleware
 from connexion.middleware.server_error import ServerErrorMiddleware
 from connexion.middleware.swagger_ui import SwaggerUIMiddleware
 from flask import Flask
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from werkzeug.exceptions import HTTPException as WerkzeugException
 
 from dashboard import connect, limit_use, reference, urls
 from gateway.api import contract
-from gateway.api.operations import CALLBACK, KEY, METHODS, PROBES, Operations
+from gateway.api.operations import METHODS, Operations, Part
 from gateway.api.validation import VALIDATORS
-from gateway.http import errors
 from gateway.http.auth import SCHEME, BearerSecurity
 from gateway.http.edge import Edge
 from gateway.http.intake import intake
-from gateway.http.observation import Observed
-from gateway.http.places import for_transfers
 from gateway.http.rate_limit import MEMORY, RateLimiter
 from gateway.ops import health, metrics, tracing
 from gateway.ops.logs import configure_logging
@@ -44,11 +40,11 @@ from networks.current import get_network
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 # Threads that pages are made in. Probes have their own, so that they never wait behind a person.
 PAGE_THREADS, PROBE_THREADS = 10, 2
-# Connexion's, but for its page for Swagger UI and its answer to a crash, which are ours.
+# Connexion's. Its page for Swagger UI is ours, and the edge answers errors.
 MIDDLEWARES = [
     each
     for each in ConnexionMiddleware.default_middlewares
-    if each not in (ServerErrorMiddleware, SwaggerUIMiddleware)
+    if each not in (ServerErrorMiddleware, ExceptionMiddleware, SwaggerUIMiddleware)
 ]
 
 
@@ -97,29 +93,19 @@ def handlers_of(paths: Mapping[str, Any]) -> Callable[[str], Callable[..., Any]]
     return resolve
 
 
-class _Json(Jsonifier):
-    """JSON as short as it can be, quickly."""
-
-    def dumps(self, data: Any, **_: object) -> str:
-        """The text of an object of the contract."""
-        return orjson.dumps(data).decode()
-
-
-def _api(*, validate_responses: bool) -> AsyncApp:
+def _api() -> AsyncApp:
     """The contract at work: Connexion routes, authenticates, validates and calls the handlers."""
     app = AsyncApp(
         "gateway",
         lifespan=_lifespan,
         middlewares=MIDDLEWARES,
-        jsonifier=_Json(),
+        # It needs no more of one than dumps().
+        jsonifier=cast("Any", orjson),
         pythonic_params=True,
         resolver=handlers_of(contract.load()["paths"]),
-        validate_responses=validate_responses,
         validator_map=VALIDATORS,
         security_map={SCHEME: BearerSecurity},
     )
-    for kind in (HTTPException, ProblemException, Exception):
-        app.add_error_handler(kind, errors.render)
     app.add_api(deepcopy(contract.load()))
     return app
 
@@ -135,31 +121,24 @@ async def _lifespan(_app: object) -> AsyncIterator[None]:
     tracing.stop()
 
 
-def build_app(settings: Settings, *, validate_responses: bool = False) -> ASGIApp:
+def build_app(settings: Settings) -> ASGIApp:
     """The ASGI application of a process whose database and queue are connected."""
     flask_app = _flask_app()
-    api = _api(validate_responses=validate_responses)
+    limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
+    flask_app.extensions[limit_use.EXTENSION] = limiter.look
     pages, probes = (
         cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))
         for threads in (PAGE_THREADS, PROBE_THREADS)
     )
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        """Everything that is served, each by its own part."""
-        operation = scope.get(KEY)
-        if operation is None or not operation.is_page:
-            await api(scope, receive, send)
-        elif operation.route == CALLBACK:
-            await intake(scope, receive, send)
-        else:
-            await (probes if operation.route in PROBES else pages)(scope, receive, send)
-
-    limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
-    flask_app.extensions[limit_use.EXTENSION] = limiter.look
-    edge: ASGIApp = Edge(serve, limiter, for_transfers(settings.transfers))
+    parts: dict[Part, ASGIApp] = {
+        Part.API: _api(),
+        Part.CALLBACK: intake,
+        Part.PAGES: pages,
+        Part.PROBES: probes,
+    }
     rules = map(str, flask_app.url_map.iter_rules())
     operations = Operations(contract.load(), contract.base_path(), rules)
-    return Observed(edge, operations)
+    return Edge(parts, operations, limiter, settings.transfers)
 
 
 def create_app() -> ASGIApp:

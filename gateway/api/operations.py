@@ -1,26 +1,41 @@
-"""What a request asks for, found once at the door: one Operation for each of the contract, and for each page.
+"""What a request asks for, found once by the edge: an Operation of the contract, or a page beside it.
 
 Everything that treats requests differently by their target reads it from the scope: the limits of size and
 rate, the places for media, the line of the log, the name of a span. Connexion's routers would name only the
 methods of the first route that fits a path in ``Allow``, and would take ``GET /messages/send`` for a message
-called "send". So a path or method that the contract does not have is refused here, and they never see it.
+called "send". So a path or method that the contract does not have is refused by the edge.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from werkzeug.exceptions import NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
-from gateway.http.bodies import MEBIBYTE
-
-# Where an Operation stands in the scope of a request.
+# Where the Operation of a request is in its scope.
 KEY = "gateway.operation"
 METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"})
 CALLBACK = "/network/callback"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
+MEBIBYTE = 1024 * 1024
+# A document at its largest, and the multipart form around it.
+UPLOAD_LIMIT = 100 * MEBIBYTE + 64 * 1024
+CALLBACK_LIMIT = 4 * MEBIBYTE
+# To parse more takes the event loop longer than a thread costs, and each copy takes memory that counts.
+LARGE_BODY = 64 * 1024
+
+
+class Part(Enum):
+    """The part of the application that does what a request asks for."""
+
+    API = auto()
+    CALLBACK = auto()
+    PROBES = auto()
+    PAGES = auto()
 
 
 @dataclass(frozen=True)
@@ -28,31 +43,35 @@ class Operation:
     """The target of a request.
 
     ``route`` is the template of its path, which logs and spans show in place of the path. ``body_limit`` is
-    in bytes; one that ``streams_body`` reads it by itself. A ``transfer`` moves media. One that is not
-    ``metered`` is not counted, and one that is not ``logged`` has no line. ``refusal`` says why there is no
-    such operation.
+    in bytes. A ``transfer`` moves media. ``refusal`` says why there is no such operation.
     """
 
     route: str
-    is_page: bool = False
+    part: Part = Part.API
     takes_body: bool = True
     body_limit: int = MEBIBYTE
-    streams_body: bool = False
     transfer: bool = False
-    metered: bool = True
-    logged: bool = True
     refusal: HTTPException | None = None
 
+    @property
+    def streams_body(self) -> bool:
+        """Whether the part reads the body by itself."""
+        return self.transfer and self.takes_body
 
-NOWHERE = "*"
-UNKNOWN_PAGE = Operation(NOWHERE, is_page=True)
-NOT_FOUND = Operation(NOWHERE, refusal=HTTPException(404))
-# A document at its largest, and the multipart form around it.
-UPLOAD_LIMIT = 100 * MEBIBYTE + 64 * 1024
-_SPECIAL: Mapping[str, Mapping[str, Any]] = {
-    "uploadMedia": {"transfer": True, "streams_body": True, "body_limit": UPLOAD_LIMIT},
-    "downloadMedia": {"transfer": True},
-}
+    @property
+    def metered(self) -> bool:
+        """Whether its requests count against the rate limit."""
+        return self.part in {Part.API, Part.PAGES}
+
+    @property
+    def logged(self) -> bool:
+        """Whether its requests have a line in the log."""
+        return self.part is not Part.PROBES
+
+
+UNKNOWN = "*"
+UNKNOWN_PAGE = Operation(UNKNOWN, Part.PAGES)
+NOT_FOUND = Operation(UNKNOWN, refusal=HTTPException(404))
 
 
 class Operations:
@@ -90,22 +109,21 @@ class Operations:
 
 
 def _by_method(route: str, item: Mapping[str, Any]) -> dict[str, Operation]:
-    operations = {
-        method: _operation(route, item[method.lower()])
-        for method in METHODS
-        if method.lower() in item
-    }
+    operations = {m: _operation(route, item[m.lower()]) for m in METHODS if m.lower() in item}
     if "GET" in operations:
         operations["HEAD"] = operations["GET"]
     return operations
 
 
 def _operation(route: str, described: Mapping[str, Any]) -> Operation:
-    special = _SPECIAL.get(described["operationId"], {})
-    return Operation(route, takes_body="requestBody" in described, **special)
+    takes_body = "requestBody" in described
+    if described["operationId"] not in TRANSFERS:
+        return Operation(route, takes_body=takes_body)
+    limit = UPLOAD_LIMIT if takes_body else MEBIBYTE
+    return Operation(route, takes_body=takes_body, transfer=True, body_limit=limit)
 
 
 def _page(rule: str) -> Operation:
     if rule == CALLBACK:
-        return Operation(rule, is_page=True, metered=False, body_limit=4 * MEBIBYTE)
-    return Operation(rule, is_page=True, metered=rule not in PROBES, logged=rule not in PROBES)
+        return Operation(rule, Part.CALLBACK, body_limit=CALLBACK_LIMIT)
+    return Operation(rule, Part.PROBES if rule in PROBES else Part.PAGES)

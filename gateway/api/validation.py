@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope
 
 from gateway.api.complaint import complaint
-from gateway.http.bodies import LARGE
+from gateway.api.operations import LARGE_BODY
 
 MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
@@ -77,7 +77,7 @@ class JsonBody:
         if not body:
             raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")
         read = partial(self._read, body)
-        is_large = len(body) >= LARGE
+        is_large = len(body) >= LARGE_BODY
         keep_payload(
             scope, await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
         )

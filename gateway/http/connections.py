@@ -1,12 +1,14 @@
-"""What a client may take of a connection's time, so that the server stands without a proxy.
+"""One connection: uvicorn's HTTP/1.1 with bounds on heads, on the client's time, and on connections.
 
-uvicorn itself bounds only how long a connection may be idle between two requests (timeout_keep_alive).
-Each connection looks every two seconds whether its client keeps it waiting, which costs a request nothing.
+The server can so stand without a proxy. uvicorn itself bounds only how long a connection may be idle between
+two requests (timeout_keep_alive). Each connection checks every two seconds whether its client is late, which
+costs a request nothing. Where no application is reached, the answer is an error in our shape.
 """
 
 import asyncio
+import http
+import logging
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, cast
@@ -15,13 +17,17 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.http.address_limit import AddressLimit, TooManyConnectionsError
+from gateway.http.auth import NOBODY
+from gateway.http.observation import HEADER, new_request_id
 from handlers.errors import ApiError
 
-# How long a connection may be idle between two requests. nginx keeps one to an upstream for 60 s: were this
-# shorter, a request could meet its end.
-IDLE_SECONDS = 75
+logger = logging.getLogger(__name__)
+
+MAX_HEADER_BYTES = 32 * 1024
 # A customer's pool of connections is rarely larger. Each process counts for itself.
 CONNECTIONS_PER_ADDRESS = 200
+# Where the application leaves its edge in the server's state, when it starts.
+EDGE = "edge"
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Bounds:
     # To take ``progress`` bytes of a response. A client slower than 1 KiB a second is cut off.
     unread: float = 30
     progress: int = 30 * 1024
-    # A bound is noticed so much later at most.
+    # Between two checks: a late client is noticed so much later at most.
     tick: float = 2
 
 
@@ -51,15 +57,19 @@ class Awaited(Enum):
 
 
 class _Parser(httptools.HttpRequestParser):
-    """Where httptools stops behind the head of an offer, parses what ``head`` gives, and reads on."""
+    """Parses a request that offers another protocol as one of HTTP/1.1 (RFC 9110, section 7.8).
 
-    def __init__(self, protocol: object, head: Callable[[], bytes | None]) -> None:
+    Java's HTTP client offers h2c with its requests over http. httptools stops behind the head of such a
+    request, and uvicorn then drops the body (uvicorn #2722). This parser starts again with the same head
+    without the offer, and reads on.
+    """
+
+    def __init__(self, protocol: "GatewayProtocol") -> None:
         self._protocol = protocol
-        self._head = head
-        self._begin()
+        self._start()
 
-    def _begin(self) -> None:
-        """Forget what was parsed: behind a request that is the connection's last one, nothing else is."""
+    def _start(self) -> None:
+        """Forget what was parsed."""
         super().__init__(self._protocol)
         # As uvicorn has it.
         self.set_dangerous_leniencies(lenient_data_after_close=True)
@@ -70,64 +80,44 @@ class _Parser(httptools.HttpRequestParser):
             try:
                 super().feed_data(left)
             except httptools.HttpParserUpgrade as stopped:
-                head = self._head()
-                if head is None:
+                if not self._protocol.has_offer:
                     raise
-                self._begin()
+                head = self._protocol.head_without_offer()
+                self._start()
                 super().feed_data(head)
                 left = left[stopped.args[0] :]
             else:
                 return
 
 
-class OffersIgnored(HttpToolsProtocol):
-    """HTTP/1.1, whatever else a request offers (RFC 9110, section 7.8).
-
-    Java's HTTP client offers h2c with its requests over http. httptools takes what follows the head of such
-    a request for the other protocol's, so uvicorn drops the body (uvicorn #2722).
-    """
-
-    _has_offer = False
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.parser = _Parser(self, self._head_without_offer)
-
-    def on_headers_complete(self) -> None:
-        """The request line and headers are in; with an offer they come once more, without it."""
-        self._has_offer = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
-        if not self._has_offer:
-            super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """The request is in, or only its head, if that has an offer."""
-        if not self._has_offer:
-            super().on_message_complete()
-
-    def _head_without_offer(self) -> bytes | None:
-        """The head of the request that offers something, None for one that does not."""
-        if not self._has_offer:
-            return None
-        version = self.parser.get_http_version().encode()
-        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
-        lines += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
-        return b"\r\n".join(lines) + b"\r\n\r\n"
-
-
-class BoundedConnection(OffersIgnored):
-    """HTTP/1.1 with bounds on the client's time, and on the connections of one address."""
+class GatewayProtocol(HttpToolsProtocol):
+    """HTTP/1.1 for clients that may be slow, greedy or broken."""
 
     bounds = Bounds()
     address_limit = AddressLimit(CONNECTIONS_PER_ADDRESS)
+    # Whether the request offers another protocol. Then its head comes a second time, without the offer.
+    has_offer = False
 
+    # What the connection counts as at ``address_limit``, if at all.
     _counted: str | None = None
     _watch: asyncio.TimerHandle | None = None
     _awaited = Awaited.NOTHING
     # Times of the event loop: when what is awaited is late, and when the whole body is.
     _due = math.inf
     _body_due = math.inf
-    # How many bytes the client had still to take when it last got on, and when it is late.
+    # How many bytes the client had still to take when it last made progress, and when it is late.
     _backlog: tuple[int, float] | None = None
+    # The bytes of a head that came after its first segment.
+    _more_head = 0
+    # What is wrong with a head that the parser accepts.
+    _fault: ApiError | None = None
+    _refused = False
+    # The error to send behind the response that is under way.
+    _owed: ApiError | None = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.parser = _Parser(self)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client connected."""
@@ -139,7 +129,7 @@ class BoundedConnection(OffersIgnored):
             transport.abort()
             return
         self._wait(Awaited.REQUEST, self.bounds.head)
-        self._watch = self.loop.call_later(self.bounds.tick, self._look)
+        self._watch = self.loop.call_later(self.bounds.tick, self._check)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection ended."""
@@ -150,19 +140,33 @@ class BoundedConnection(OffersIgnored):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came in."""
+        if self._refused:
+            return
+        self._more_head += len(data)
         super().data_received(data)
-        # Empty lines before a request, or the end of a body that was answered early. uvicorn's own clock
-        # is off once anything came.
-        if self._awaited is Awaited.NOTHING and self._is_idle():
+        if self._awaited is Awaited.REST_OF_HEAD:
+            # The parser tells of a header only when it is complete, so one that never ends counts here.
+            if (self._more_head or self._head_size()) > MAX_HEADER_BYTES:
+                self.refuse(_too_large())
+        elif self._awaited is Awaited.NOTHING and self._is_idle():
+            # Empty lines before a request, or the end of a body that was answered early. uvicorn's own
+            # timer is off once anything came.
             self._wait(Awaited.REQUEST, self.bounds.head)
 
     def on_message_begin(self) -> None:
         """A new request begins."""
         super().on_message_begin()
+        self._more_head = 0
         self._wait(Awaited.REST_OF_HEAD, self.bounds.head)
 
     def on_headers_complete(self) -> None:
         """The request line and headers are in."""
+        self._fault = self._fault_of_head()
+        if self._fault is not None:
+            raise httptools.HttpParserError
+        self.has_offer = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if self.has_offer:
+            return
         super().on_headers_complete()
         self._body_due = self.loop.time() + self.bounds.body
         self._wait(Awaited.BODY, self.bounds.piece)
@@ -173,50 +177,108 @@ class BoundedConnection(OffersIgnored):
         self._due = min(self.loop.time() + self.bounds.piece, self._body_due)
 
     def on_message_complete(self) -> None:
-        """The request is in."""
-        super().on_message_complete()
-        self._wait(Awaited.NOTHING, math.inf)
+        """The request is in, or only its head, if that has an offer."""
+        if not self.has_offer:
+            super().on_message_complete()
+            self._wait(Awaited.NOTHING, math.inf)
 
     def on_response_complete(self) -> None:
-        """A response is out. The rest of a body that nobody wanted is thrown away, but not for ever."""
+        """A response is out. The rest of a body that is not read has little time."""
         super().on_response_complete()
         if self._awaited is Awaited.BODY:
             self._body_due = min(self._body_due, self.loop.time() + self.bounds.piece)
             self._due = min(self._due, self._body_due)
+        if self._owed is not None and not self.pipeline and not self.transport.is_closing():
+            self._send_error(self._owed)
 
     def resume_writing(self) -> None:
         """The client took most of what it had still to take."""
         super().resume_writing()
         self._backlog = None
 
+    def head_without_offer(self) -> bytes:
+        """The head of the request without its header Upgrade."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what the parser did not accept, and close the connection."""
+        self.refuse(self._fault or ApiError(msg, status=400))
+
     def refuse(self, error: ApiError) -> None:
-        """Answer a client that is late, and close the connection."""
-        raise NotImplementedError
+        """Answer with an error, behind a request that is worked on, and close the connection."""
+        if self._refused:
+            return
+        self._refused = True
+        cycle = self._cycle()
+        if cycle is None or cycle.more_body or cycle.response_complete:
+            self._send_error(error)
+        else:
+            self._owed = error
+
+    def _fault_of_head(self) -> ApiError | None:
+        """What the parser accepts and a server must not (RFC 9112, sections 2.3, 3.2, 6.1)."""
+        if self._head_size() > MAX_HEADER_BYTES:
+            return _too_large()
+        version = self.parser.get_http_version()
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        codings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
+        is_good = version in {"1.0", "1.1"} and hosts <= 1 and (hosts or version == "1.0")
+        if is_good and codings in ([], [b"chunked"]):
+            return None
+        return ApiError("Invalid HTTP request received.", status=400)
+
+    def _head_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
+    def _send_error(self, error: ApiError) -> None:
+        request_id, body = new_request_id(), error.body.encode()
+        status = http.HTTPStatus(error.status)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+            (HEADER, request_id.encode()),
+        ]
+        if EDGE in self.app_state:
+            counted = NOBODY.counted(self.client)
+            headers += self.app_state[EDGE].limiter.count_here(*counted).headers
+        lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
+        lines += [b"%s: %s" % header for header in headers]
+        self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + body)
+        self.transport.close()
+        fields = {"request_id": request_id, "status": error.status, "bytes": len(body)}
+        logger.info("malformed request", extra={"fields": fields})
 
     def _wait(self, awaited: Awaited, seconds: float) -> None:
         self._awaited = awaited
         self._due = self.loop.time() + seconds
 
+    def _cycle(self) -> RequestResponseCycle | None:
+        """The last request. Before the first one there is none, whatever the annotation in uvicorn says."""
+        return cast("RequestResponseCycle | None", self.cycle)
+
     def _is_idle(self) -> bool:
-        # Before the first request there is none, whatever its annotation says.
-        cycle = cast("RequestResponseCycle | None", self.cycle)
+        cycle = self._cycle()
         return cycle is None or cycle.response_complete
 
-    def _look(self) -> None:
-        """Cut a client off that does not read, and let one go that does not send."""
+    def _check(self) -> None:
+        """Cut off a client that does not read, and let go one that does not send."""
         now = self.loop.time()
         if self._is_unread(now):
             self.transport.abort()
             return
         if self.flow.read_paused or self.pipeline:
-            # It is us who do not read on.
+            # It is the server that does not read on.
             self._due += self.bounds.tick
         elif now >= self._due and not self.transport.is_closing():
             self._give_up()
-        self._watch = self.loop.call_later(self.bounds.tick, self._look)
+        self._watch = self.loop.call_later(self.bounds.tick, self._check)
 
     def _is_unread(self, now: float) -> bool:
-        """Whether the client is late to take what is written. What is not all written has time."""
+        """Whether the client is late to take what is written. A response that is not all written has time."""
         left = self.transport.get_write_buffer_size()
         is_all = self.flow.write_paused or self._is_idle() or self.transport.is_closing()
         if not (left and is_all):
@@ -235,3 +297,8 @@ class BoundedConnection(OffersIgnored):
         else:
             # There is no request to answer, or it has its answer.
             self.transport.close()
+
+
+def _too_large() -> ApiError:
+    text = f"The request line and headers are larger than {MAX_HEADER_BYTES} bytes."
+    return ApiError(text, status=431)

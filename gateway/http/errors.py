@@ -4,9 +4,7 @@ import http
 import logging
 
 from connexion.exceptions import ProblemException
-from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from dashboard.errors import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
@@ -56,20 +54,3 @@ def _of_framework(error: HTTPException, path: str, method: str) -> ApiError:
     # Our validation puts the field that is wrong into ``ext``.
     details = error.ext if isinstance(error, ProblemException) else None
     return ApiError(message, status=status, **(details or {}))
-
-
-async def render(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
-    """Connexion's error handler. It would call one that is no coroutine in a thread."""
-    if isinstance(error, ClientDisconnect):
-        # Nobody is left to be answered. The edge lets go of the request.
-        raise error
-    path = request.url.path
-    page = page_of(as_api_error(error, path, request.method), path)
-    content_type = page.headers.pop("Content-Type")
-    return ConnexionResponse(
-        status_code=page.status,
-        mimetype=content_type.partition(";")[0],
-        content_type=content_type,
-        body=page.body,
-        headers=page.headers,
-    )

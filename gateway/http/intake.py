@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.http.bodies import MEBIBYTE
+from gateway.api.operations import MEBIBYTE
 from handlers import network_callback
 from models.writer import commit
 from networks import signature

@@ -1,19 +1,22 @@
-"""What an operator sees of a request: its identifier, and one line and one span of what came of it.
+"""What an operator sees of a request: its identifier, and one line and one span of its outcome.
 
-Sits around the edge, so that refusals are seen like answers. Probes are not logged and not traced.
+Probes are not logged and not traced. Line and span name the route in place of the path: the slug of a signup
+link lets its bearer in.
 """
 
 import logging
 import re
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Scope, Send
 
-from gateway.api.operations import KEY, METHODS, Operations
+from gateway.api.operations import METHODS, Operation
+from gateway.http.errors import as_api_error, page_of
 from gateway.ops.metrics import REQUESTS
 from models.identifier import new_id
 from tasks.telemetry import request_fields, span
@@ -21,7 +24,7 @@ from tasks.telemetry import request_fields, span
 logger = logging.getLogger(__name__)
 
 HEADER = b"x-request-id"
-UNSAID = "*"
+UNKNOWN_METHOD = "*"
 SERVER_ERROR = 500
 _ACCEPTABLE = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -32,82 +35,78 @@ def new_request_id() -> str:
     return new_id("req")
 
 
-@dataclass
-class _Exchange:
-    """A response on its way out. ``status`` is None while none has begun."""
+class Response:
+    """The response to a request on its way out. ``status`` is None while it has not begun.
 
-    send_on: Send
-    request_id: str
-    began: float = field(default_factory=time.perf_counter)
-    status: int | None = None
-    size: int = 0
+    ``headers`` are those that every response carries.
+    """
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self.request_id = _request_id(scope)
+        self.headers = [(HEADER, self.request_id.encode())]
+        self.status: int | None = None
+        self.size = 0
+        self._scope = scope
+        self._send = send
 
     async def send(self, message: Message) -> None:
         """Pass a part of the response on."""
         if message["type"] == "http.response.start":
+            headers = [*message.get("headers", []), *self.headers]
+            if any(b"\n" in value or b"\r" in value for _, value in headers):
+                raise ValueError("a header of the response has several lines")
             self.status = message["status"]
-            headers = [*message.get("headers", []), (HEADER, self.request_id.encode())]
             message = {**message, "headers": headers}
         else:
             self.size += len(message.get("body", b""))
-        await self.send_on(message)
+        await self._send(message)
 
-
-@dataclass(frozen=True)
-class Observed:
-    """The outermost layer. It finds what a request asks for, and keeps it in the scope for all others.
-
-    Line and span name the route in place of the path: the slug of a signup link lets its bearer in.
-    """
-
-    app: ASGIApp
-    operations: Operations
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
+    async def fail(self, error: Exception) -> None:
+        """Answer with an error. A response that has begun already can only be cut off."""
+        path = self._scope["path"]
+        page = page_of(as_api_error(error, path, self._scope["method"]), path)
+        if self.status is not None:
             return
-        exchange = _Exchange(send, _request_id(scope))
-        operation = scope[KEY] = self.operations.find(scope["method"], scope["path"])
-        token = request_fields.set({"request_id": exchange.request_id})
-        try:
-            if operation.logged:
-                await self._observe(scope, receive, exchange)
-            else:
-                await self.app(scope, receive, exchange.send)
-        finally:
-            request_fields.reset(token)
+        headers = [(name.lower().encode(), value.encode()) for name, value in page.headers.items()]
+        headers.append((b"content-length", b"%d" % len(page.body)))
+        await self.send({"type": "http.response.start", "status": page.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": page.body})
 
-    async def _observe(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
-        method = scope["method"] if scope["method"] in METHODS else UNSAID
-        route = scope[KEY].route
+
+@contextmanager
+def observed(scope: Scope, operation: Operation, response: Response) -> Iterator[None]:
+    """Observe the work on a request inside it."""
+    began = time.perf_counter()
+    token = request_fields.set({"request_id": response.request_id})
+    method = scope["method"] if scope["method"] in METHODS else UNKNOWN_METHOD
+    try:
+        if not operation.logged:
+            yield
+            return
         about = {
             "http.request.method": method,
-            "http.route": route,
-            "gateway.request_id": exchange.request_id,
+            "http.route": operation.route,
+            "gateway.request_id": response.request_id,
         }
-        with span(f"{method} {route}", SpanKind.SERVER, about, _trace_of_client(scope)) as shown:
+        name = f"{method} {operation.route}"
+        with span(name, SpanKind.SERVER, about, _trace_of_client(scope)) as shown:
             try:
-                await self.app(scope, receive, exchange.send)
+                yield
             finally:
-                _report(method, route, exchange, shown)
+                fields = {"method": method, "path": operation.route}
+                _report(response, shown, fields, time.perf_counter() - began)
+    finally:
+        request_fields.reset(token)
 
 
-def _report(method: str, route: str, exchange: _Exchange, shown: Span) -> None:
-    status = exchange.status
+def _report(response: Response, shown: Span, fields: dict[str, object], seconds: float) -> None:
+    status = response.status
     REQUESTS.labels(status=str(status)).inc()
     if status is not None:
         shown.set_attribute("http.response.status_code", status)
         if status >= SERVER_ERROR:
             shown.set_status(StatusCode.ERROR)
-    fields = {
-        "method": method,
-        "path": route,
-        "status": status,
-        "duration_ms": round((time.perf_counter() - exchange.began) * 1000, 1),
-        "bytes": exchange.size,
-    }
+    fields |= {"status": status, "duration_ms": round(seconds * 1000, 1), "bytes": response.size}
     logger.info("request", extra={"fields": fields})
 
 

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from handlers.errors import ThrottledError
 
 RETRY_AFTER = 5
-# Large bodies that are not media: each may be of 4 MiB.
-LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 
 
 class Places:
@@ -36,13 +34,3 @@ class Places:
             yield
         finally:
             self._taken -= Counter({caller: 1})
-
-
-def for_transfers(total: int) -> Places:
-    """Places for uploads and downloads of media, at most half of them for one account."""
-    return Places(total, max(1, total // 2), "uploads and downloads of media")
-
-
-def for_large_bodies() -> Places:
-    """Places for bodies that are large, but no media."""
-    return Places(LARGE_BODIES, LARGE_BODIES_EACH, "large requests")

@@ -121,7 +121,7 @@ def _dotted(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-OFFERS = "from gateway.http.connections import OffersIgnored"
+OURS_BASE = "from gateway.http.connections import GatewayProtocol"
 OURS: dict[str, Module] = {}
 OURS |= {_dotted(path): Module(path.read_text(), OURS) for path in MODULES}
 
@@ -139,7 +139,7 @@ OURS |= {_dotted(path): Module(path.read_text(), OURS) for path in MODULES}
         ("class A(Server):\n def stop(self):\n  super()._serve()", "super()._serve"),
         ("class A(Server):\n def stop(self):\n  self.config._x = 1", "self.config._x"),
         ("class B:\n _x = 1\nclass A(Server):\n def stop(self):\n  self._x", "self._x"),
-        (f"{OFFERS}\nclass A(OffersIgnored):\n def stop(self):\n  self._stop()", "self._stop"),
+        (f"{OURS_BASE}\nclass A(GatewayProtocol):\n def stop(self):\n  self._stop()", "self._stop"),
     ],
 )
 def test_a_private_name_of_a_library_is_found(text: str, used: str) -> None:
@@ -152,7 +152,7 @@ def test_a_private_name_of_a_library_is_found(text: str, used: str) -> None:
         "class A(Server):\n _x = 1\n def stop(self):\n  self._x",
         "class A(Server):\n def __init__(self):\n  self._x = 1\n def stop(self):\n  self._x",
         "class A(Server):\n def _stop(self):\n  super().__init__()\n  self._stop()",
-        f"{OFFERS}\nclass A(OffersIgnored):\n def stop(self):\n  self._has_offer",
+        f"{OURS_BASE}\nclass A(GatewayProtocol):\n def stop(self):\n  self._counted",
     ],
 )
 def test_a_private_name_of_ours_is_no_finding(text: str) -> None:

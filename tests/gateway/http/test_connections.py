@@ -15,8 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from contract_tests.raw_http import SECONDS
 from gateway.http.address_limit import Address, AddressLimit, TooManyConnectionsError
-from gateway.http.connections import Bounds
-from gateway.http.server import GatewayProtocol
+from gateway.http.connections import Bounds, GatewayProtocol
 
 HEAD = b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"

@@ -5,15 +5,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.api.operations import MEBIBYTE
 from gateway.http import edge as edge_module
 from gateway.http.auth import Credentials
-from gateway.http.bodies import MEBIBYTE
-from gateway.http.edge import Edge
-from gateway.http.places import for_transfers
-from gateway.http.rate_limit import RateLimiter
 from models.account import Account
 from models.api_key import ApiKey
-from tests.asgi import Answered, ask, http_scope, outermost
+from tests.asgi import Answered, ask, edge_of, http_scope
 
 PLANS = {"starter": 3, "pro": 5, "anonymous": 2}
 LIMIT_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
@@ -30,7 +27,7 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _edge(app: ASGIApp = _echo) -> ASGIApp:
-    return outermost(Edge(app, RateLimiter(PLANS), for_transfers(2)))
+    return edge_of(app, PLANS)
 
 
 def _ask(

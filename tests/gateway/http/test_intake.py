@@ -13,13 +13,10 @@ from contract_tests.stored import Stored
 from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
 from gateway.http import intake
-from gateway.http.edge import Edge
-from gateway.http.places import for_transfers
-from gateway.http.rate_limit import RateLimiter
 from handlers import network_callback
 from models.callback import Callback
 from tasks.queue import huey
-from tests.asgi import Answered, ask, http_scope, outermost
+from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure
 
 PLANS = {"starter": 3, "pro": 5, "anonymous": 2}
@@ -42,8 +39,7 @@ def _sign(body: bytes, secret: str = "app-secret") -> dict[str, str]:
 
 
 def _ask(scope: Scope, chunks: Sequence[bytes] = (b"",)) -> Answered:
-    edge = Edge(intake.intake, RateLimiter(PLANS), for_transfers(1))
-    answered = ask(outermost(edge), scope, chunks)
+    answered = ask(edge_of(intake.intake, PLANS), scope, chunks)
     assert answered is not None
     return answered
 

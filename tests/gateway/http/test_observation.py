@@ -10,10 +10,9 @@ from opentelemetry.trace import SpanKind
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.app import build_app
-from gateway.http.observation import Observed
 from gateway.ops.logs import JsonFormatter
 from tasks.telemetry import note, request_fields
-from tests.asgi import OPERATIONS, Answered, ask, http_scope
+from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure
 from tests.spans import gathered
 
@@ -29,7 +28,7 @@ async def _ok(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 def _ask(path: str = "/api/messages", app: ASGIApp = _ok, **scope: Any) -> Answered:
-    answered = ask(Observed(app, OPERATIONS), http_scope(path=path, **scope))
+    answered = ask(edge_of(app), http_scope(path=path, **scope))
     assert answered is not None
     return answered
 
@@ -63,7 +62,7 @@ def test_an_identifier_unfit_for_a_log_is_replaced(given: str) -> None:
 def test_two_identifiers_are_none() -> None:
     scope = http_scope(headers={"X-Request-Id": "a"})
     scope["headers"] *= 2
-    answered = ask(Observed(_ok, OPERATIONS), scope)
+    answered = ask(edge_of(_ok), scope)
     assert answered is not None
     assert MADE.fullmatch(answered.header("x-request-id"))
 
@@ -110,7 +109,7 @@ def test_a_request_without_an_answer_is_a_line_too(caplog: pytest.LogCaptureFixt
     async def hang_up(_scope: Scope, _receive: Receive, _send: Send) -> None:
         return
 
-    assert ask(Observed(hang_up, OPERATIONS), http_scope()) is None
+    assert ask(edge_of(hang_up), http_scope()) is None
     assert [line["status"] for line in _lines(caplog)] == [None]
 
 
@@ -121,7 +120,7 @@ def test_probes_are_not_logged(caplog: pytest.LogCaptureFixture, path: str) -> N
 
 
 def test_a_method_that_nobody_knows_is_not_repeated(caplog: pytest.LogCaptureFixture) -> None:
-    ask(Observed(_ok, OPERATIONS), http_scope("SECRET"))
+    ask(edge_of(_ok), http_scope("SECRET"))
     assert _lines(caplog)[0]["method"] == "*"
 
 
@@ -150,7 +149,7 @@ def test_the_span_of_a_request_that_failed_here_is_marked() -> None:
         await send({"type": "http.response.start", "status": 500, "headers": []})
 
     with gathered() as shown:
-        ask(Observed(fail, OPERATIONS), http_scope())
+        ask(edge_of(fail), http_scope())
     [span] = shown.get_finished_spans()
     assert not span.status.is_ok
 

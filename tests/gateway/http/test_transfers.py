@@ -5,13 +5,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.http.bodies import LARGE, MEBIBYTE
-from gateway.http.edge import Edge
-from gateway.http.places import LARGE_BODIES_EACH, for_transfers
-from gateway.http.rate_limit import RateLimiter
+from gateway.api.operations import LARGE_BODY, MEBIBYTE
+from gateway.http.edge import LARGE_BODIES_EACH
 from models.account import Account
 from models.api_key import ApiKey
-from tests.asgi import OPERATIONS, Answered, ask, http_scope, outermost
+from tests.asgi import OPERATIONS, Answered, ask, edge_of, http_scope
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -21,11 +19,6 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
     body = await Request(scope, receive).body()
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": body})
-
-
-def _edge(app: ASGIApp = _echo) -> ASGIApp:
-    limiter = RateLimiter({"starter": 9, "pro": 9, "anonymous": 9})
-    return outermost(Edge(app, limiter, for_transfers(2)))
 
 
 def _ask(
@@ -48,8 +41,8 @@ def _key(account: Account) -> dict[str, str]:
 
 def test_an_upload_may_be_large_and_no_larger(account: Account) -> None:
     chunks = [b"x" * MEBIBYTE] * 101
-    assert _ask(_edge(), *chunks[:100], path=UPLOAD, headers=_key(account)).status == 200
-    refused = _ask(_edge(), *chunks, path=UPLOAD, headers=_key(account))
+    assert _ask(edge_of(_echo), *chunks[:100], path=UPLOAD, headers=_key(account)).status == 200
+    refused = _ask(edge_of(_echo), *chunks, path=UPLOAD, headers=_key(account))
     assert (refused.status, refused.error["code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
@@ -67,12 +60,12 @@ def test_an_account_takes_half_of_the_places_and_gives_them_back(account: Accoun
             assert (await run_in_threadpool(_ask, edge, headers=headers)).status == 200
         await _echo(scope, receive, send)
 
-    edge = _edge(transfer)
+    edge = edge_of(transfer)
     assert [_ask(edge, path=UPLOAD, headers=headers).status for _ in range(2)] == [200, 200]
 
 
 def test_a_caller_has_so_many_large_bodies_under_way_and_any_number_of_small_ones() -> None:
-    large, small = [b"x" * LARGE, b"x"], [b"x" * LARGE]
+    large, small = [b"x" * LARGE_BODY, b"x"], [b"x" * LARGE_BODY]
     inside: list[int] = []
 
     async def nested(scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +77,7 @@ def test_a_caller_has_so_many_large_bodies_under_way_and_any_number_of_small_one
         await _echo(scope, receive, send)
 
     answers: list[int] = []
-    edge = outermost(Edge(nested, RateLimiter({"anonymous": 99}), for_transfers(2)))
+    edge = edge_of(nested, {"anonymous": 99})
     assert _ask(edge, *large).status == 200
     # The innermost of the large ones found no place.
     assert sorted(set(answers)) == [200, 429]
@@ -96,12 +89,12 @@ def test_a_transfer_that_crashes_gives_its_place_back(account: Account) -> None:
     async def crash(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise ZeroDivisionError
 
-    edge, headers = _edge(crash), _key(account)
+    edge, headers = edge_of(crash), _key(account)
     assert [_ask(edge, path=UPLOAD, headers=headers).status for _ in range(3)] == [500] * 3
 
 
 def test_an_upload_whose_client_hangs_up_gives_its_place_back(account: Account) -> None:
-    edge, headers = _edge(), _key(account)
+    edge, headers = edge_of(_echo), _key(account)
     for _ in range(3):
         assert ask(edge, http_scope("POST", UPLOAD, headers=headers), [b"half", None]) is None
     assert _ask(edge, path=UPLOAD, headers=headers).status == 200

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from contract_tests.raw_http import SECONDS
-from gateway.http.server import GatewayProtocol
+from gateway.http.connections import GatewayProtocol
 
 HOST = b"Host: localhost\r\n"
 # As Java's HTTP client writes them.
