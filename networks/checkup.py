@@ -1,4 +1,4 @@
-"""Is the network there, and are we there for the network: what ``gateway doctor`` asks from outside."""
+"""Whether the network and our callback answer, for ``gateway doctor``."""
 
 import contextlib
 import secrets
@@ -15,7 +15,7 @@ from networks.errors import NotReachedError
 
 
 def ask_time(url: str, timeout: float) -> datetime | None:
-    """The time of the server at ``url``, by any answer of it; None when the answer tells none.
+    """The Date of any answer of the server at ``url``, None if there is none.
 
     ``timeout`` is in seconds. Raises NotReachedError.
     """
@@ -26,9 +26,9 @@ def ask_time(url: str, timeout: float) -> datetime | None:
 
 
 def shake_hands(callback_url: str, verify_token: str, timeout: float) -> int:
-    """Play the platform's part in the verification of a callback's address.
+    """Verify a callback's address as the platform does.
 
-    Returns the HTTP status of the answer; 0 when it was 200 but did not give the challenge back.
+    Returns the HTTP status of the answer; 0 if it was 200 but did not return the challenge.
     Raises NotReachedError. Source: Graph API, Webhooks, verification requests.
     """
     challenge = secrets.token_hex(8)
@@ -50,10 +50,10 @@ class _Answer(NamedTuple):
 
 
 def _get(url: str, timeout: float, query: Mapping[str, str] | None = None) -> _Answer:
-    """The answer, redirects not followed. No text of ours names the address: it may hold a token."""
+    """The answer, redirects not followed. No error names the address, which may hold a token."""
     try:
-        # On the one loop that others of this process use: aiohttp's resolver (pycares) once ended a process
-        # in which several threads began to use it at the same moment.
+        # On the loop that all of this process use: aiohttp's resolver (pycares) once crashed a process in
+        # which several threads began to use it at the same moment.
         return wait_for(_fetch(url, timeout, query))
     except aiohttp.ClientSSLError:
         raise NotReachedError("tls", "Its certificate is not accepted.") from None

@@ -1,8 +1,8 @@
-"""From an error of the network to one of our classes, for answers and ``failed`` statuses alike.
+"""From an error of the network to one of our classes, for answers and ``failed`` statuses.
 
 Source: the error code reference of the WhatsApp Business Cloud API. The platform asks to branch on
 ``code``, never on the HTTP status, which differs between versions of its own table. Only for a code
-that is not in the table does a 5xx status decide, because then it is unknown what was done.
+that is not in the table does a 5xx status decide, because then the outcome is unknown.
 """
 
 import logging
@@ -31,19 +31,19 @@ CLASS_OF: dict[int, type[NetworkError]] = {
     190: NumberLostError,  # token expired or revoked
     133010: NumberLostError,  # number not registered
     131031: NumberBannedError,  # account locked
-    # Missing permission or a block, either of which may pass: what the number is, it says itself.
+    # Missing permission or a block, either of which may pass: the number is checked with the network.
     3: NumberInDoubtError,  # capability missing
     10: NumberInDoubtError,  # permission missing
     **dict.fromkeys(range(200, 300), NumberInDoubtError),  # permission missing or removed
     368: NumberInDoubtError,  # blocked for a policy violation, perhaps for some days
     131005: NumberInDoubtError,  # access denied
-    # The owner has to do something at the platform.
+    # The owner must act at the platform.
     131037: AccountActionError,  # display name not approved
     131042: AccountActionError,  # payment
     131045: AccountActionError,  # certificate or registration
     133005: AccountActionError,  # wrong two-step PIN
     133006: AccountActionError,  # number to be verified again
-    # Too much, or just not now: certainly nothing was done, and the same may do later.
+    # Too many requests, or not possible now: nothing was done, and a retry may succeed.
     4: ThrottledError,  # calls of the app
     613: ThrottledError,  # calls of the Graph API
     80007: ThrottledError,  # calls of the business account
@@ -59,12 +59,12 @@ CLASS_OF: dict[int, type[NetworkError]] = {
     133009: ThrottledError,  # PIN guesses too fast
     133015: ThrottledError,  # number just deleted, for 5 minutes
     133016: ThrottledError,  # registrations of the number
-    # The platform broke down somewhere, perhaps behind the point of sending.
+    # The platform failed, perhaps after it sent the message.
     1: AmbiguousError,  # unknown error
     2: AmbiguousError,  # service down
     131000: AmbiguousError,  # something went wrong
     131016: AmbiguousError,  # service unavailable
-    # For this message or call it stays so.
+    # A retry of this message or call fails again.
     PARAMETER: RefusedError,  # parameter invalid or not supported
     803: RefusedError,  # no such object
     2200: RefusedError,  # our callback was not verified
@@ -103,9 +103,9 @@ CLASS_OF: dict[int, type[NetworkError]] = {
 def classify(
     code: int, reason: str, *, http_status: int = 400, subcode: int | None = None
 ) -> NetworkError:
-    """The error of ours that stands for the network's.
+    """Our error for the network's.
 
-    A code that is not in the table is a refusal, and logged, so that somebody adds it.
+    A code that is not in the table is a refusal, and is logged so that it can be added.
     """
     if (code, subcode) == (PARAMETER, UNKNOWN_OBJECT):
         return NumberLostError(str(code), reason)

@@ -33,11 +33,11 @@ def get_network() -> Network:
 
 
 def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
-    """The answer to a question to the network, for callers that are on no event loop: signups and checks.
+    """Run a call of the network for a caller without an event loop: signups and checks.
 
     Raises a class of networks.errors.
     """
-    # Threads that come together for the first time must not make a loop each.
+    # Of two threads that call for the first time, only one may make the loop.
     with _starting:
         loop = _loop()
     return asyncio.run_coroutine_threadsafe(question, loop).result()
@@ -52,6 +52,6 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:
-    """Close the connections, or aiohttp complains of them when the process ends."""
+    """Close the connections, or aiohttp warns of them when the process ends."""
     with contextlib.suppress(TimeoutError):
         asyncio.run_coroutine_threadsafe(get_network().close(), loop).result(CLOSING_SECONDS)

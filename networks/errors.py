@@ -1,4 +1,4 @@
-"""The closed set of ways in which the network can fail us. A caller reads only these classes.
+"""The closed set of the network's errors. A caller reads only these classes.
 
 Each carries the network's ``code`` and ``reason``; decision 15 of the design maps each class to an
 answer of the API.
@@ -6,12 +6,12 @@ answer of the API.
 
 import re
 
-# As long as a whole number of 32 bits may be, which is what the contract promises.
+# The contract promises an integer of 32 bits.
 _NUMERAL = re.compile(r"-?[0-9]{1,9}")
 
 
 class NetworkError(Exception):
-    """Something went wrong with the messaging network."""
+    """A call of the messaging network failed."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(f"{code} {reason}")
@@ -20,7 +20,7 @@ class NetworkError(Exception):
 
     @property
     def network_code(self) -> int | None:
-        """The network's own error code; None where ``code`` is a word of ours, for it told none."""
+        """The network's own error code, None if it gave none and ``code`` is a word of ours."""
         return int(self.code) if _NUMERAL.fullmatch(self.code) else None
 
 
@@ -29,11 +29,11 @@ class RefusedError(NetworkError):
 
 
 class ThrottledError(NetworkError):
-    """Too much at once, or just not now: nothing was sent, later it may be."""
+    """Too many requests, or not possible now: nothing was sent, and a retry may succeed."""
 
 
 class MediaGoneError(NetworkError):
-    """The network has no such media object, or no longer. The number is as it was."""
+    """The network has no such media object, or no longer has it. The number is unchanged."""
 
 
 class NumberLostError(NetworkError):
@@ -45,11 +45,11 @@ class NumberBannedError(NetworkError):
 
 
 class NumberInDoubtError(NetworkError):
-    """Not permitted or blocked, perhaps for a while: what the number is now, the network must be asked."""
+    """Not permitted or blocked, perhaps for a while: the number must be checked with the network."""
 
 
 class AccountActionError(NetworkError):
-    """The number's owner has to act at the platform first, for example to pay. The number stays."""
+    """The number's owner must act at the platform first, for example pay. The number stays connected."""
 
 
 class NotReachedError(NetworkError):

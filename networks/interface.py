@@ -1,4 +1,4 @@
-"""What the rest of the gateway may ask of a messaging network.
+"""The calls of a messaging network that the rest of the gateway makes, and their values.
 
 Every method raises a class of networks.errors.
 """
@@ -10,7 +10,7 @@ from typing import IO, Any, Protocol
 
 @dataclass(frozen=True)
 class Sender:
-    """The number that asks: the network's identifier for it and its token."""
+    """The number that calls: the network's identifier for it, and its token."""
 
     phone_number_id: str
     access_token: str
@@ -18,11 +18,11 @@ class Sender:
 
 @dataclass(frozen=True)
 class OutboundMessage:
-    """A message to send. ``content`` stands under the key named like ``type``.
+    """A message to send. ``content`` is the value under the key named like ``type``.
 
-    ``quoted`` is the network's identifier of the message that this one answers or reacts to, whatever
-    the content calls it. ``reference`` comes back in status callbacks, so that they find their message
-    even when the answer to the send was lost.
+    ``quoted`` is the network's identifier of the message that this one replies or reacts to.
+    ``reference`` comes back in status callbacks, so that they find their message even if the answer to
+    the send was lost.
     """
 
     to: str
@@ -34,7 +34,7 @@ class OutboundMessage:
 
 @dataclass(frozen=True)
 class NumberProfile:
-    """What the network knows of a number. ``status`` is the network's word, for example CONNECTED."""
+    """A number at the network. ``status`` is the network's word, for example CONNECTED."""
 
     phone_number_id: str
     phone_number: str
@@ -44,9 +44,9 @@ class NumberProfile:
 
 @dataclass(frozen=True)
 class TokenGrant:
-    """What a customer's token is good for.
+    """The permissions of a customer's token.
 
-    ``waba_ids`` are the business accounts it opens; None when the network does not say.
+    ``waba_ids`` are the business accounts that it gives access to, None if the network does not say.
     """
 
     is_valid: bool
@@ -56,7 +56,7 @@ class TokenGrant:
 
 @dataclass(frozen=True)
 class MediaUpload:
-    """A file to upload: ``content`` from where it stands to its end, ``size`` bytes."""
+    """A file to upload: ``content`` from its current position to its end, ``size`` bytes."""
 
     content: IO[bytes]
     size: int
@@ -64,16 +64,16 @@ class MediaUpload:
 
 
 class MediaDownload(Protocol):
-    """A media object on its way. ``size`` is in bytes, None when the network does not tell."""
+    """A media object that is being downloaded. ``size`` is in bytes, None if the network does not say."""
 
     mime_type: str
     size: int | None
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """The bytes, piece by piece, once. Raises AmbiguousError when they are not what was announced."""
+        """The bytes, piece by piece, once. Raises AmbiguousError if they are not what was announced."""
 
     async def close(self) -> None:
-        """Let go of it, read or not."""
+        """End the download, complete or not."""
 
 
 class Network(Protocol):
@@ -95,19 +95,19 @@ class Network(Protocol):
         """Turn the code of the embedded signup (single use, 30 s) into the customer's token."""
 
     async def inspect_token(self, access_token: str) -> TokenGrant:
-        """What the token is good for, and whether it is this app's."""
+        """The permissions of the token, and whether it is this app's."""
 
     async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """The numbers of a business account that the token may see."""
 
     async def subscribe(self, waba_id: str, access_token: str) -> None:
-        """Have the callbacks of a business account sent to us."""
+        """Subscribe to the callbacks of a business account."""
 
     async def register(self, sender: Sender, pin: str) -> None:
         """Register a number for sending, with its two-step PIN."""
 
     async def get_number(self, sender: Sender) -> NumberProfile:
-        """What the network says of the number now."""
+        """The number's current state at the network."""
 
     async def close(self) -> None:
         """Close the connections of this event loop."""

@@ -1,6 +1,6 @@
-"""Media of the Cloud API: files go up in one streamed request, and come down by way of a short-lived address.
+"""Media of the Cloud API: an upload is one streamed request, a download goes through a short-lived address.
 
-Nothing is held in memory, in either direction.
+No file is held in memory, in either direction.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from networks.graph import MEDIA_SECONDS, GraphClient, required
 from networks.interface import MediaUpload, Sender
 
 CHUNK = 64 * 1024
-# The platform takes and gives no more (Cloud API, Media).
+# The platform's limit in both directions (Cloud API, Media).
 MAX_BYTES = 100 * 1024 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -40,7 +40,7 @@ async def upload(graph: GraphClient, sender: Sender, file: MediaUpload) -> str:
 
 
 async def open_download(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
-    """Open a media object. The address lives 5 minutes and may end before; then a fresh one is asked for."""
+    """Open a media object. Its address lives for at most 5 minutes; an expired one is replaced once."""
     try:
         return await _open(graph, sender, media_id)
     except MediaGoneError:
@@ -64,7 +64,7 @@ async def _find(graph: GraphClient, sender: Sender, media_id: str) -> Any:
             params={"phone_number_id": sender.phone_number_id},
         )
     except NumberLostError as error:
-        # An unknown object has the same code, whatever it was; here it is not the number.
+        # Every unknown object has this code. Here it is the media object, not the number.
         if error.code == "100":
             raise MediaGoneError(error.code, error.reason) from None
         raise
@@ -101,7 +101,7 @@ class _Multipart:
 
 
 class Download:
-    """See networks.interface.MediaDownload. Raises AmbiguousError when two lengths are announced."""
+    """See networks.interface.MediaDownload. Raises AmbiguousError if two lengths are announced."""
 
     def __init__(
         self, response: aiohttp.ClientResponse, found: Any, connection: AsyncExitStack
@@ -133,11 +133,11 @@ class Download:
             raise AmbiguousError("media", "There are fewer bytes than announced.")
         if self._sha256 is not None and digest.hexdigest() != self._sha256:
             raise AmbiguousError("media", "The bytes do not have the checksum announced.")
-        # The last piece is what tells the whole from the damaged: it goes out only now.
+        # The last piece goes out only after the checks, so a damaged file stays incomplete.
         yield held
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self._connection.aclose()
 
     async def _chunks(self) -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""The person's part of the embedded signup, played against the sandbox's control API."""
+"""The person's part of the embedded signup, done through the sandbox's control API."""
 
 import asyncio
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ TIMEOUT_SECONDS = 10
 
 
 class SandboxUnreachableError(Exception):
-    """The sandbox did not play along. The text says why."""
+    """The sandbox did not sign the number up. The text says why."""
 
 
 @dataclass(frozen=True)
 class SignupResult:
-    """What the embedded signup hands to the browser."""
+    """The values that the embedded signup passes to the browser."""
 
     code: str
     phone_number_id: str
@@ -23,7 +23,7 @@ class SignupResult:
 
 
 def start_signup(base_url: str, phone: str | None) -> SignupResult:
-    """Sign up a number, the given digits or one of the sandbox's choice. Raises SandboxUnreachableError."""
+    """Sign up the number with these digits, or any number. Raises SandboxUnreachableError."""
     try:
         is_signed_up, answer = asyncio.run(
             _post(f"{base_url}/_sandbox/signup", {"phone": phone} if phone else {})

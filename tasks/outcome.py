@@ -17,7 +17,7 @@ from models.message import Message, StatusChange
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from models.webhook import Webhook
-from networks.callbacks import StatusUpdate, parse
+from networks.callbacks import StatusUpdate
 from networks.classify import classify
 from tasks import deliver, lifecycle
 from tasks.emit import emit_message

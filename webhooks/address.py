@@ -1,7 +1,7 @@
 """Which addresses a webhook may have (ADR 7).
 
-Public ones over https. Where local ones are allowed, also http and loopback; private, link-local and
-metadata addresses never.
+Public addresses over https are allowed; http and loopback if the settings allow local ones. Private,
+link-local and metadata addresses never are.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class AddressRefusedError(Exception):
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one that the internet routes to, and no disguise of another one."""
+    """Whether the internet routes to an IP address, and it contains no other address."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv4Address):
         special = any(ip in network for network in SPECIAL_IPV4)
@@ -77,15 +77,15 @@ def is_public(address: str) -> bool:
 
 
 def may_be_called(address: str, *, allow_local: bool) -> bool:
-    """Whether an IP address is public, or loopback where that is allowed."""
+    """Whether an IP address is public, or loopback if ``allow_local``."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     return is_public(address) or (allow_local and any(ip in network for network in LOOPBACK))
 
 
 def spelled_address(host: str) -> str | None:
-    """The address that a host stands for by itself, or None for a name.
+    """The address that a host spells, or None for a name.
 
-    The system takes more than four numbers with dots for an IPv4 address: "127.1", "0x7f000001",
+    The system reads more than four numbers with dots as an IPv4 address: "127.1", "0x7f000001",
     "0177.0.0.1" and "2130706433" are all 127.0.0.1.
     """
     bare = host.rstrip(".")
@@ -100,7 +100,7 @@ def spelled_address(host: str) -> str | None:
 
 
 def refuse_by_sight(target: URL, *, allow_local: bool) -> None:
-    """Raise AddressRefusedError for what may not be called whatever a name server says."""
+    """Raise AddressRefusedError for a URL that is not allowed, without a look-up of its name."""
     host = target.host or ""
     address = spelled_address(host)
     if address is not None:
@@ -121,10 +121,10 @@ async def look_up(
     *,
     allow_local: bool,
 ) -> list[str]:
-    """The addresses of a name. One that may not be called among them spoils all.
+    """The addresses of a name. Raises AddressRefusedError unless all of them may be called.
 
-    Raises AddressRefusedError, with the same text whether the name is unknown or not public: customers
-    must not learn which names the operator's name servers know, nor their addresses.
+    Its text is the same for an unknown name and for one that is not public: customers must not learn
+    which names the operator's name servers know, nor their addresses.
     """
     try:
         found = await names.look_up(host, family)

@@ -1,7 +1,7 @@
-"""The one door through which deliveries leave: a guarded HTTP client on an event loop.
+"""The HTTP client that sends deliveries, on an event loop. It calls only addresses that are allowed.
 
 One deadline covers the whole exchange, from the look-up of the name to the last byte read. Redirects
-are not followed. Nothing is taken from the environment: no proxy, no netrc, no cookies.
+are not followed. The environment is ignored: no proxy, no netrc. There are no cookies.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from webhooks.resolver import Resolver
 
 CONTENT_TYPE = "application/json"
 SUCCESS = range(200, 300)
-# Far above what is read of an answer, because bytes come in lots of up to 256 KiB.
+# Far more than is read of an answer, because bytes come in pieces of up to 256 KiB.
 MAX_RECEIVED = 512 * 1024
 # Common servers close a connection that was idle for 5 s. One used at that moment is a failed attempt.
 KEEP_IDLE_SECONDS = 4.0
@@ -35,13 +35,13 @@ KEEP_IDLE_SECONDS = 4.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back. ``status_code`` is None when no answer came; ``error`` is None after a 2xx."""
+    """The result of one POST. ``status_code`` is None without an answer, ``error`` None after a 2xx."""
 
     status_code: int | None
     error: str | None
     body: str | None
     duration_ms: int
-    # Whether the deadline cut the exchange off: such a receiver holds its place for the whole time.
+    # Whether the deadline ended the exchange: such a receiver occupies its place for the whole time.
     timed_out: bool = False
 
     @property
@@ -51,7 +51,7 @@ class Answer:
 
 
 class _GuardedResolver(AbstractResolver):
-    """Resolves names, and hands over only addresses that may be called: what is checked is called."""
+    """Resolves names to addresses that may be called. The checked address is the one that is called."""
 
     def __init__(self, names: Resolver, *, allow_local: bool) -> None:
         self._names = names
@@ -75,15 +75,15 @@ class _GuardedResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Give up the look-ups under way."""
+        """Cancel the look-ups under way."""
         await self._names.close()
 
 
 class _Bounded(asyncio.Protocol):
-    """Hangs up on a receiver that pours out bytes which never become an answer or part of one.
+    """Closes the connection of a receiver that sends more than MAX_RECEIVED bytes for one request.
 
-    Blank lines, answers like "102 Processing" and chunk extensions may come without end, and aiohttp reads
-    on: that would keep the loop busy until the deadline. It counts what comes for one request.
+    Blank lines, answers like "102 Processing" and chunk extensions may come without end. aiohttp reads all
+    of them, which would keep the loop busy until the deadline.
     """
 
     def __init__(self, transport: asyncio.Transport, reader: ResponseHandler) -> None:
@@ -112,7 +112,7 @@ class _Bounded(asyncio.Protocol):
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Counts what comes over each connection."""
+    """Bounds the bytes that come over each connection."""
 
     async def connect(
         self,
@@ -130,9 +130,9 @@ class _Connector(aiohttp.TCPConnector):
 
 @functools.cache
 def _system_trust() -> ssl.SSLContext:
-    """Believes whom the system believes.
+    """The certificate authorities that the system trusts.
 
-    Made by hand, because ssl.create_default_context would write session keys where SSLKEYLOGFILE says.
+    Made by hand, because ssl.create_default_context would write session keys to the file in SSLKEYLOGFILE.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -144,7 +144,7 @@ def _system_trust() -> ssl.SSLContext:
 class WebhookClient:
     """Sends POST requests to receivers. Use it as an async context manager, on one event loop.
 
-    ``ssl_context`` and ``nameservers`` are for tests, which bring a CA and a name server of their own.
+    ``ssl_context`` and ``nameservers`` are for tests with a CA and a name server of their own.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class WebhookClient:
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,
-            # What is read is bounded as it comes over the wire; the excerpt unpacks, with a bound as well.
+            # The packed bytes are bounded here; Excerpt unpacks them, with a bound as well.
             auto_decompress=False,
             read_bufsize=READ_LIMIT,
             headers={
@@ -201,7 +201,7 @@ class WebhookClient:
             await self._resolver.close()
 
     async def post(self, url: str, body: bytes, headers: dict[str, str]) -> Answer:
-        """Send one delivery. Never raises: whatever goes wrong is the answer's ``error``."""
+        """Send one delivery. Never raises: every failure is the answer's ``error``."""
         started = time.monotonic()
         status: int | None = None
         kept: str | None = None
@@ -234,16 +234,15 @@ class WebhookClient:
 
 
 async def _read_excerpt(response: aiohttp.ClientResponse) -> str:
-    """The beginning of the answer. One that is longer loses its connection."""
+    """The beginning of the answer. A longer answer loses its connection."""
     excerpt = Excerpt(response.headers.get("Content-Encoding", ""))
     while excerpt.room and (chunk := await response.content.read(excerpt.room)):
         excerpt.add(chunk)
     return excerpt.text()
 
 
-# A short reason for a person, without internals. The first that fits counts. A port where nothing listens
-# and one that speaks no TLS get the same reason: firewalls trust this machine, and customers must not scan
-# by it what they cannot reach themselves.
+# Short reasons for people, without internals. The first that fits counts. A closed port and one without TLS
+# get the same reason: firewalls trust this machine, so customers must not be able to scan ports with it.
 REASONS: list[tuple[type[Exception], str]] = [
     (aiohttp.InvalidURL, "the url cannot be called."),
     (aiohttp.ClientConnectorCertificateError, "the TLS certificate was not accepted."),

@@ -1,6 +1,6 @@
-"""What an event looks like on the wire (specification, Envelope, Message, Number).
+"""Events on the wire (specification, Envelope, Message, Number).
 
-The same objects are what the API shows, so a Message or Number is spelt in one place.
+The API returns the same objects, so a Message or Number is spelled in one place.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from webhooks.kinds import EventKind
 
-# Not orjson: a text that a network brings may have half a character in it.
+# Not orjson: a text of the network may hold half of a surrogate pair.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 

@@ -1,4 +1,4 @@
-"""The beginning of a receiver's answer: read up to a bound, unpacked up to a bound, kept as text."""
+"""The beginning of a receiver's answer, read and unpacked up to a bound, as text."""
 
 import codecs
 import zlib
@@ -6,13 +6,13 @@ import zlib
 READ_LIMIT = 16 * 1024
 KEPT_BYTES = 1024
 
-# What zlib calls the formats: 16 more is gzip, less than 0 is deflate without a frame.
+# The formats in zlib's numbers: plus 16 is gzip, below 0 is deflate without a frame.
 GZIP, DEFLATE, BARE_DEFLATE = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 FORMATS = {"gzip": GZIP, "x-gzip": GZIP, "deflate": DEFLATE}
 
 
 class Excerpt:
-    """Takes an answer's bytes as they come. Never raises: a body that is broken is kept as it came."""
+    """Collects an answer's bytes. Never raises: a body that cannot be unpacked is kept packed."""
 
     def __init__(self, encoding: str) -> None:
         """``encoding`` is the header Content-Encoding, which may be empty or unknown."""
@@ -23,7 +23,7 @@ class Excerpt:
 
     @property
     def room(self) -> int:
-        """How many bytes more to read; 0 when enough came, packed or unpacked."""
+        """How many bytes more to read, 0 if the packed or unpacked bytes reach the limit."""
         if len(self._unpacked) >= READ_LIMIT:
             return 0
         return READ_LIMIT - len(self._came)
@@ -34,23 +34,23 @@ class Excerpt:
         if self._unpacker is None:
             return
         try:
-            # A few bytes may hold gigabytes: zlib stops at the bound.
+            # A few bytes may unpack to gigabytes, so zlib gets a limit.
             limit = READ_LIMIT - len(self._unpacked)
             self._unpacked += self._unpacker.decompress(chunk, limit)
         except zlib.error:
             self._retry_without_frame()
 
     def _retry_without_frame(self) -> None:
-        """Some servers mean deflate without its frame; what is not that either is left packed."""
+        """Some servers send deflate without its frame. Any other body is left packed."""
         came, self._came = bytes(self._came), bytearray()
         self._unpacker = zlib.decompressobj(BARE_DEFLATE) if self._format == DEFLATE else None
         self._format = None
         self.add(came)
 
     def text(self) -> str:
-        """The first KEPT_BYTES as text; what is not UTF-8 in them is replaced."""
+        """The first KEPT_BYTES as text, with invalid UTF-8 replaced."""
         done = self._unpacker is not None and self._unpacker.eof
         body = self._unpacked if self._unpacked or done else self._came
-        # A letter that the bound cuts in two is left out.
+        # A character that the limit cuts in two is left out.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         return decoder.decode(bytes(body[:KEPT_BYTES]), final=len(body) <= KEPT_BYTES)

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class EventKind(StrEnum):
-    """What an event tells."""
+    """The kind of an event."""
 
     MESSAGE_RECEIVED = "message.received"
     MESSAGE_SENT = "message.sent"

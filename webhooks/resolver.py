@@ -1,4 +1,4 @@
-"""Looking names up without threads: each look-up can be cut off, and none waits for another (ADR 12)."""
+"""Name look-ups without threads: each can be cancelled, and none waits for another (ADR 12)."""
 
 import asyncio
 import socket
@@ -8,19 +8,19 @@ from typing import Self
 
 import aiodns
 
-# c-ares asks again after a time that it learns from the server's answers, at least 250 ms, doubled for each
-# try. Its three tries would give a slow name up after 2 s; six leave that to the caller's deadline.
+# c-ares retries after a time that it learns from the server's answers, at least 250 ms, doubled for each try.
+# Its default of three tries would give up after 2 s. With six, the caller's deadline decides.
 TRIES = 6
 
 
 class UnresolvedError(OSError):
-    """The name has no address, or no name server said so in time."""
+    """The name has no address, or no name server answered in time."""
 
 
 class Resolver:
-    """Asks the hosts file, then the name servers, as resolv.conf says. Belongs to one event loop.
+    """Reads the hosts file, then asks the name servers of resolv.conf. Belongs to one event loop.
 
-    ``nameservers`` ("address:port") take the place of those in resolv.conf.
+    ``nameservers`` ("address:port") replace those of resolv.conf.
     """
 
     def __init__(self, nameservers: Sequence[str] | None = None) -> None:
@@ -38,7 +38,7 @@ class Resolver:
         return [a.decode() if isinstance(a, bytes) else a for a in addresses]
 
     async def close(self) -> None:
-        """Give up the look-ups under way."""
+        """Cancel the look-ups under way."""
         await self._channel.close()
 
     async def __aenter__(self) -> Self:

@@ -18,7 +18,7 @@ _NUMBER_STATUS = {
     EventKind.NUMBER_BANNED: "BANNED",
 }
 _OURS, _THEIRS = "15550000000", "15550000001"
-# By these a receiver can tell a test: the message's text and number, or the number's name.
+# A receiver recognizes a test by these: the message's text and number, or the number's name.
 _TEXT, _NUMBER_ID = "This is a test delivery.", "num_sample"
 
 
@@ -29,7 +29,7 @@ def _fixed_id(prefix: str) -> str:
 def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixed_id) -> str:
     """An event of this kind about a message or number that does not exist.
 
-    ``new_id`` makes its identifier from ``msg`` or ``num``; without it, the sample is always the same.
+    ``new_id`` makes its identifier from ``msg`` or ``num``. Without it, the identifier is fixed.
     """
     if kind in _NUMBER_STATUS:
         number = NumberResource(new_id("num"), _OURS, _TEXT, _NUMBER_STATUS[kind], now, now)

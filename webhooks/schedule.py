@@ -8,17 +8,17 @@ JITTER = 0.1
 
 @dataclass(frozen=True)
 class RetrySchedule:
-    """``delays`` in seconds: the first retry comes after the first of them, and so on."""
+    """``delays`` are in seconds, one for each retry."""
 
     delays: tuple[float, ...]
 
     @property
     def longest_delays(self) -> tuple[float, ...]:
-        """The delays with all the jitter that they may have."""
+        """The delays with the greatest jitter."""
         return tuple(delay * (1 + JITTER) for delay in self.delays)
 
     def delay_after(self, tries: int) -> float | None:
-        """Seconds until the next attempt after ``tries`` failed ones (+-10 %), None when it was the last."""
+        """Seconds until the next attempt after ``tries`` failed ones (+-10 %), None after the last."""
         if tries > len(self.delays):
             return None
         return self.delays[tries - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret

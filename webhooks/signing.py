@@ -1,7 +1,7 @@
-"""The two signatures of a delivery: the specification's own, and the one of Standard Webhooks.
+"""The two signatures of a delivery: the specification's own, and that of Standard Webhooks.
 
-X-Service-Signature is as the specification says (Signature of outbound webhook deliveries). Standard Webhooks
-(docs/decisions/0037-standard-webhooks.md) also signs identifier and time, and may carry several signatures.
+X-Service-Signature follows the specification (Signature of outbound webhook deliveries). Standard Webhooks
+(docs/decisions/0037-standard-webhooks.md) also signs identifier and time, and allows several signatures.
 """
 
 import base64
@@ -31,13 +31,13 @@ def sign(secret: str, body: bytes) -> str:
 def sign_standard(secrets: Sequence[str], event_id: str, seconds: int, body: bytes) -> str:
     """The value of STANDARD_HEADER: a signature with each of the secrets, in their order.
 
-    The key is what the secret's base64 spells. ``seconds`` is the Unix time in TIMESTAMP_HEADER.
+    The key is the secret's base64, decoded. ``seconds`` is the Unix time in TIMESTAMP_HEADER.
     """
     signed = f"{event_id}.{seconds}.".encode() + body
     return " ".join(f"v1,{_digest(_key(secret), signed)}" for secret in secrets)
 
 
-# The same few secrets sign delivery after delivery.
+# The same few secrets sign many deliveries.
 @lru_cache(maxsize=4096)
 def _key(secret: str) -> bytes:
     text = secret.removeprefix(_PREFIX).translate(_TO_STANDARD_ALPHABET)
