@@ -1,7 +1,6 @@
 """Every setting of the gateway, read from the environment (prefix ``GATEWAY_``) and ``.env``.
 
-A leaf: it imports nothing of ours. A setting that makes no sense raises ``SettingsError`` with one
-line that names it. docs/configuration.md lists all settings.
+docs/configuration.md describes each one. This module imports nothing of ours.
 """
 
 import contextlib
@@ -20,7 +19,6 @@ from pydantic import (
     HttpUrl,
     PositiveInt,
     SecretStr,
-    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
@@ -49,20 +47,12 @@ def _sqlite_url(path: Path) -> str:
     return f"sqlite://{quote(str(path))}"
 
 
-def _parse(kind: Any, text: str, hint: str = "") -> Any:
-    """Parse a URL. What pydantic says of a wrong one holds no piece of it: that may be a password."""
-    try:
-        return TypeAdapter(kind).validate_python(text)
-    except ValidationError as error:
-        raise ValueError(error.errors()[0]["msg"] + hint) from None
-
-
-def _check_place(default: str, starts: tuple[str, ...], text: str) -> str:
-    """Check the URL of a file or server, which begins with one of ``starts``. Returns its normal form."""
-    if text == default:
+def _check_place(starts: tuple[str, ...], text: str) -> str:
+    """Check the URL of a file or server; or nothing, or the word memory. Returns its normal form."""
+    if text and not text.startswith(starts):
+        raise ValueError(f"must start with {' or '.join(starts)}")
+    if text in {"", "memory"}:
         return text
-    if not text.startswith(starts):
-        raise ValueError(f"must start with {' or '.join(filter(None, (default, *starts)))}")
     return _check_file(text) if text.startswith("sqlite:") else _check_server(text)
 
 
@@ -76,37 +66,38 @@ def _check_file(text: str) -> str:
 
 
 def _check_server(text: str) -> str:
-    hint = "; percent-encode the special characters of user and password"
-    url = _parse(MultiHostUrl, text, hint)
-    if url.fragment is not None or "@" in f"{url.path}{url.query}":
-        raise ValueError(f"is not a URL{hint}")
+    """Have the driver read the URL, without a connection."""
+    refusal = ValueError(
+        "is no URL that the server's driver accepts; look at its host, port and parameters, and "
+        "percent-encode the special characters of user and password"
+    )
     try:
-        _read_by_driver(str(url))
-    except Exception:  # noqa: BLE001 - each driver has its own; their texts may hold a piece of the password
-        raise ValueError(
-            "is refused by the server's driver; look at its parameters and at what is percent-encoded"
-        ) from None
+        url = MultiHostUrl(text)
+        if url.scheme == "postgresql":
+            from psycopg import conninfo  # noqa: PLC0415 - SQLite starts faster without the drivers
+
+            conninfo.conninfo_to_dict(str(url))
+        else:
+            from redis import ConnectionPool  # noqa: PLC0415 - as above
+
+            ConnectionPool.from_url(str(url)).make_connection()
+    except Exception:  # noqa: BLE001 - each parser has its own errors; they may quote the password
+        raise refusal from None
+    # A special character of the password ended the host's part early.
+    if url.fragment is not None or "@" in f"{url.path}{url.query}":
+        raise refusal
     return str(url)
 
 
-def _read_by_driver(url: str) -> None:
-    """Have the driver read its parameters, without a connection. Raises its own errors."""
-    # Imported here: on SQLite nobody waits for them.
-    if url.startswith("postgresql:"):
-        from psycopg import conninfo  # noqa: PLC0415
-
-        conninfo.conninfo_to_dict(url)
-    else:
-        from redis import ConnectionPool  # noqa: PLC0415
-
-        ConnectionPool.from_url(url).make_connection()
-
-
 def _check_base(text: str) -> str:
-    """Check an address behind which paths are put, and which everybody may see."""
+    """Check a public URL, to which paths are added; or nothing."""
     if not text:
         return text
-    url = _parse(HttpUrl, text)
+    try:
+        url = HttpUrl(text)
+    except ValidationError as error:
+        # Its message alone: pydantic's whole error quotes the value.
+        raise ValueError(error.errors()[0]["msg"]) from None
     if any(part is not None for part in (url.username, url.password, url.query, url.fragment)):
         raise ValueError("must have no user, password, query or fragment")
     if not url.port:
@@ -116,11 +107,9 @@ def _check_base(text: str) -> str:
 
 _FILE_OR_POSTGRESQL = ("sqlite:///", "postgresql://")
 _REDIS = ("redis://", "rediss://")
-_DatabaseUrl = Annotated[str, AfterValidator(partial(_check_place, "", _FILE_OR_POSTGRESQL))]
-_QueueUrl = Annotated[
-    str, AfterValidator(partial(_check_place, "", (*_FILE_OR_POSTGRESQL, *_REDIS)))
-]
-_LimitsUrl = Annotated[str, AfterValidator(partial(_check_place, "memory", _REDIS))]
+_DatabaseUrl = Annotated[str, AfterValidator(partial(_check_place, _FILE_OR_POSTGRESQL))]
+_QueueUrl = Annotated[str, AfterValidator(partial(_check_place, (*_FILE_OR_POSTGRESQL, *_REDIS)))]
+_LimitsUrl = Annotated[str, AfterValidator(partial(_check_place, ("memory", *_REDIS)))]
 _BaseUrl = Annotated[str, AfterValidator(_check_base)]
 _Plan = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
 _Port = Annotated[int, Field(ge=1, le=65535)]
@@ -128,18 +117,18 @@ _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class SettingsError(Exception):
-    """A setting makes no sense. The text is one line that names it."""
+    """A setting is wrong. The text is one line that names it."""
 
 
 class Settings(BaseSettings):
-    """The settings of one process, checked."""
+    """The settings of one process."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_file=".env", env_ignore_empty=True, extra="ignore"
     )
 
     data_dir: Path = Path("var")
-    # A URL may hold a password, so none of the three is shown with the settings.
+    # These URLs may hold a password, so repr() leaves them out.
     database_url: _DatabaseUrl = Field(default="", repr=False)
     database_connections: PositiveInt = 10
     queue_url: _QueueUrl = Field(default="", repr=False)
@@ -150,7 +139,7 @@ class Settings(BaseSettings):
     sandbox_port: _Port = 8081
     network_url: _BaseUrl = ""
     network_version: str = Field(default="v25.0", pattern=r"^v\d+\.\d+$")
-    # The sandbox's, and good for nothing else.
+    # The sandbox's own values.
     network_app_id: str = "100000000000001"
     network_app_secret: SecretStr = SecretStr("sandbox-app-secret")
     network_config_id: str = "200000000000001"
@@ -196,29 +185,33 @@ class Settings(BaseSettings):
         self.queue_url = self.queue_url or beside
         self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
         if not self.uses_sandbox and self.network_url.startswith("http:"):
-            msg = f"{PREFIX}NETWORK_URL must be https: tokens travel there. A loopback address may be http"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{PREFIX}NETWORK_URL must be https: tokens travel there. A loopback address may be http"
+            )
         if self.is_production:
             self._refuse_weak_secrets()
         if self.allow_local_webhooks is None:
             self.allow_local_webhooks = self.uses_sandbox
         if self.workers > 1 and self.rate_limit_url == "memory":
-            msg = f"{PREFIX}WORKERS above 1 needs a shared {PREFIX}RATE_LIMIT_URL, not memory"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{PREFIX}WORKERS above 1 needs a shared {PREFIX}RATE_LIMIT_URL, not memory"
+            )
         return self
 
     def _refuse_weak_secrets(self) -> None:
         if 0 < len(self.secret_key) < MIN_KEY:
-            msg = f"{PREFIX}SECRET_KEY must have at least {MIN_KEY} characters in production"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{PREFIX}SECRET_KEY must have at least {MIN_KEY} characters in production"
+            )
         for name in NETWORK_SECRETS if self.uses_sandbox else (*NETWORK_SECRETS, *NETWORK_IDS):
             if getattr(self, name) == Settings.model_fields[name].default:
-                msg = f"{PREFIX}{name.upper()} must be set in production: everybody can read the sandbox's"
-                raise ValueError(msg)
+                raise ValueError(
+                    f"{PREFIX}{name.upper()} must be set in production: everybody can read the sandbox's"
+                )
 
     @property
     def is_production(self) -> bool:
-        """Whether strangers reach it, or it reaches people: an https PUBLIC_URL, or a real network."""
+        """Whether PUBLIC_URL is https, or the network is a real one."""
         return not self.uses_sandbox or urlsplit(self.public_url).scheme == "https"
 
     @property
@@ -228,18 +221,17 @@ class Settings(BaseSettings):
 
     @property
     def user_agent(self) -> str:
-        """How deliveries introduce themselves."""
+        """The User-Agent of requests to customers' endpoints."""
         return f"MessagingGateway/{__version__}"
 
     def encryption_key(self) -> str:
-        """The key that protects secrets at rest: SECRET_KEY, else one made and kept in DATA_DIR."""
-        given = self.secret_key.get_secret_value()
-        if given:
+        """The key for secrets at rest: SECRET_KEY, or one generated once and kept in DATA_DIR."""
+        if given := self.secret_key.get_secret_value():
             return given
         path = self.data_dir / "secret.key"
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            # It gets its name when it is complete: processes that start together must not read half a key.
+            # Linked only when complete: processes that start together must not read half a key.
             with tempfile.NamedTemporaryFile("w", dir=self.data_dir, encoding="ascii") as file:
                 file.write(secrets.token_urlsafe(32))
                 file.flush()
@@ -249,27 +241,21 @@ class Settings(BaseSettings):
 
 
 def _unknown_names() -> list[str]:
-    given = {
-        name for name, value in os.environ.items() if not _OF_KUBERNETES.match(f"{name}={value}")
-    }
+    given = {n for n, value in os.environ.items() if not _OF_KUBERNETES.match(f"{n}={value}")}
     given |= {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
     known = {PREFIX + name.upper() for name in Settings.model_fields}
-    return [
-        f"{name} is not a setting; see docs/configuration.md"
-        for name in sorted(given - known)
-        if name.startswith(PREFIX)
-    ]
+    unknown = sorted(name for name in given - known if name.startswith(PREFIX))
+    return [f"{name} is not a setting; see docs/configuration.md" for name in unknown]
 
 
 def _one_line(error: ErrorDetails) -> str:
     reason = error["msg"].removeprefix("Value error, ")
-    if not error["loc"]:
-        return reason
-    return f"{PREFIX}{str(error['loc'][0]).upper()}: {reason}"
+    # What several settings together cause has no place of its own, and names them itself.
+    return f"{PREFIX}{str(error['loc'][0]).upper()}: {reason}" if error["loc"] else reason
 
 
 def find_mistakes() -> list[str]:
-    """Everything in the settings that makes no sense, one line for each; none when all is well."""
+    """Every mistake in the settings, in one line that names the setting."""
     try:
         Settings()
     except ValidationError as error:
@@ -278,7 +264,7 @@ def find_mistakes() -> list[str]:
 
 
 def load_settings() -> Settings:
-    """Read and check the settings. Raises SettingsError, which names the first mistake."""
+    """Read and check the settings. Raises SettingsError for the first mistake."""
     if mistakes := find_mistakes():
         raise SettingsError(mistakes[0])
     return Settings()
@@ -286,5 +272,5 @@ def load_settings() -> Settings:
 
 @cache
 def get_settings() -> Settings:
-    """The settings of this process, read once."""
+    """The settings of this process, read once. Raises SettingsError."""
     return load_settings()

@@ -12,18 +12,15 @@ from gateway.settings import PREFIX, Settings, SettingsError
 from models import database, secret, sole_web
 from tasks import queue
 
-# What a place says that cannot be used, be it a file or a server.
+# What a file, PostgreSQL or Redis raises when it cannot be used.
 REFUSALS = (OSError, DatabaseError, sqlite3.Error, psycopg.Error, RedisError)
 
-# A web process that was killed, or that still answers its last requests, may be gone in a moment.
+# How long to wait for a web process that is ending.
 OTHER_WEB_SECONDS = 5
 
 
 def connect_state(settings: Settings) -> None:
-    """Connect as the settings say. Creates DATA_DIR, but no tables: that is migrate's.
-
-    Raises SettingsError when one of the places cannot be used.
-    """
+    """Connect to database and queue. Creates DATA_DIR, but no tables. Raises SettingsError."""
     with usable("DATA_DIR"):
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         secret.use_key(settings.encryption_key())
@@ -37,10 +34,7 @@ def connect_state(settings: Settings) -> None:
 
 
 def be_sole_web(settings: Settings) -> None:
-    """Be the only web process on the database until this process ends.
-
-    Raises SettingsError when another one stays.
-    """
+    """Be the only web process on the database until this process ends, or raise SettingsError."""
     try:
         with usable("DATABASE_URL"):
             sole_web.be_sole(settings.database_url, OTHER_WEB_SECONDS)
@@ -53,7 +47,7 @@ def be_sole_web(settings: Settings) -> None:
 
 @contextmanager
 def usable(name: str) -> Iterator[None]:
-    """Say in one line which setting names a place that refuses."""
+    """Raise SettingsError, which names this setting, when its file or server cannot be used."""
     try:
         yield
     except REFUSALS as error:
@@ -61,5 +55,5 @@ def usable(name: str) -> Iterator[None]:
 
 
 def in_one_line(error: Exception) -> str:
-    """What an error says. Drivers explain themselves on several lines."""
+    """The text of an error. Drivers write several lines."""
     return " ".join(str(error).split())

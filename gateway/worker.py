@@ -1,7 +1,6 @@
-"""The worker: Huey's consumer, the delivery engine and the sweep in one process."""
+"""The worker: Huey's consumer, the delivery engine and the sweep, in one process."""
 
 import gc
-import logging
 import signal
 import threading
 
@@ -9,57 +8,45 @@ from huey.consumer import Consumer
 from prometheus_client import start_http_server
 
 from gateway.settings import PREFIX, Settings, SettingsError
-from tasks import (
-    checks,
-    deliver,
-    ingest,
-    redeliver,
-    sweep,
-)  # every task module, so that the consumer knows their tasks
+from tasks import checks, deliver, ingest, redeliver, sweep
 from tasks.queue import huey
 from tasks.sender import make_client
 from webhooks.schedule import RetrySchedule
 
-logger = logging.getLogger(__name__)
-
+# The consumer knows the tasks of modules that are imported.
+TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 CONSUMER_THREADS = 4
 # Huey's defaults let an idle consumer sleep for up to 10 s.
 POLL_SECONDS = 0.02
 MAX_POLL_SECONDS = 0.05
-# A queue that says when it has a task is never polled: its consumer rests only after a failure.
+# A blocking queue (Redis, PostgreSQL) is not polled: its consumer sleeps only after a failure.
 RETRY_SECONDS = 0.5
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 
 
-class Sweeper:
-    """Runs the sweep at once and then every ``interval`` seconds, on a thread of its own."""
+class Sweeper(threading.Thread):
+    """Runs the sweep at once and then every ``interval`` seconds."""
 
     def __init__(self, interval: float) -> None:
+        super().__init__(name="sweep", daemon=True)
         self._interval = interval
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sweep", daemon=True)
+        self._stopping = threading.Event()
 
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
+    def run(self) -> None:
+        """Sweep until ``stop``."""
+        sweep.sweep()
+        while not self._stopping.wait(self._interval):
+            sweep.sweep()
 
     def stop(self) -> None:
-        """End after the round under way."""
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while True:
-            sweep.sweep()
-            if self._stop.wait(self._interval):
-                return
+        """End after the current sweep."""
+        self._stopping.set()
+        self.join()
 
 
 class StoppingConsumer(Consumer):
     """Huey's consumer, with engine and sweep.
 
-    At SIGTERM the engine stops claiming before tasks and sweep are waited for.
+    At SIGTERM the engine stops claiming, then tasks and sweep finish.
     """
 
     def __init__(self, engine: deliver.Engine, sweeper: Sweeper, **options: object) -> None:
@@ -68,13 +55,13 @@ class StoppingConsumer(Consumer):
         self._sweeper = sweeper
 
     def start(self) -> None:
-        """Start all threads. A signal that comes meanwhile stops them in order, once they run.
+        """Start all threads. A signal that comes meanwhile stops them once they run.
 
-        Huey listens to signals after its threads have started. Until then a SIGTERM would end the
+        Huey sets its signal handlers after its threads have started. Until then a SIGTERM would end the
         process at once, between an attempt and its record.
         """
         early: list[int] = []
-        for number in STOP_SIGNALS:
+        for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda came, _frame: early.append(came))
         self._engine.start()
         self._sweeper.start()
@@ -83,13 +70,13 @@ class StoppingConsumer(Consumer):
             signal.raise_signal(early[0])
 
     def stop(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - Huey's signature
-        """Stop: the attempts under way finish in the meantime."""
+        """Stop claiming, then stop. Attempts under way finish."""
         self._engine.stop_claiming()
         super().stop(graceful=graceful)
 
 
 def _serve_metrics(at: str) -> None:
-    """Serve this worker's metrics at ``host:port``. Raises SettingsError when that is not to be had."""
+    """Serve this worker's metrics at ``host:port``. Raises SettingsError when it cannot listen there."""
     host, _, port = at.rpartition(":")
     try:
         start_http_server(int(port), host)
@@ -98,7 +85,7 @@ def _serve_metrics(at: str) -> None:
 
 
 def run_worker(settings: Settings) -> None:
-    """Work until SIGTERM or SIGINT; then finish the attempts under way."""
+    """Work until SIGTERM or SIGINT, then finish the attempts under way."""
     if settings.worker_metrics_at:
         _serve_metrics(settings.worker_metrics_at)
     engine = deliver.Engine(
@@ -110,18 +97,17 @@ def run_worker(settings: Settings) -> None:
         )
     )
     sweeper = Sweeper(settings.sweep_interval)
-    rests = (RETRY_SECONDS,) * 2 if huey.storage.blocking else (POLL_SECONDS, MAX_POLL_SECONDS)
     consumer = StoppingConsumer(
         engine,
         sweeper,
         workers=CONSUMER_THREADS,
-        initial_delay=rests[0],
-        max_delay=rests[1],
+        initial_delay=RETRY_SECONDS if huey.storage.blocking else POLL_SECONDS,
+        max_delay=RETRY_SECONDS if huey.storage.blocking else MAX_POLL_SECONDS,
         scheduler_interval=1,
-        # Tasks are short, so SIGTERM too lets them finish.
+        # Tasks are short, so SIGTERM lets them finish too.
         graceful_signal="TERM",
     )
-    # What start-up made stays: looking through it again and again cost a sixth of a busy worker's time.
+    # Start-up objects live on: collecting them again and again cost a sixth of a busy worker's time.
     gc.freeze()
     try:
         consumer.run()

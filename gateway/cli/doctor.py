@@ -1,36 +1,36 @@
-"""gateway doctor: runs the checks, never for longer than they may take, and prints what they found."""
+"""gateway doctor: runs all checks at the same time, within a deadline, and prints what they found."""
 
 import re
 import shutil
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import click
 
 from gateway.cli import running
 from gateway.cli.output import json_option, show
-from gateway.ops.doctor import UnwellError, installation, work
+from gateway.ops.doctor import BrokenError, UnwellError, installation, work
 from gateway.settings import PREFIX, Settings, find_mistakes, get_settings, load_settings
 from gateway.state import REFUSALS, in_one_line
 
-OK, WARNING, PROBLEM = "ok", "warning", "problem"
+OK, WARNING, PROBLEM = "ok", UnwellError.state, BrokenError.state
 COLOURS = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
-STATE_WIDTH, NAME_WIDTH = 9, 18
+INDENT = " " * 27
 
 # For all checks together. The slowest, of a worker, may take half of it.
 SECONDS = 8
 THREAD = "check"
-Probe = Callable[[Settings], str | None]
-# The checks, and which of them each one needs: it is not made where that finds a problem.
-CHECKS: Mapping[str, tuple[Probe, str]] = {
-    "public address": (installation.check_public_url, ""),
-    "data directory": (installation.check_directory, ""),
+Probe = Callable[[Settings], str]
+# Each check, and the check that it needs: a check is skipped when that one finds a problem.
+CHECKS: dict[str, tuple[Probe, str | None]] = {
+    "public address": (installation.check_public_url, None),
+    "data directory": (installation.check_directory, None),
     "database": (installation.check_database, "data directory"),
     "queue": (work.check_queue, "data directory"),
-    "rate limits": (installation.check_limits, ""),
+    "rate limits": (installation.check_limits, None),
     "key": (installation.check_key, "database"),
     "worker": (work.check_worker, "queue"),
     "deliveries": (work.check_deliveries, "database"),
@@ -38,12 +38,12 @@ CHECKS: Mapping[str, tuple[Probe, str]] = {
     "webhooks": (work.check_webhooks, "database"),
     "numbers": (work.check_numbers, "database"),
     "items set aside": (work.check_aside, "database"),
-    "network": (installation.check_network, ""),
-    "app": (installation.check_app, ""),
-    "callback address": (installation.check_callback_address, ""),
+    "network": (installation.check_network, None),
+    "app": (installation.check_app, None),
+    "callback address": (installation.check_callback_address, None),
 }
-# By words of SQLite, PostgreSQL and Redis, the first that fits. Codes do not say as much: of a connection
-# that was refused libpq passes on none.
+# How to mend what SQLite, PostgreSQL and Redis refuse; the first pattern that fits. Patterns match their
+# texts, because libpq passes on no code for a refused connection.
 MENDS = {
     r"unable to open|readonly database|malformed|not a database": (
         "Give the file of {} to the gateway's user; a queue's file may be deleted."
@@ -61,7 +61,7 @@ MENDS = {
 
 @dataclass(frozen=True)
 class Check:
-    """What a check found, in one line, and how to mend it, where there is something to mend."""
+    """What a check found, in one line, and how to mend it unless it is ok."""
 
     name: str
     state: str
@@ -92,25 +92,26 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
 
 
 def examine(settings: Settings) -> list[Check]:
-    """Make all other checks at the same time. They change nothing; one that hangs is not waited for."""
-    found: dict[str, Check | None] = {}
-    usable = {""}
+    """Run all other checks at the same time. They change nothing. A check that hangs is a problem."""
+    found: dict[str, Check] = {}
+    failed = set[str]()
 
-    def run(name: str, probe: Probe, need: str) -> None:
+    def run(name: str, probe: Probe, need: str | None) -> None:
         if need:
             threads[need].join()
-        if need not in usable:
+        if need in failed:
             unmade = f"Not checked: it needs the {need}.", f"Mend the {need} first."
             found[name] = Check(name, WARNING, *unmade)
-            return
-        check = found[name] = look(name, probe, settings)
-        if check is None or check.state != PROBLEM:
-            usable.add(name)
+        else:
+            found[name] = look(name, probe, settings)
+        if need in failed or found[name].state == PROBLEM:
+            failed.add(name)
 
-    # As daemons: a check that hangs does not keep the command from ending.
+    # Daemon threads: a check that hangs does not keep the command from ending.
     threads = {
-        name: threading.Thread(target=run, args=(name, *each), name=THREAD, daemon=True)
-        for name, each in CHECKS.items()
+        name: threading.Thread(target=run, args=(name, *check), name=THREAD, daemon=True)
+        for name, check in CHECKS.items()
+        if name != "rate limits" or settings.rate_limit_url != "memory"
     }
     for thread in threads.values():
         thread.start()
@@ -118,51 +119,51 @@ def examine(settings: Settings) -> list[Check]:
     for thread in threads.values():
         thread.join(max(0.0, deadline - time.monotonic()))
     late = f"No answer within {SECONDS} s.", "See what holds it up, then run this again."
-    checks = [found.get(name, Check(name, PROBLEM, *late)) for name in CHECKS]
-    return [check for check in checks if check is not None]
+    return [found.get(name, Check(name, PROBLEM, *late)) for name in threads]
 
 
-def look(name: str, probe: Probe, settings: Settings) -> Check | None:
-    """Make one check. None where there is nothing to check."""
+def look(name: str, probe: Probe, settings: Settings) -> Check:
+    """Run one check."""
     try:
-        found = probe(settings)
+        return Check(name, OK, probe(settings))
     except UnwellError as error:
-        return Check(name, error.state, error.found, error.mend)
+        return Check(name, error.state, *error.args)
     except REFUSALS as error:
         said = in_one_line(error)
         mend = next(m for words, m in MENDS.items() if re.search(words, said, re.IGNORECASE))
         setting = PREFIX + _setting_of(name, settings)
         return Check(name, PROBLEM, f"It cannot be used: {said}", mend.format(setting))
     except Exception as error:  # noqa: BLE001 - one check that breaks leaves the others alone
-        # The text of an error that nobody foresaw might hold a secret.
+        # The text of an unexpected error might hold a secret.
         broke = f"The check itself broke: {type(error).__name__}."
         return Check(name, PROBLEM, broke, "Report this.")
-    return None if found is None else Check(name, OK, found)
 
 
 def _setting_of(name: str, settings: Settings) -> str:
-    """The setting behind a check. A queue that was not set goes along with the database."""
+    """The setting that a check is about. QUEUE_URL has the database as its default."""
     if name == "queue" and settings.queue_url != settings.database_url:
         return "QUEUE_URL"
     return {"rate limits": "RATE_LIMIT_URL", "data directory": "DATA_DIR"}.get(name, "DATABASE_URL")
 
 
 def _print(checks: list[Check]) -> None:
-    width = min(shutil.get_terminal_size().columns, 100)
-    indent = " " * (STATE_WIDTH + NAME_WIDTH)
     wrapper = textwrap.TextWrapper(
-        width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        width=min(shutil.get_terminal_size().columns, 100),
+        subsequent_indent=INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     for check in checks:
-        wrapper.initial_indent = f"{check.state:<{STATE_WIDTH}}{check.name:<{NAME_WIDTH}}"
-        text = wrapper.fill(check.found).removeprefix(check.state)
-        click.echo(click.style(check.state, fg=COLOURS[check.state]) + text)
-        wrapper.initial_indent = indent
-        if check.mend is not None:
-            click.echo(wrapper.fill(f"-> {check.mend}"))
-    problems, warnings = (sum(c.state == state for c in checks) for state in (PROBLEM, WARNING))
+        text = wrapper.fill(f"{check.state:<9}{check.name:<18}{check.found}")
+        click.echo(
+            click.style(check.state, fg=COLOURS[check.state]) + text.removeprefix(check.state)
+        )
+        if check.mend:
+            click.echo(wrapper.fill(f"{INDENT}-> {check.mend}"))
+    states = [check.state for check in checks]
+    problems, warnings = states.count(PROBLEM), states.count(WARNING)
     click.echo(f"\n{_counted(problems, PROBLEM)}, {_counted(warnings, WARNING)}.")
 
 
-def _counted(count: int, state: str) -> str:
-    return f"{count} {state}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

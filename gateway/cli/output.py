@@ -1,4 +1,4 @@
-"""What commands share: they open the state, find rows, and print a table or, with ``--json``, a document."""
+"""What commands share: they open the state, find rows, and print a table or one JSON document."""
 
 import functools
 import json
@@ -13,10 +13,6 @@ from gateway.settings import Settings, get_settings, load_settings
 from gateway.state import connect_state
 from models.database import BaseModel, pending_migrations
 from webhooks.envelope import timestamp
-
-# The length of an ISO 8601 time down to the minute, all that a table has room for.
-MINUTE = len("2026-11-20T09:30")
-ACRONYMS = {"id", "url"}
 
 Found = TypeVar("Found")
 # One resource, or a list of them.
@@ -46,7 +42,7 @@ def prints(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., No
 
 
 def open_state() -> Settings:
-    """Connect this command to the database and queue. Fails when the schema is not there yet."""
+    """Connect this command to the database and queue. Fails when migrations are pending."""
     running.join(load_settings())
     settings = get_settings()
     connect_state(settings)
@@ -65,48 +61,45 @@ def found(row: Found | None, kind: str, name: str) -> Found:
 
 def rendered(row: BaseModel, *names: str) -> dict[str, Any]:
     """Columns of a row by their names in JSON: ``createdAt`` is the column ``created_at``."""
-    values = {name: getattr(row, _spelt(name, "_")) for name in names}
+    values = {name: getattr(row, _words(name).replace(" ", "_")) for name in names}
     return {
         name: timestamp(value) if name.endswith("At") and value is not None else value
         for name, value in values.items()
     }
 
 
-def show(printed: Printed, *columns: str, as_json: bool) -> None:
+def show(printed: Printed, *columns: str, as_json: bool = False) -> None:
     """Print one resource, or a list of them as a table of ``columns``."""
     if as_json:
         click.echo(json.dumps(printed))
     elif isinstance(printed, dict):
-        width = max(len(name) for name in map(_label, printed))
-        for name, value in printed.items():
-            click.echo(f"{_label(name):<{width}}  {_text(value)}")
+        _print_aligned([[_label(name), _text(value)] for name, value in printed.items()])
     elif printed:
-        _print_table(printed, columns)
+        heads = [re.sub(r" AT$", " (UTC)", _words(column).upper()) for column in columns]
+        _print_aligned([heads, *([_cell(c, row[c]) for c in columns] for row in printed)])
     else:
         click.echo("None.")
 
 
-def _print_table(resources: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    heads = tuple(re.sub(r" AT$", " (UTC)", _spelt(column, " ").upper()) for column in columns)
-    rows = [heads, *(tuple(_cell(c, r[c]) for c in columns) for r in resources)]
+def _print_aligned(rows: list[list[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip())
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
-def _spelt(name: str, separator: str) -> str:
-    """The contract's spelling taken apart: ``phoneNumber`` is the phone number."""
-    return re.sub(r"(?=[A-Z])", separator, name).lower()
+def _words(name: str) -> str:
+    """The words of a name in JSON: ``phoneNumber`` is "phone number"."""
+    return re.sub(r"(?=[A-Z])", " ", name).lower()
 
 
 def _label(name: str) -> str:
-    label = _spelt(name, " ")
-    return label.upper() if label in ACRONYMS else label.capitalize()
+    return name.upper() if name in {"id", "url"} else _words(name).capitalize()
 
 
 def _cell(name: str, value: Any) -> str:
+    """The text of a value in a table; a time without its seconds."""
     if name.endswith("At") and value is not None:
-        return str(value)[:MINUTE].replace("T", " ")
+        return str(value)[: len("2026-11-20T09:30")].replace("T", " ")
     return _text(value)
 
 

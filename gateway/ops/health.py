@@ -1,7 +1,7 @@
 """Probes for operators: /healthz (the process answers) and /readyz (it can do its work).
 
-What keeps this process from answering requests is ``unavailable``, and 503. What only holds up work that
-is safely kept is ``degraded``, and 200: taking the process out of service would turn a delay into an outage.
+``unavailable``, with 503, means that this process cannot answer requests. ``degraded``, with 200, means that
+stored work is late: taking the process out of service would turn the delay into an outage.
 """
 
 from collections.abc import Callable
@@ -22,19 +22,18 @@ _WORST_LAST = (OK, DEGRADED, UNAVAILABLE)
 WORKER_LATE_SECONDS = 30
 DELIVERY_LATE_SECONDS = 300
 
-
-# The status of a part, what was seen of it, and what to do when it is not well.
+# The status of a part, what was measured, and unless it is ok a hint what to do.
 Part = dict[str, Any]
 
 
-def _part(status: str, hint: str, **seen: object) -> Part:
-    return {"status": status} | seen | ({} if status == OK else {"hint": hint})
+def _part(status: str, hint: str, **measured: object) -> Part:
+    return {"status": status} | measured | ({} if status == OK else {"hint": hint})
 
 
 def _database() -> Part:
     missing = pending_migrations()
-    status = UNAVAILABLE if missing else OK
-    return _part(status, "Run gateway migrate, then start again.", pendingMigrations=missing)
+    hint = "Run gateway migrate, then start again."
+    return _part(UNAVAILABLE if missing else OK, hint, pendingMigrations=missing)
 
 
 def _queue() -> Part:
@@ -46,20 +45,18 @@ def _worker() -> Part:
     if last is None:
         return _part(DEGRADED, "Start gateway worker: none was ever seen.", lastSeenSeconds=None)
     seconds = max(0, clock.now() - last) / 1000
-    status = DEGRADED if seconds > WORKER_LATE_SECONDS else OK
     hint = "Look for gateway worker and its log: nothing is delivered or ingested."
-    return _part(status, hint, lastSeenSeconds=seconds)
+    return _part(DEGRADED if seconds > WORKER_LATE_SECONDS else OK, hint, lastSeenSeconds=seconds)
 
 
 def _deliveries() -> Part:
     age = Backlog.read().oldest_due_seconds
-    status = DEGRADED if age > DELIVERY_LATE_SECONDS else OK
     hint = "Look which webhook is behind, and whether more workers are needed."
-    return _part(status, hint, oldestDueSeconds=age)
+    return _part(DEGRADED if age > DELIVERY_LATE_SECONDS else OK, hint, oldestDueSeconds=age)
 
 
-# Each part, what it means when it cannot even be looked at, and what to do then. Without the queue requests
-# are answered: the sweep finds in the database what nobody was woken for.
+# Each part, and its status and hint when reading it fails. Without the queue requests are still answered:
+# the sweep finds the work in the database.
 _CHECKS: dict[str, tuple[Callable[[], Part], str, str]] = {
     "database": (
         _database,
@@ -79,7 +76,7 @@ _CHECKS: dict[str, tuple[Callable[[], Part], str, str]] = {
 def _look(check: Callable[[], Part], status: str, hint: str) -> Part:
     try:
         return check()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the probe must say it
+    except Exception as error:  # noqa: BLE001 - a probe reports every error
         return _part(status, hint, error=type(error).__name__)
 
 

@@ -1,9 +1,9 @@
 """Logging of the processes: one line per record on stderr, JSON for machines, text for people.
 
-A line carries time, level, logger, message, the identifiers of the request that it belongs to, and what
-the caller gives as ``extra={"fields": {...}}``. Callers name things by identifiers: no key, secret, PIN,
-phone number or text of a message is ever given to a log. While PostgreSQL or Redis is away, everything that
-asks for it fails all the time, so the same news comes once in a while, and without its traceback.
+A line carries time, level, logger, message, the identifiers of its request, and what the caller gives as
+``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
+message. While PostgreSQL or Redis is away, every use of it fails: such errors are logged at a limited rate,
+without their tracebacks.
 """
 
 import logging
@@ -24,40 +24,40 @@ from peewee import DatabaseError
 from tasks.telemetry import request_fields
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
-# They warn of requests that were refused, and of traceparents that are none: the client's business.
+# Loggers that warn of clients' mistakes: refused requests, invalid traceparents.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation")
-# How often each place of the program says that a server is away.
+# How often a logger repeats a message about an outage.
 OUTAGE_SECONDS = 10
-# A connection that breaks, or is not to be had, has no SQLSTATE. Those that do: broken connections, a server
-# that goes or comes (57P), too many clients (53300).
+# SQLSTATEs of an outage: broken connection (08), server shutting down or starting (57P), too many clients
+# (53300). A connection that cannot be opened, or that breaks, has none.
 _AWAY = ("08", "57P", "53300")
-# The text of an exception is not ours to choose, so what looks like a key or secret is blotted out.
+# The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per record; an exception is the text field ``exception`` of it."""
+    """One JSON object per record; the field ``exception`` is the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
+        """The line."""
         line = {"time": _iso(record), "level": record.levelname, "logger": record.name}
         line |= {"message": record.getMessage()} | _fields(record)
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return _blotted(orjson.dumps(line, default=str).decode())
+        return _masked(orjson.dumps(line, default=str).decode())
 
 
 class TextFormatter(logging.Formatter):
-    """The same as ``name=value`` behind the message."""
+    """The message, then the fields as ``name=value``, then the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and those of an exception behind it."""
+        """The line, and the lines of a traceback."""
         pairs = "".join(f" {name}={value}" for name, value in _fields(record).items())
         text = f"{_iso(record)} {record.levelname} {record.name}: {record.getMessage()}{pairs}"
         if record.exc_info:
             text = f"{text}\n{self.formatException(record.exc_info)}"
-        return _blotted(text)
+        return _masked(text)
 
 
 def _iso(record: logging.LogRecord) -> str:
@@ -69,61 +69,53 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
     return (request_fields.get() or {}) | getattr(record, "fields", {})
 
 
-def _blotted(line: str) -> str:
+def _masked(line: str) -> str:
     return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
 
 
 class OutageFilter(logging.Filter):
-    """Lets one line about a server that is away pass in OUTAGE_SECONDS, of each message of each logger.
+    """Passes one record about a server that is away each OUTAGE_SECONDS, per message of each logger.
 
-    It has no traceback, and says in ``omitted`` how many were left out since the last one.
+    That record has no traceback; its field ``omitted`` counts those left out since the last one.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._now = now
         self._lock = threading.Lock()
-        self._said: dict[tuple[str, str], tuple[float, int]] = {}
+        # By logger and message: when the last one passed, and how many were left out since.
+        self._passed: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record passes. All but outages do, as they are."""
-        if (error := _outage_in(record)) is None:
+        """Whether the record passes."""
+        errors = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
+        outage = next(filter(_is_outage, map(_driver_error, errors)), None)
+        if outage is None:
             return True
+        key, now = (record.name, record.msg), self._now()
         with self._lock:
-            omitted = self._omitted((record.name, record.msg))
-        if omitted is None:
-            return False
+            passed_at, omitted = self._passed.get(key, (-math.inf, 0))
+            if now - passed_at < OUTAGE_SECONDS:
+                self._passed[key] = passed_at, omitted + 1
+                return False
+            self._passed[key] = now, 0
         if record.exc_info:
-            record.msg, record.args = f"{record.getMessage()}: {' '.join(str(error).split())}", ()
+            record.msg, record.args = f"{record.getMessage()}: {' '.join(str(outage).split())}", ()
             record.exc_info = None
         if omitted:
             record.fields = {"omitted": omitted} | getattr(record, "fields", {})
         return True
 
-    def _omitted(self, place: tuple[str, str]) -> int | None:
-        """How many lines were left out since the last one, or None when this one is left out."""
-        now = self._now()
-        said_at, omitted = self._said.get(place, (-math.inf, 0))
-        is_due = now - said_at >= OUTAGE_SECONDS
-        self._said[place] = (now, 0) if is_due else (said_at, omitted + 1)
-        return omitted if is_due else None
 
-
-def _outage_in(record: logging.LogRecord) -> BaseException | None:
-    """The outage that a record tells of: by its traceback, or by an exception in its message."""
-    told = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]
-    return next(filter(_is_outage, map(_driver_error, told)), None)
-
-
-def _driver_error(error: object) -> BaseException | None:
-    """What the driver said, where an error is that in peewee's words."""
+def _driver_error(error: object) -> object:
+    """The error of the driver that peewee's error wraps."""
     while isinstance(error, DatabaseError):
-        # Not its context: an error that is raised once more, in another thread, has another one.
+        # Not __context__: an error raised again in another thread has another one.
         error = error.__cause__ or getattr(error, "orig", None)
-    return error if isinstance(error, BaseException) else None
+    return error
 
 
-def _is_outage(error: BaseException | None) -> bool:
+def _is_outage(error: object) -> bool:
     if isinstance(error, psycopg.OperationalError):
         return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
     return isinstance(error, redis.ConnectionError | redis.TimeoutError)

@@ -1,6 +1,6 @@
-"""/metrics: what the web part counted, and what the database and queue say at the moment of asking.
+"""/metrics: what the web processes counted, and the state of database and queue at the time of the scrape.
 
-Of several web processes at one port a scrape reaches any. So they count in files that they share, which is
+Web processes share one port, so a scrape reaches any of them. They count in shared files, which is
 prometheus_client's multiprocess mode, and each shows the sum of all.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from flask import Blueprint, Response
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import GaugeMetricFamily as Gauge
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -25,7 +25,7 @@ from tasks.queue import huey
 
 blueprint = Blueprint("metrics", __name__)
 
-# Where prometheus_client counts in files. It looks when it is imported.
+# The folder of prometheus_client's shared files, read when it is imported.
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 REQUESTS = Counter("gateway_requests", "Requests answered, probes apart", ["status"])
@@ -35,9 +35,9 @@ RATE_LIMITED = Counter(
 
 
 def share(folder: Path) -> None:
-    """Have the processes that this one starts from now on count together, from nought, in ``folder``.
+    """Have the processes started from now on share their counts in ``folder``, which starts empty.
 
-    It is one in DATA_DIR. Raises SettingsError when it cannot be made.
+    ``folder`` is in DATA_DIR. Raises SettingsError when it cannot be made.
     """
     with usable("DATA_DIR"):
         shutil.rmtree(folder, ignore_errors=True)
@@ -46,45 +46,39 @@ def share(folder: Path) -> None:
 
 
 class StateCollector(Collector):
-    """Gauges that every web process reads alike, whatever it did itself."""
+    """Gauges that are the same in every web process."""
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Read them now: three counts, each of one index. A place that does not answer has none."""
+    def collect(self) -> Iterator[Gauge]:
+        """Read each by one query of an index. What cannot be read is left out."""
         for read in (_deliveries, _queue, _worker, _set_aside):
             with suppress(*REFUSALS):
                 yield from read()
 
 
-def _deliveries() -> Iterator[GaugeMetricFamily]:
+def _deliveries() -> Iterator[Gauge]:
     backlog = Backlog.read()
-    yield _gauge("deliveries_pending", "Deliveries not at their end yet", backlog.pending)
-    yield _gauge("deliveries_due", "Deliveries that could be attempted now", backlog.due)
-    yield _gauge(
-        "oldest_due_seconds", "Age of the delivery due for longest", backlog.oldest_due_seconds
-    )
+    yield Gauge("gateway_deliveries_pending", "Deliveries not at their end yet", backlog.pending)
+    yield Gauge("gateway_deliveries_due", "Deliveries that could be attempted now", backlog.due)
+    age = backlog.oldest_due_seconds
+    yield Gauge("gateway_oldest_due_seconds", "Age of the delivery due for longest", age)
 
 
-def _queue() -> Iterator[GaugeMetricFamily]:
-    yield _gauge("queue_tasks", "Tasks in the queue", huey.pending_count())
+def _queue() -> Iterator[Gauge]:
+    yield Gauge("gateway_queue_tasks", "Tasks in the queue", huey.pending_count())
 
 
-def _worker() -> Iterator[GaugeMetricFamily]:
-    # Nought, long ago, when there never was one.
-    seen = "When a worker was last seen, in Unix time"
-    yield _gauge("worker_last_seen_timestamp_seconds", seen, (Heartbeat.last() or 0) / 1000)
+def _worker() -> Iterator[Gauge]:
+    # 0 when no worker was ever seen.
+    at = (Heartbeat.last() or 0) / 1000
+    text = "When a worker was last seen, in Unix time"
+    yield Gauge("gateway_worker_last_seen_timestamp_seconds", text, at)
 
 
-def _set_aside() -> Iterator[GaugeMetricFamily]:
-    aside = GaugeMetricFamily(
-        "gateway_set_aside", "Items of callbacks set aside, by why", labels=["reason"]
-    )
+def _set_aside() -> Iterator[Gauge]:
+    aside = Gauge("gateway_set_aside", "Items of callbacks set aside, by why", labels=["reason"])
     for reason, count in SetAside.counts().items():
         aside.add_metric([reason], count)
     yield aside
-
-
-def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"gateway_{name}", text, value=value)
 
 
 @blueprint.get("/metrics")

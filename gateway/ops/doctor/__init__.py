@@ -1,17 +1,13 @@
-"""What ``gateway doctor`` checks. A check returns what is well; it raises what is not, or a driver does."""
+"""The checks of ``gateway doctor``. A check returns what is well, and raises what is not."""
 
 
 class UnwellError(Exception):
-    """What was found, and how to mend it: the service works, and somebody should look."""
+    """A warning, ``UnwellError(found, mend)``: what is wrong, and how to mend it."""
 
     state = "warning"
 
-    def __init__(self, found: str, mend: str) -> None:
-        super().__init__(found)
-        self.found, self.mend = found, mend
-
 
 class BrokenError(UnwellError):
-    """The service does not work, or not for long."""
+    """A problem: the service does not work, or will not for long."""
 
     state = "problem"

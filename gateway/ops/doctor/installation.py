@@ -1,4 +1,4 @@
-"""Checks of the installation: data directory, key, database, Redis, the network and the way back from it."""
+"""Checks of the installation: data directory, key, database, Redis, network and callback address."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 
-from gateway.http.rate_limit import ANSWER_TIMEOUT_SECONDS, MEMORY
+from gateway.http.rate_limit import ANSWER_TIMEOUT_SECONDS
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
 from models import database, integrity, postgresql_checks, secret
@@ -25,28 +25,28 @@ MIB, GIB = 1 << 20, 1 << 30
 SCARCE, TOO_LITTLE = GIB, GIB // 10
 QUICK_CHECK_SECONDS = 2
 ANSWER_SECONDS = 5
-# Signatures and tokens of the platform stand more; logs that disagree are hard to read.
+# Signatures and tokens tolerate more, but logs whose clocks differ are hard to read.
 SKEW_SECONDS = 30
-NO_TOKEN = "none"  # noqa: S105 - it is asked what a token is good for that is none
-# Of the queue: a worker's threads listen on one each and share another.
+NO_TOKEN = "none"  # noqa: S105 - the network answers "not valid", and that the app is known
+# PostgreSQL connections beside DATABASE_CONNECTIONS: a worker's for its queue, and a web process's for its
+# queue and the lock on in-memory rate limits.
 WORKER_QUEUE_CONNECTIONS = 5
-# Of the queue, and of the lock of a web process that counts requests in its memory.
 WEB_OTHER_CONNECTIONS = 2
 
 
 def check_public_url(settings: Settings) -> str:
-    """The platform calls https addresses only."""
+    """The address is one that the platform calls."""
     url = settings.public_url
     if settings.uses_sandbox or url.startswith("https:"):
         return url
     raise BrokenError(
-        f"{url} is not https, and the network calls nothing else.",
-        "Set GATEWAY_PUBLIC_URL to the https address of the proxy before the web part.",
+        f"{url} is not https; the network calls https only.",
+        "Set GATEWAY_PUBLIC_URL to the https address of the proxy.",
     )
 
 
 def check_directory(settings: Settings) -> str:
-    """DATA_DIR is there, is ours, can be written to, and has room."""
+    """DATA_DIR is there, is ours, is writable, and has room."""
     folder = settings.data_dir
     if not folder.is_dir():
         raise BrokenError(f"There is no folder {folder}.", "Make it, or mend GATEWAY_DATA_DIR.")
@@ -63,11 +63,9 @@ def check_directory(settings: Settings) -> str:
         kind = BrokenError if free < TOO_LITTLE else UnwellError
         raise kind(room, "Make room, or lower GATEWAY_RETENTION_DAYS.")
     if folder.stat().st_uid != os.geteuid():
-        raise UnwellError(
-            f"{folder} belongs to another user.", "Run the gateway's commands as its owner."
-        )
+        raise UnwellError(f"{folder} belongs to another user.", "Run gateway as its owner.")
     if _is_open_to_others(folder):
-        raise UnwellError(f"Others may look into {folder}.", f"Run: chmod 700 {folder}")
+        raise UnwellError(f"Others can read {folder}.", f"Run: chmod 700 {folder}")
     return room
 
 
@@ -83,18 +81,16 @@ def check_key(settings: Settings) -> str:
     try:
         secret.use_key(settings.encryption_key())
     except (OSError, UnicodeDecodeError):
-        raise BrokenError(
-            f"{path} cannot be read.", "Give it to the gateway's user (chown)."
-        ) from None
+        raise BrokenError(f"{path} cannot be read.", "Give it to the gateway's user.") from None
     sealed = [webhook.sealed_secret for webhook in Webhook.all()]
     sealed += [number.sealed_token for number in Number.all()]
     if unreadable := sum(not _opens(text) for text in sealed):
         raise BrokenError(
             f"{unreadable} of {len(sealed)} stored secrets cannot be read with this key.",
-            "Put back the GATEWAY_SECRET_KEY, or the secret.key, they were stored with.",
+            "Put back the GATEWAY_SECRET_KEY or secret.key that they were stored with.",
         )
     if not settings.secret_key and _is_open_to_others(path):
-        raise UnwellError(f"Others may read {path}.", f"Run: chmod 600 {path}")
+        raise UnwellError(f"Others can read {path}.", f"Run: chmod 600 {path}")
     return f"It opens all {len(sealed)} stored secrets."
 
 
@@ -117,23 +113,19 @@ def check_database(settings: Settings) -> str:
     _check_migrations()
     file = integrity.examine(settings.database_url, QUICK_CHECK_SECONDS)
     if file.damage is not None:
-        raise BrokenError(
-            f"The file is damaged: {file.damage.splitlines()[0]}",
-            "Stop the service and put back the latest backup.",
-        )
+        damage = file.damage.splitlines()[0]
+        raise BrokenError(f"The file is damaged: {damage}", "Stop the service; restore a backup.")
     if file.journal_mode != "wal":
-        raise BrokenError(
-            f"Its journal is {file.journal_mode}, not WAL.",
-            "Keep it on a local disk: file systems of a network do not do.",
-        )
+        raise BrokenError(f"Its journal is {file.journal_mode}, not WAL.", "Use a local disk.")
     whole = "whole" if file.is_complete else f"whole as far as {QUICK_CHECK_SECONDS} s went"
     return f"Migrated, {whole}, WAL, {file.size / MIB:.1f} MiB."
 
 
 def _check_migrations() -> None:
     if pending := database.pending_migrations():
-        are = "1 migration is" if len(pending) == 1 else f"{len(pending)} migrations are"
-        raise BrokenError(f"{are} missing, first {pending[0]}.", "Run: gateway migrate")
+        raise BrokenError(
+            f"Pending migrations: {len(pending)}, first {pending[0]}.", "Run: gateway migrate"
+        )
 
 
 def _check_postgresql(settings: Settings) -> str:
@@ -144,9 +136,7 @@ def _check_postgresql(settings: Settings) -> str:
         raise BrokenError("It is a replica.", "Name the primary in GATEWAY_DATABASE_URL.")
     if server.is_too_old:
         oldest = postgresql_checks.OLDEST_VERSION // 10_000
-        raise BrokenError(
-            f"PostgreSQL {server.version} is too old.", f"Update it to {oldest} or later."
-        )
+        raise BrokenError(f"PostgreSQL {server.version} is too old.", f"Upgrade to {oldest}.")
     if server.encoding != "UTF8":
         raise BrokenError(
             f"Its encoding is {server.encoding}, which cannot hold every text.",
@@ -155,10 +145,10 @@ def _check_postgresql(settings: Settings) -> str:
     _check_migrations()
     if server.synchronous_commit == "off":
         raise UnwellError(
-            "synchronous_commit is off: a crash of the server forgets what was answered just before.",
+            "synchronous_commit is off: a crash of the server loses the last commits.",
             "Set it to on, unless messages may be sent twice after a crash.",
         )
-    # Of the web processes of these settings, and of one worker.
+    # The web processes of these settings, and one worker.
     wanted = settings.workers * (settings.database_connections + WEB_OTHER_CONNECTIONS)
     wanted += settings.database_connections + WORKER_QUEUE_CONNECTIONS
     if wanted > server.connections:
@@ -172,14 +162,14 @@ def _check_postgresql(settings: Settings) -> str:
     )
 
 
-def check_limits(settings: Settings) -> str | None:
-    """Redis answers, and forgets no count. A process' own memory is always there."""
-    if settings.rate_limit_url == MEMORY:
-        return None
-    seconds = ANSWER_TIMEOUT_SECONDS
-    with Redis.from_url(
-        settings.rate_limit_url, socket_connect_timeout=seconds, socket_timeout=seconds
-    ) as client:
+def check_limits(settings: Settings) -> str:
+    """Redis answers, and keeps every count."""
+    client = Redis.from_url(
+        settings.rate_limit_url,
+        socket_connect_timeout=ANSWER_TIMEOUT_SECONDS,
+        socket_timeout=ANSWER_TIMEOUT_SECONDS,
+    )
+    with client:
         memory = client.info("memory")
     policy = memory["maxmemory_policy"]
     if memory["maxmemory"] and policy != "noeviction":
@@ -204,30 +194,27 @@ def check_network(settings: Settings) -> str:
         return f"{where} answers."
     skew = abs((datetime.now(UTC) - its_time.astimezone(UTC)).total_seconds())
     if skew > SKEW_SECONDS:
-        raise UnwellError(
-            f"The clocks differ by {skew:.0f} s.", "Keep this machine's clock by NTP."
-        )
+        raise UnwellError(f"The clocks differ by {skew:.0f} s.", "Synchronise this one by NTP.")
     return f"{where} answers; the clocks agree."
 
 
 def check_app(settings: Settings) -> str:
-    """The network takes the app's identifier and secret."""
+    """The network accepts the app's identifier and secret."""
+    app = settings.network_app_id
     try:
         wait_for(get_network().inspect_token(NO_TOKEN))
     except (NotReachedError, AmbiguousError, ThrottledError) as error:
-        raise UnwellError(
-            f"Not known: {error.reason}", "Run this again when the network answers."
-        ) from None
+        raise UnwellError(f"Not known: {error.reason}", "Try again later.") from None
     except NetworkError as error:
         raise BrokenError(
-            f"The network refuses app {settings.network_app_id} with code {error.code}.",
+            f"The network refuses app {app} with code {error.code}.",
             "Mend GATEWAY_NETWORK_APP_ID and GATEWAY_NETWORK_APP_SECRET.",
         ) from None
-    return f"The network knows app {settings.network_app_id}."
+    return f"The network knows app {app}."
 
 
 def check_callback_address(settings: Settings) -> str:
-    """Whoever calls PUBLIC_URL reaches a web part with our verify token."""
+    """PUBLIC_URL leads to a web part that has our verify token."""
     url = f"{settings.public_url}/network/callback"
     token = settings.network_verify_token.get_secret_value()
     try:
@@ -240,9 +227,9 @@ def check_callback_address(settings: Settings) -> str:
     if status == HTTPStatus.FORBIDDEN:
         raise BrokenError(
             "The web part has another verify token than these settings.",
-            "Give all parts the same GATEWAY_NETWORK_VERIFY_TOKEN; start them again.",
+            "Give all parts the same GATEWAY_NETWORK_VERIFY_TOKEN; restart them.",
         )
     if status != HTTPStatus.OK:
         said = status or "something else"
-        raise BrokenError(f"{url} answers {said}.", "Have the proxy pass it on to us.")
+        raise BrokenError(f"{url} answers {said}.", "Have the proxy pass it on to the gateway.")
     return f"{url} gives the challenge back."

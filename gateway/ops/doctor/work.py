@@ -1,4 +1,4 @@
-"""Checks of the work: queue, worker, what is overdue, and what waits for a person."""
+"""Checks of the work: queue, worker, overdue work, and what waits for an operator."""
 
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
@@ -19,14 +19,10 @@ def check_queue(settings: Settings) -> str:
     """A task can be put into the queue and taken from it."""
     queue.connect(settings.queue_url)
     if not trial.put_and_take(settings.queue_url):
-        raise BrokenError(
-            "What is put in does not come out.", "Stop the service, delete the queue."
-        )
+        raise BrokenError("A task put in does not come out.", "Stop the service, delete the queue.")
     depth = trial.depth()
     if depth > DEEP:
-        raise UnwellError(
-            f"{depth} tasks wait.", "See whether the worker keeps up; it may need help."
-        )
+        raise UnwellError(f"{depth} tasks wait.", "See whether the workers keep up; add one.")
     return f"Tasks go in and come out; {depth} wait."
 
 
@@ -35,22 +31,22 @@ def check_worker(_: Settings) -> str:
     if trial.is_taken(WORKER_SECONDS):
         return "A worker takes tasks."
     raise BrokenError(
-        f"Nobody took a task within {WORKER_SECONDS} s.",
-        "Start a worker (gateway worker), or see in its log what it waits for.",
+        f"No worker took a task within {WORKER_SECONDS} s.",
+        "Start a worker (gateway worker), or look at its log.",
     )
 
 
 def check_deliveries(_: Settings) -> str:
-    """No delivery waits for long beyond its time."""
+    """No delivery is long overdue."""
     late = Backlog.read().oldest_due_seconds
-    return _unless_overdue("delivery", late, "If a worker runs: its receiver is slow.")
+    return _unless_overdue("delivery", late, "If a worker runs, its endpoint is slow.")
 
 
 def check_callbacks(_: Settings) -> str:
     """No callback of the network waits for long."""
     since = Callback.oldest_waiting()
     late = 0 if since is None else (clock.now() - since) / 1000
-    return _unless_overdue("callback", late, "If a worker runs: see its log.")
+    return _unless_overdue("callback", late, "If a worker runs, see its log.")
 
 
 def _unless_overdue(what: str, seconds: float, hint: str) -> str:
@@ -60,14 +56,14 @@ def _unless_overdue(what: str, seconds: float, hint: str) -> str:
 
 
 def check_webhooks(_: Settings) -> str:
-    """Receivers take their events."""
+    """Webhooks are enabled, and their endpoints accept events."""
     webhooks = Webhook.all()
     off = [w.id for w in webhooks if not w.active]
     failing = [w.id for w in webhooks if w.active and w.failure_count]
     if not off and not failing:
         return f"All of {len(webhooks)} are well."
     raise UnwellError(
-        f"Of {len(webhooks)}, {len(off)} are off and {len(failing)} fail.",
+        f"Of {len(webhooks)}, {len(off)} are disabled and {len(failing)} fail.",
         f"See why: gateway deliveries list --webhook {(failing + off)[0]} --state failed",
     )
 
@@ -75,17 +71,17 @@ def check_webhooks(_: Settings) -> str:
 def check_numbers(_: Settings) -> str:
     """Numbers can send."""
     numbers = Number.all()
-    idle = [n for n in numbers if n.status != NumberStatus.ACTIVE]
+    idle = [n.id for n in numbers if n.status != NumberStatus.ACTIVE]
     if not idle:
         return f"All of {len(numbers)} are ACTIVE."
     raise UnwellError(
-        f"Of {len(numbers)}, {len(idle)} are not ACTIVE, first {idle[0].id}.",
+        f"Of {len(numbers)}, {len(idle)} are not ACTIVE, first {idle[0]}.",
         "See why: gateway numbers notices; send the owner a new signup link.",
     )
 
 
 def check_aside(_: Settings) -> str:
-    """All that the network told was understood."""
+    """All callbacks were understood."""
     listed = ", ".join(f"{count} {reason}" for reason, count in SetAside.counts().items() if count)
     if not listed:
         return "Nothing is set aside."

@@ -213,7 +213,7 @@ def test_a_missing_migration_is_named(state: Stored) -> None:
         places = ", ".join("?" for _ in row)
         state.change(f"INSERT INTO schema_migration VALUES ({places})", *row)  # noqa: S608 - placeholders
     assert found["state"] == "problem"
-    assert found["found"] == f"1 migration is missing, first {last}."
+    assert found["found"] == f"Pending migrations: 1, first {last}."
 
 
 @pytest.mark.sqlite("the database is a file of its own")
@@ -378,7 +378,6 @@ def test_a_check_that_hangs_is_reported_and_not_waited_for(
 def test_a_check_that_breaks_tells_nothing_of_the_error(settings: Settings) -> None:
     unlike = dict[str, str]()
     check = doctor.look("queue", lambda _: unlike["a secret"], settings)
-    assert check is not None
     assert (check.state, check.found) == ("problem", "The check itself broke: KeyError.")
 
 
