@@ -10,8 +10,7 @@ from gateway import __version__
 from gateway.settings import SettingsError
 from models.secret import SecretUnreadableError
 
-# Which module has a command, under its own name. It is imported when it is asked for: what the others need
-# takes half a second.
+# The module of each command. It is imported when the command is used: importing all takes half a second.
 MODULES = {
     "accounts": "accounts",
     "callbacks": "callbacks",
@@ -60,7 +59,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
-    # What is kept is its owner's alone, whichever part or library makes the file.
+    # Files are readable by their owner only, whichever library makes them.
     os.umask(0o077)
     try:
         cli()

@@ -10,7 +10,7 @@ from tasks import ingest
 
 MAX_LISTED = 100
 REASONS = click.Choice([str(reason) for reason in Reason])
-# Nothing of what a person wrote.
+# No column with the text of a message.
 COLUMNS = ("id", "createdAt", "reason", "phoneNumberId", "waMessageId", "error")
 
 
@@ -64,7 +64,7 @@ def _find(item_id: str) -> SetAside:
 
 
 def _all(reason: str | None) -> Iterator[SetAside]:
-    """Page by page behind the last one, so that each is tried once even when it stays."""
+    """Page by page, so that an item that stays aside is tried once."""
     last = ""
     while page := SetAside.waiting(reason, after=last):
         yield from page

@@ -39,10 +39,10 @@ def list_numbers(account_id: str | None) -> list[dict[str, Any]]:
 @click.argument("number_id", required=False)
 @prints("createdAt", "wabaId", "numberId", "event")
 def notices(number_id: str | None) -> list[dict[str, Any]]:
-    """List what the platform told of numbers and their accounts, newest first.
+    """List the platform's notices about numbers and their accounts, newest first.
 
-    Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID those of the number
-    and of its whole business account.
+    Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID, those about the number
+    and its whole business account.
     """
     number = found(Number.find(number_id), "number", number_id) if number_id else None
     columns = ("id", "wabaId", "numberId", "field", "event", "value")
@@ -127,7 +127,7 @@ def sandbox_connect(account_id: str, phone: str | None) -> dict[str, Any]:
 
 
 def connect_sandbox_number(account: Account, phone: str | None) -> Number:
-    """Do what the owner of a number does in a browser. Fails when the signup does."""
+    """Play the browser's part of the embedded signup. Fails when the signup does."""
     settings = get_settings()
     if not settings.uses_sandbox:
         raise click.ClickException("GATEWAY_NETWORK_URL is not the local sandbox.")
@@ -139,9 +139,9 @@ def connect_sandbox_number(account: Account, phone: str | None) -> Number:
     claim = onboarding.SignupClaim(signup.code, signup.phone_number_id, signup.waba_id)
     try:
         return onboarding.connect_number(link, claim)
-    except (NumberTakenError, NetworkError, onboarding.SignupError) as error:
-        SignupLink.revoke(link.id)
-        taken = isinstance(error, NumberTakenError)
-        raise click.ClickException(
-            "The phone number is connected to another account." if taken else str(error)
-        ) from None
+    except NumberTakenError:
+        reason = "The phone number is connected to another account."
+    except (NetworkError, onboarding.SignupError) as error:
+        reason = str(error)
+    SignupLink.revoke(link.id)
+    raise click.ClickException(reason)

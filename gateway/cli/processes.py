@@ -31,7 +31,7 @@ def web(host: str, port: int) -> None:
     from gateway.http.server import serve  # noqa: PLC0415 - the other commands start faster without it
 
     configure_logging(get_settings().log_format)
-    # What is wrong is said here, once: the processes that serve would be started again and again.
+    # Fail here: a web process that fails would be restarted again and again.
     tracing.check()
     serve(open_state(), host, port)
 

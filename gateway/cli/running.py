@@ -1,7 +1,4 @@
-"""Where ``gateway up`` runs, so that commands on the same DATA_DIR find it.
-
-Its addresses may come from options, which a command in another terminal knows nothing of.
-"""
+"""Tells commands on the same DATA_DIR the addresses of ``gateway up``, which its options may have set."""
 
 import fcntl
 import json
@@ -20,7 +17,7 @@ ADDRESSES = ("public_url", "sandbox_port")
 
 @contextmanager
 def announced(settings: Settings) -> Iterator[None]:
-    """Be the only ``gateway up`` on DATA_DIR, and say in a file where it runs. Fails where another one is."""
+    """Be the only ``gateway up`` on DATA_DIR, and write its addresses to a file. Fails for a second one."""
     with (settings.data_dir / LOCK).open("w") as lock:
         try:
             # The kernel releases it with the process, however it ends.
@@ -39,15 +36,12 @@ def announced(settings: Settings) -> Iterator[None]:
 
 
 def join(settings: Settings) -> None:
-    """Where ``settings`` leave an address open, take that of the service that runs on DATA_DIR.
-
-    It goes to the environment, so that settings that are read from now on have it.
-    """
+    """Put the addresses of a running ``gateway up`` into the environment, unless ``settings`` set them."""
     try:
         running = json.loads((settings.data_dir / FILE).read_bytes())
         os.kill(running["pid"], 0)
     except (OSError, ValueError):
-        # Nothing runs there, or what ran was killed.
+        # None runs, or it was killed.
         return
     for name in set(ADDRESSES) - settings.model_fields_set:
         os.environ[PREFIX + name.upper()] = str(running[name])

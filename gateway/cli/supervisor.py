@@ -1,4 +1,4 @@
-"""Keeps the parts of the gateway running as processes: one that dies is started again, and said so."""
+"""Keeps the parts of the gateway running as processes, and starts again those that die."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,6 @@ from functools import partial
 
 import click
 
-STOP_SECONDS = 15
 POLL_SECONDS = 0.1
 RESTART_SECONDS = 1
 PR_SET_PDEATHSIG = 1
@@ -23,18 +22,18 @@ Process = subprocess.Popen[bytes]
 class Supervisor:
     """Runs parts until SIGTERM or Ctrl-C: Python programs, given by their arguments.
 
-    ``longest_stop`` is how many seconds a part may need to end.
+    ``stop_seconds`` is how long they may take to end.
     """
 
-    def __init__(self, parts: Mapping[str, list[str]], longest_stop: float = 0) -> None:
+    def __init__(self, parts: Mapping[str, list[str]], stop_seconds: float) -> None:
         self._parts = parts
-        self._longest_stop = longest_stop
+        self._stop_seconds = stop_seconds
         self._processes: dict[str, Process] = {}
         self._started_at: dict[str, float] = {}
         self.is_stopping = False
 
     def start(self) -> None:
-        """Start all parts, and listen to signals."""
+        """Start all parts, and handle signals."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hear)
         for name in self._parts:
@@ -44,7 +43,7 @@ class Supervisor:
         self.is_stopping = True
 
     def _start(self, name: str) -> None:
-        """Start a part, in a group of its own so that Ctrl-C reaches only the supervisor."""
+        """Start a part in a process group of its own, so that Ctrl-C reaches only the supervisor."""
         self._started_at[name] = time.monotonic()
         self._processes[name] = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, *self._parts[name]],
@@ -53,7 +52,7 @@ class Supervisor:
         )
 
     def watch(self) -> None:
-        """Start dead parts again until it is to stop; a part that dies at once waits a second."""
+        """Start dead parts again until a signal to stop. A part that dies at once waits a second."""
         while not self.is_stopping:
             time.sleep(POLL_SECONDS)
             for name, process in list(self._processes.items()):
@@ -66,26 +65,25 @@ class Supervisor:
                 self._start(name)
 
     def stop(self) -> None:
-        """End all parts cleanly, and by force those that do not end in time."""
-        deadline = time.monotonic() + max(STOP_SECONDS, self._longest_stop)
-        processes = self._processes.values()
-        for process in processes:
+        """End all parts; those that do not end in time are killed."""
+        deadline = time.monotonic() + self._stop_seconds
+        for process in self._processes.values():
             process.terminate()
-        while any(p.poll() is None for p in processes) and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
-        for process in processes:
+        for process in self._processes.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0, deadline - time.monotonic()))
             _kill(process)
 
 
 def _kill(process: Process) -> None:
-    """End a process and whatever it left behind, if anything is there."""
+    """Kill what is left of a process and its children."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def _end_with_parent(parent: int) -> None:
-    """Have Linux send SIGTERM when the supervisor dies, so that no part outlives a SIGKILL of it."""
+    """Have Linux send SIGTERM to this process when the supervisor dies, even by SIGKILL."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         # The supervisor may have died before this call; then no signal comes.

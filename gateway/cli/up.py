@@ -1,6 +1,7 @@
-"""``gateway up``: all of it on an embedded default, with a demo account on the first run."""
+"""gateway up: web, worker and sandbox on one machine, with a demo account on the first run."""
 
 import contextlib
+import json
 import os
 import shlex
 import socket
@@ -25,12 +26,12 @@ from models.user import EmailTakenError, User, new_password
 
 READY_SECONDS = 30
 LOOPBACK = "127.0.0.1"
-# Where this machine reaches what listens at all of its addresses.
+# What to connect to where a server listens at all addresses.
 REACHED = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared with, not listened at
 DEMO_ACCOUNT = "Demo"
 DEMO_EMAIL = "demo@example.com"
 DEMO_RECIPIENT = "15551234567"
-# What a part gets above the time of its longest piece of work, before it is killed.
+# A part may need this much longer to end than its longest request.
 STOP_MARGIN_SECONDS = 10
 
 Places = dict[str, tuple[str, int]]
@@ -46,14 +47,14 @@ def up(
     host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
 ) -> None:
     """Run all of it here: web, worker and sandbox."""
-    # The parts are processes of their own: what is said here reaches them by the environment.
+    # The parts are processes, and read these options from the environment.
     given = {"SANDBOX_PORT": sandbox_port, "DATA_DIR": data_dir}
     os.environ.update({PREFIX + name: str(value) for name, value in given.items() if value})
     if "public_url" not in load_settings().model_fields_set:
         os.environ[f"{PREFIX}PUBLIC_URL"] = url_at(host, port)
     settings = get_settings()
     configure_logging(settings.log_format)
-    # Else its parts would end, and be started again, for ever.
+    # Fail here: a part that fails would be restarted for ever.
     tracing.check()
     connect_state(settings)
     with running.announced(settings):
@@ -67,14 +68,14 @@ def _run_all(settings: Settings, host: str, port: int, *, demo: bool) -> None:
     web = [*gateway, "web", "--host", host, "--port", str(port)]
     parts, places = {"web": web, "worker": [*gateway, "worker"]}, {"web": (host, port)}
     if settings.uses_sandbox:
-        # The sandbox is on this machine, whatever the public address is.
+        # The sandbox does not go through the public address.
         os.environ["SANDBOX_CALLBACK_URL"] = f"{url_at(host, port)}/network/callback"
         parts["sandbox"] = [*gateway, "sandbox"]
         places["sandbox"] = (LOOPBACK, settings.sandbox_port)
     _refuse_taken(places)
-    # The worker lets its attempts finish, and the web its sends.
-    longest_stop = max(settings.delivery_timeout, settings.network_timeout) + STOP_MARGIN_SECONDS
-    supervisor = Supervisor(parts, longest_stop)
+    # The worker finishes its attempts, and the web its sends.
+    longest = max(settings.delivery_timeout, settings.network_timeout)
+    supervisor = Supervisor(parts, longest + STOP_MARGIN_SECONDS)
     try:
         supervisor.start()
         _wait_until_open(places, supervisor)
@@ -87,13 +88,13 @@ def _run_all(settings: Settings, host: str, port: int, *, demo: bool) -> None:
 
 
 def url_at(host: str, port: int) -> str:
-    """The URL of what listens there, as this machine reaches it."""
+    """The URL under which this machine reaches a server that listens there."""
     reached = REACHED.get(host, host)
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
 def _refuse_taken(places: Places) -> None:
-    """Fail where the parts cannot listen."""
+    """Fail when a part could not listen."""
     if len({port for _, port in places.values()}) < len(places):
         raise click.ClickException(f"{' and '.join(places)} cannot share one port.")
     for name, place in places.items():
@@ -139,7 +140,7 @@ def _greet_with_demo(url: str) -> None:
         account_id = accounts[0].id if len(accounts) == 1 else "ACCOUNT_ID"
         click.echo(f"Keys are shown once. For a new one: gateway keys create {account_id}")
         return
-    # An earlier first run may have got no further than the account.
+    # An earlier first run may have ended after this step.
     account = accounts[0] if accounts else Account.open(DEMO_ACCOUNT, "starter")
     try:
         number = connect_sandbox_number(account, None)
@@ -151,7 +152,7 @@ def _greet_with_demo(url: str) -> None:
     click.echo(f"API key     {key}")
     click.echo(f"Number      {number.id}  {number.phone_number}  {number.status}")
     password = new_password()
-    # An earlier first run may have got as far as this.
+    # As above.
     with contextlib.suppress(EmailTakenError):
         User.enrol(account, DEMO_EMAIL, password)
         click.echo(f"Email       {DEMO_EMAIL}\nPassword    {password}")
@@ -159,9 +160,7 @@ def _greet_with_demo(url: str) -> None:
 
 
 def _curl(url: str, key: str, number: Number) -> str:
-    body = (
-        f'{{"number_id": "{number.id}", "to": "{DEMO_RECIPIENT}", '
-        '"type": "text", "text": {"body": "Hello"}}'
-    )
+    to, text = DEMO_RECIPIENT, {"body": "Hello"}
+    body = json.dumps({"number_id": number.id, "to": to, "type": "text", "text": text})
     headers = ["-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
     return shlex.join(["curl", f"{url}/api/messages/send", *headers, "-d", body])

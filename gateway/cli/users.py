@@ -12,7 +12,7 @@ from gateway.cli.output import found, prints, rendered
 from models.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError, User, new_password, normalise
 from models.user_session import change_password
 
-# Whether mail arrives there is not known here: it has to be one word with one at sign inside.
+# One word with one at sign inside. Whether mail arrives there is unknown.
 EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 
 
@@ -28,17 +28,19 @@ password_option: Callable[[Any], Any] = click.option(
 )
 
 
-def _read_password() -> str:
-    password = sys.stdin.readline().rstrip("\r\n")
-    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+def _choose_password(*, from_stdin: bool) -> tuple[str, dict[str, str]]:
+    """A password, typed or generated, and what to print of it: only a generated one is shown."""
+    if not from_stdin:
+        generated = new_password()
+        return generated, {"password": generated}
+    typed = sys.stdin.readline().rstrip("\r\n")
+    if not MIN_PASSWORD <= len(typed) <= MAX_PASSWORD:
         raise click.ClickException(f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters.")
-    return password
+    return typed, {}
 
 
-def _rendered(user: User, generated: str | None = None) -> dict[str, Any]:
-    """The user, with a password that was made here, which is shown this once."""
-    password = {} if generated is None else {"password": generated}
-    return rendered(user, "id", "email", "accountId") | password | rendered(user, "createdAt")
+def _rendered(user: User, shown: dict[str, str]) -> dict[str, Any]:
+    return rendered(user, "id", "email", "accountId") | shown | rendered(user, "createdAt")
 
 
 @click.group()
@@ -52,21 +54,20 @@ def users() -> None:
 @password_option
 @prints()
 def create(email: str, account_id: str, *, password_stdin: bool) -> dict[str, Any]:
-    """Create a user. A password that is made here is shown this once."""
+    """Create a user. A generated password is shown this once."""
     account = find_account(account_id)
-    generated = None if password_stdin else new_password()
+    password, shown = _choose_password(from_stdin=password_stdin)
     try:
-        user = User.enrol(account, email, generated or _read_password())
+        return _rendered(User.enrol(account, email, password), shown)
     except EmailTakenError:
         raise click.ClickException(f"409 CONFLICT: there is a user {email} already.") from None
-    return _rendered(user, generated)
 
 
 @users.command("list")
 @prints("accountId", "createdAt", "email")
 def list_() -> list[dict[str, Any]]:
     """List all users."""
-    return [_rendered(user) for user in User.all()]
+    return [_rendered(user, {}) for user in User.all()]
 
 
 @users.command("reset-password")
@@ -76,9 +77,9 @@ def list_() -> list[dict[str, Any]]:
 def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
     """Give a user another password and end their sessions."""
     user = found(User.find(email), "user", email)
-    generated = None if password_stdin else new_password()
-    change_password(user, generated or _read_password())
-    return _rendered(user, generated)
+    password, shown = _choose_password(from_stdin=password_stdin)
+    change_password(user, password)
+    return _rendered(user, shown)
 
 
 @users.command()

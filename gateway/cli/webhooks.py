@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -32,16 +32,11 @@ def _time(_context: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(str(error)) from None
 
 
-def _since_option(*, required: bool) -> Callable[[Any], Any]:
-    text = "Created at this time or later. ISO 8601."
-    return click.option("--since", callback=_time, required=required, metavar="TIME", help=text)
-
-
-webhook_option: Callable[[Any], Any] = click.option(
-    "--webhook", "webhook_id", required=True, help="Of this webhook."
-)
-until_option: Callable[[Any], Any] = click.option(
-    "--until", callback=_time, metavar="TIME", help="Created before this time. ISO 8601."
+_time_option = partial(click.option, callback=_time, metavar="TIME")
+since_option = partial(_time_option, "--since", help="Created at this time or later. ISO 8601.")
+until_option = partial(_time_option, "--until", help="Created before this time. ISO 8601.")
+webhook_option = partial(
+    click.option, "--webhook", "webhook_id", required=True, help="Of this webhook."
 )
 
 
@@ -63,11 +58,11 @@ def deliveries() -> None:
 
 
 @deliveries.command("list")
-@webhook_option
+@webhook_option()
 @click.option("--state", type=click.Choice([str(s) for s in DeliveryState]), help="In this state.")
 @click.option("--event", type=click.Choice([str(k) for k in EventKind]), help="Of this event.")
-@_since_option(required=False)
-@until_option
+@since_option()
+@until_option()
 @prints("id", "createdAt", "state", "event")
 def list_deliveries(webhook_id: str, event: str | None, **which: Any) -> list[dict[str, Any]]:
     """List the newest deliveries of a webhook."""
@@ -77,14 +72,15 @@ def list_deliveries(webhook_id: str, event: str | None, **which: Any) -> list[di
 
 
 @deliveries.command("redeliver")
-@webhook_option
-@_since_option(required=True)
-@until_option
+@webhook_option()
+@since_option(required=True)
+@until_option()
 @click.option(
     "--state",
     "states",
     type=click.Choice(FINAL_STATES),
     multiple=True,
+    default=[str(s) for s in redeliver.UNDELIVERED],
     help="In this state, or one of these; failed and skipped when left out.",
 )
 @json_option
@@ -93,13 +89,12 @@ def redeliver_deliveries(
 ) -> None:
     """Deliver again what failed or was skipped, the oldest first.
 
-    Shows how many have had their attempt. Ctrl-C ends the watching only: the worker goes on.
+    Shows how many have had their attempt. Ctrl-C ends this display only: the worker goes on.
     """
     open_state()
     webhook = found(Webhook.find(webhook_id), "webhook", webhook_id)
-    chosen = states or redeliver.UNDELIVERED
     try:
-        call = redeliver.redeliver_many(webhook, states=chosen, since=since, until=until)
+        call = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
     except redeliver.InactiveWebhookError:
         raise click.ClickException(
             f"The webhook {webhook_id} is inactive. Set active to true first: PATCH"
@@ -118,7 +113,7 @@ def redeliver_deliveries(
 
 
 def follow(call: RedeliveryCall) -> None:
-    """Show on stderr how many of the call's deliveries have had their attempt, until all have, or Ctrl-C."""
+    """Show on stderr how many deliveries have had their attempt, until all have, or Ctrl-C."""
     waiting = call.delivery_ids
     try:
         with click.progressbar(

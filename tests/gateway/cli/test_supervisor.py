@@ -22,9 +22,8 @@ import json, sys
 from gateway.cli import supervisor
 
 supervisor.POLL_SECONDS, supervisor.RESTART_SECONDS = 0.01, {RESTART_SECONDS}
-supervisor.STOP_SECONDS = 0.3
 parts = {{name: ["-c", *words] for name, words in json.loads(sys.argv[1])}}
-running = supervisor.Supervisor(parts)
+running = supervisor.Supervisor(parts, stop_seconds=0.3)
 running.start()
 running.watch()
 running.stop()
