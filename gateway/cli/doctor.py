@@ -1,6 +1,5 @@
 """gateway doctor: runs all checks at the same time, within a deadline, and prints what they found."""
 
-import re
 import shutil
 import textwrap
 import threading
@@ -42,21 +41,10 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "app": (installation.check_app, None),
     "callback address": (installation.check_callback_address, None),
 }
-# How to mend what SQLite, PostgreSQL and Redis refuse; the first pattern that fits. Patterns match their
-# texts, because libpq passes on no code for a refused connection.
-MENDS = {
-    r"unable to open|readonly database|malformed|not a database": (
-        "Give the file of {} to the gateway's user; a queue's file may be deleted."
-    ),
-    r'(database|role) ".*" does not exist': "Make it (docs/operations.md), or mend its name in {}.",
-    r"password|authenticat|pg_hba\.conf|NOAUTH": (
-        "Mend user and password in {}; special characters are percent-encoded."
-    ),
-    r"permission denied|no permissions|NOPERM": (
-        "Make the user of {} the database's owner; in Redis let its ACL have every command."
-    ),
-    "": "Start the server, or mend {}; the server's log may say more.",
-}
+# The driver's text says what was refused; the page says how each server is set up.
+REFUSED = (
+    "Check {}: its file or server must be there and let the gateway in; see docs/operations.md."
+)
 
 
 @dataclass(frozen=True)
@@ -129,10 +117,8 @@ def look(name: str, probe: Probe, settings: Settings) -> Check:
     except UnwellError as error:
         return Check(name, error.state, *error.args)
     except REFUSALS as error:
-        said = in_one_line(error)
-        mend = next(m for words, m in MENDS.items() if re.search(words, said, re.IGNORECASE))
-        setting = PREFIX + _setting_of(name, settings)
-        return Check(name, PROBLEM, f"It cannot be used: {said}", mend.format(setting))
+        refused = f"It cannot be used: {in_one_line(error)}"
+        return Check(name, PROBLEM, refused, REFUSED.format(PREFIX + _setting_of(name, settings)))
     except Exception as error:  # noqa: BLE001 - one check that breaks leaves the others alone
         # The text of an unexpected error might hold a secret.
         broke = f"The check itself broke: {type(error).__name__}."
