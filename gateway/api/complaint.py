@@ -1,7 +1,8 @@
-"""What to tell the caller when a value does not fit its schema: the first thing that is wrong, and its place.
+"""What to tell the caller of a value that does not fit its schema: one mistake, and its place.
 
-It is looked for from the outside in, and each step only asks whether a part fits. A validator that lists
-everything that is wrong takes seconds and gigabytes for a body of 1 MiB.
+A validator that lists all mistakes takes seconds and gigabytes for a body of 1 MiB, and of a union it tells
+what is wrong with each alternative. So the first mistake is looked for outside of unions, and then in the
+alternative of each union that the value means.
 """
 
 from collections.abc import Iterator
@@ -9,21 +10,18 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from jsonschema_rs import Draft4Validator, ValidationErrorKind
+from jsonschema_rs import Draft4Validator, ValidationError, ValidationErrorKind
 
 Schema = dict[str, Any]
 Place = tuple[str | int, ...]
 
 # A longer pointer ends in a name of the caller's own, which the pointer to its object does not.
 MAX_POINTER_CHARACTERS = 256
-
 # How many unknown properties of an object a message names.
 MAX_UNKNOWN = 10
 
-# By the identity of the schema, which Connexion keeps for as long as it runs: its validator, and one that
-# leaves the parts of a value out.
-_compiled: dict[int, tuple[Schema, Draft4Validator]] = {}
-_of_shell: dict[int, tuple[Schema, Draft4Validator]] = {}
+# By the identity of the schema, which Connexion keeps for as long as it runs.
+_outside_unions: dict[int, tuple[Schema, Draft4Validator]] = {}
 
 
 @dataclass(frozen=True)
@@ -41,73 +39,62 @@ class Complaint:
         return (exact if len(exact) <= MAX_POINTER_CHARACTERS else _pointer(self.place)) or None
 
 
-def compiled(schema: Schema) -> Draft4Validator:
-    """The validator of a schema, compiled once."""
-    known = _compiled.get(id(schema))
-    if known is None:
-        known = _compiled[id(schema)] = (schema, Draft4Validator(schema))
-    return known[1]
-
-
 def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None:
-    """The first thing that is wrong with a value, None when nothing is."""
-    if compiled(schema).is_valid(value):
-        return None
-    if "oneOf" not in schema:
-        return _of_itself(schema, value, place) or _of_a_part(schema, value, place)
-    meant = _meant(list(_alternatives(schema)), value, place)
-    return meant if isinstance(meant, Complaint) else complaint(meant, value, place)
+    """A mistake in a value, None when there is none."""
+    if "oneOf" in schema:
+        meant = _meant(list(_alternatives(schema)), value, place)
+        return meant if isinstance(meant, Complaint) else complaint(meant, value, place)
+    unions: list[tuple[Schema, Any, Place]] = []
+    outline = _outline(schema, value, place, unions)
+    if id(schema) not in _outside_unions:
+        _outside_unions[id(schema)] = (schema, Draft4Validator(_without_unions(schema)))
+    try:
+        _outside_unions[id(schema)][1].validate(outline)
+    except ValidationError as error:
+        return _of_error(error, place)
+    return next(filter(None, (complaint(*union) for union in unions)), None)
 
 
-def _of_itself(schema: Schema, value: Any, place: Place) -> Complaint | None:
-    """What is wrong with a value, its parts apart."""
-    if id(schema) not in _of_shell:
-        shell = {keyword: each for keyword, each in schema.items() if keyword != "items"}
-        shell["properties"] = {name: {} for name in schema.get("properties", {})}
-        _of_shell[id(schema)] = (schema, Draft4Validator(shell))
-    error = next(_of_shell[id(schema)][1].iter_errors(_outline(schema, value)), None)
-    if error is None:
-        return None
+def _of_error(error: ValidationError, place: Place) -> Complaint:
+    inner = (*place, *error.instance_path)
     match error.kind:
         case ValidationErrorKind.Required(property=name):
-            return Complaint(place, error.message, name)
+            return Complaint(inner, error.message, name)
         case ValidationErrorKind.AdditionalProperties(unexpected=names):
-            return Complaint(place, error.message, names[0])
+            return Complaint(inner, error.message, names[0])
         case _:
-            return Complaint(place, error.message)
+            return Complaint(inner, error.message)
 
 
-def _outline(schema: Schema, value: Any) -> Any:
-    """As much of a value as shows what is wrong with itself: an error copies all that it is about."""
-    if isinstance(value, list):
-        return list(map(_hollow, value[: schema.get("maxItems", len(value)) + 1]))
-    if isinstance(value, dict):
+def _without_unions(schema: Schema) -> Schema:
+    if "oneOf" in schema:
+        return {}
+    changed = dict(schema)
+    if "properties" in schema:
+        parts = schema["properties"].items()
+        changed["properties"] = {name: _without_unions(part) for name, part in parts}
+    if "items" in schema:
+        changed["items"] = _without_unions(schema["items"])
+    return changed
+
+
+def _outline(schema: Schema, value: Any, place: Place, unions: list[tuple[Any, ...]]) -> Any:
+    """As much of a value as shows a mistake in it: an error copies all that it is about.
+
+    What a union describes is left out, and added to ``unions`` with its schema and its place.
+    """
+    if "oneOf" in schema:
+        unions.append((schema, value, place))
+    elif isinstance(value, list) and schema:
+        part = schema.get("items", {})
+        shown = enumerate(value[: schema.get("maxItems", len(value)) + 1])
+        return [_outline(part, each, (*place, i), unions) for i, each in shown]
+    elif isinstance(value, dict) and schema:
         known = schema.get("properties", {})
-        unknown = islice((name for name in value if name not in known), MAX_UNKNOWN)
-        given = (name for name in known if name in value)
-        return {name: _hollow(value[name]) for name in (*given, *unknown)}
-    return value
-
-
-def _hollow(part: Any) -> Any:
-    return type(part)() if isinstance(part, list | dict) else part
-
-
-def _of_a_part(schema: Schema, value: Any, place: Place) -> Complaint | None:
-    """What is wrong with the first part that does not fit."""
-    found = (complaint(inner, part, (*place, name)) for name, inner, part in _parts(schema, value))
-    return next(filter(None, found), None)
-
-
-def _parts(schema: Schema, value: Any) -> Iterator[tuple[str | int, Schema, Any]]:
-    """Of each part its name, schema and value."""
-    if isinstance(value, dict):
-        for name, inner in schema.get("properties", {}).items():
-            if name in value:
-                yield name, inner, value[name]
-    elif isinstance(value, list) and "items" in schema:
-        for position, part in enumerate(value):
-            yield position, schema["items"], part
+        names = [name for name in known if name in value]
+        names += islice((name for name in value if name not in known), MAX_UNKNOWN)
+        return {n: _outline(known.get(n, {}), value[n], (*place, n), unions) for n in names}
+    return type(value)() if isinstance(value, list | dict) else value
 
 
 def _alternatives(schema: Schema) -> Iterator[Schema]:

@@ -30,7 +30,10 @@ LARGE_BODY = 64 * 1024
 
 
 class Part(Enum):
-    """The part of the application that does what a request asks for."""
+    """The part of the application that does what a request asks for.
+
+    Callbacks and probes are not counted. Probes are not logged.
+    """
 
     API = auto()
     CALLBACK = auto()
@@ -52,21 +55,6 @@ class Operation:
     body_limit: int = MEBIBYTE
     transfer: bool = False
     refusal: HTTPException | None = None
-
-    @property
-    def streams_body(self) -> bool:
-        """Whether the part reads the body by itself."""
-        return self.transfer and self.takes_body
-
-    @property
-    def metered(self) -> bool:
-        """Whether its requests count against the rate limit."""
-        return self.part in {Part.API, Part.PAGES}
-
-    @property
-    def logged(self) -> bool:
-        """Whether its requests have a line in the log."""
-        return self.part is not Part.PROBES
 
 
 UNKNOWN = "*"

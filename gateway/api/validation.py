@@ -12,10 +12,12 @@ from urllib.parse import parse_qsl
 import orjson
 from anyio import CapacityLimiter, to_thread
 from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
+from jsonschema_rs import Draft4Validator
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope
 
-from gateway.api.complaint import complaint
+from gateway.api.complaint import Complaint, Schema, complaint
 from gateway.api.operations import LARGE_BODY
 
 MEDIA_TYPE = "application/json"
@@ -29,11 +31,17 @@ BODY = "Request body"
 # Several at once would only take the interpreter from each other, and from the event loop.
 ONE_AT_A_TIME = CapacityLimiter(1)
 
+# By the identity of the schema, which Connexion keeps for as long as it runs.
+_validators: dict[int, tuple[Schema, Draft4Validator]] = {}
 
-def _check_value(schema: dict[str, Any], value: Any, where: str) -> None:
+
+def _check_value(schema: Schema, value: Any, where: str) -> None:
     """Raise BadRequestProblem, which says what is wrong with ``value`` and where, unless it fits."""
-    if (told := complaint(schema, value)) is None:
+    if id(schema) not in _validators:
+        _validators[id(schema)] = (schema, Draft4Validator(schema))
+    if _validators[id(schema)][1].is_valid(value):
         return
+    told = complaint(schema, value) or Complaint((), "it does not fit the contract")
     inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
     problem = BadRequestProblem(f"{where}{inside}: {_shortened(told.message)}")
     if where == BODY and told.pointer is not None:
@@ -48,7 +56,7 @@ def _shortened(message: str) -> str:
     return f"{message[:half]} ... {message[-half:]}" if long else message
 
 
-def keep_payload(scope: Scope, payload: Any) -> None:
+def _keep_payload(scope: Scope, payload: Any) -> None:
     """Have Connexion pass what the body says to the handler, as the argument ``payload``."""
     scope.setdefault("extensions", {}).setdefault("connexion_context", {})["payload"] = payload
 
@@ -63,27 +71,25 @@ class JsonBody:
     A body that is not required may be absent. Connexion makes one of these for each request.
     """
 
-    def __init__(self, *, schema: dict[str, Any], required: bool, **_: object) -> None:
+    def __init__(self, *, schema: Schema, required: bool, **_: object) -> None:
         self._schema = schema
         self._required = required
 
     async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
         """Check the body. Returns a request without one, with what was parsed as its payload."""
         body = await Request(scope, receive).body()
-        if not (body or self._required):
-            keep_payload(scope, None)
-            return _no_more, scope
-        _check_content_type(scope)
-        if not body:
-            raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")
-        read = partial(self._read, body)
-        is_large = len(body) >= LARGE_BODY
-        keep_payload(
-            scope, await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
-        )
+        payload = None
+        if body or self._required:
+            _check_content_type(scope)
+            read = partial(self._read, body)
+            is_large = len(body) >= LARGE_BODY
+            payload = await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
+        _keep_payload(scope, payload)
         return _no_more, scope
 
     def _read(self, body: bytes) -> Any:
+        if not body:
+            raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")
         try:
             payload = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -94,30 +100,6 @@ class JsonBody:
             # The schema's checker gives up some levels of nesting before the parser does.
             raise BadRequestProblem(f"{BODY}: it is nested too deeply.") from None
         return payload
-
-
-def _check_content_type(scope: Scope) -> dict[str, str]:
-    """The parameters of the content type. Raises 415 for none, several, or a coding that is not ours.
-
-    Connexion has refused types that the operation does not take.
-    """
-    given = _header_values(scope, b"content-type")
-    if len(given) != 1 or not given[0]:
-        raise _unsupported(
-            "content type", ", ".join(given) or "(none)", f"one, such as {MEDIA_TYPE}"
-        )
-    pairs = (parameter.partition("=") for parameter in given[0].split(";")[1:])
-    parameters = {name.strip().lower(): value.strip("\"' ") for name, _, value in pairs}
-    if (charset := parameters.get("charset", "utf-8")).lower() not in UTF_8:
-        raise _unsupported("charset", charset, "UTF-8")
-    for coding in _header_values(scope, b"content-encoding"):
-        if coding.lower() != "identity":
-            raise _unsupported("content encoding", coding, "the body as it is")
-    return parameters
-
-
-def _unsupported(what: str, given: str, supported: str) -> UnsupportedMediaTypeProblem:
-    return UnsupportedMediaTypeProblem(f"The {what} {given} is not supported. Send {supported}.")
 
 
 class FormBody:
@@ -133,9 +115,34 @@ class FormBody:
         """Check the headers. Raises 415. The payload is the whole request, unread."""
         if "boundary" not in _check_content_type(scope):
             raise _unsupported("content type", FORM_TYPE, "it with its boundary")
-        keep_payload(scope, Request(scope, receive))
+        _keep_payload(scope, Request(scope, receive))
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
         return _no_more, {**scope, "headers": headers}
+
+
+def _check_content_type(scope: Scope) -> dict[str, str]:
+    """The parameters of the content type. Raises 415 for none, several, or a coding that is not ours.
+
+    Connexion has refused types that the operation does not take.
+    """
+    headers = Headers(scope=scope)
+    given = headers.getlist("content-type")
+    if len(given) != 1 or not given[0]:
+        raise _unsupported(
+            "content type", ", ".join(given) or "(none)", f"one, such as {MEDIA_TYPE}"
+        )
+    pairs = (parameter.partition("=") for parameter in given[0].split(";")[1:])
+    parameters = {name.strip().lower(): value.strip("\"' ") for name, _, value in pairs}
+    if (charset := parameters.get("charset", "utf-8")).lower() not in UTF_8:
+        raise _unsupported("charset", charset, "UTF-8")
+    for coding in headers.getlist("content-encoding"):
+        if coding.lower() != "identity":
+            raise _unsupported("content encoding", coding, "the body as it is")
+    return parameters
+
+
+def _unsupported(what: str, given: str, supported: str) -> UnsupportedMediaTypeProblem:
+    return UnsupportedMediaTypeProblem(f"The {what} {given} is not supported. Send {supported}.")
 
 
 class Parameters:
@@ -143,54 +150,39 @@ class Parameters:
 
     def __init__(self, parameters: list[dict[str, Any]], **_: object) -> None:
         self._parameters = parameters
-        self._queries = {p["name"] for p in parameters if p["in"] == "query"}
-        self._headers = [p["name"] for p in parameters if p["in"] == "header"]
 
     def validate(self, scope: Scope) -> None:
         """Raise BadRequestProblem unless every parameter fits its schema."""
-        query = read_query(scope["query_string"])
+        headers, query = Headers(scope=scope), _read_query(scope["query_string"])
+        values = {"query": query, "path": scope.get("path_params", {}), "header": headers}
+        known = {p["name"] for p in self._parameters if p["in"] == "query"}
         for name in query:
-            if name not in self._queries:
+            if name not in known:
                 raise BadRequestProblem(f"Query parameter {name[:64]!r} is not known.")
-        values = {
-            "query": query,
-            "path": scope.get("path_params", {}),
-            "header": self._read_headers(scope),
-        }
         for parameter in self._parameters:
-            self._check(parameter, values[parameter["in"]])
-
-    def _read_headers(self, scope: Scope) -> dict[str, str]:
-        headers = {}
-        for name in self._headers:
-            values = _header_values(scope, name.lower().encode())
-            if len(values) > 1:
+            place, name = parameter["in"], parameter["name"]
+            if place == "header" and len(headers.getlist(name)) > 1:
                 raise BadRequestProblem(f"Header parameter {name} is given more than once.")
-            if values:
-                headers[name] = values[0]
-        return headers
-
-    @staticmethod
-    def _check(parameter: dict[str, Any], values: dict[str, str]) -> None:
-        place, name, schema = parameter["in"], parameter["name"], parameter["schema"]
-        text = values.get(name)
-        if text is None:
-            if parameter.get("required"):
-                raise BadRequestProblem(f"The {place} parameter {name} is missing.")
-            return
-        where = f"{place.capitalize()} parameter {name}"
-        value: Any = text
-        if schema.get("type") == "integer":
-            if not INTEGER.fullmatch(text):
-                raise BadRequestProblem(f"{where}: {text[:64]!r} is not an integer.")
-            value = int(text)
-        _check_value(schema, value, where)
+            _check_parameter(parameter, values[place].get(name))
 
 
-def read_query(query_string: bytes) -> dict[str, str]:
+def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
+    place, name, schema = parameter["in"], parameter["name"], parameter["schema"]
+    if text is None:
+        if parameter.get("required"):
+            raise BadRequestProblem(f"The {place} parameter {name} is missing.")
+        return
+    where = f"{place.capitalize()} parameter {name}"
+    value: Any = text
+    if schema.get("type") == "integer":
+        if not INTEGER.fullmatch(text):
+            raise BadRequestProblem(f"{where}: {text[:64]!r} is not an integer.")
+        value = int(text)
+    _check_value(schema, value, where)
+
+
+def _read_query(query_string: bytes) -> dict[str, str]:
     """Query parameters by their names, each given once. Raises BadRequestProblem."""
-    if not query_string:
-        return {}
     try:
         pairs = parse_qsl(
             query_string.decode("ascii"),
@@ -208,10 +200,6 @@ def read_query(query_string: bytes) -> dict[str, str]:
     if len(query) != len(pairs):
         raise BadRequestProblem("A query parameter is given more than once.")
     return query
-
-
-def _header_values(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
 VALIDATORS = {"parameter": Parameters, "body": {MEDIA_TYPE: JsonBody, FORM_TYPE: FormBody}}

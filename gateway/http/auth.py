@@ -14,6 +14,7 @@ from connexion.exceptions import Unauthorized
 from connexion.lifecycle import ConnexionRequest
 from connexion.security import AbstractSecurityHandler
 from peewee import DatabaseError
+from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from dashboard.cookies import session_token
@@ -45,8 +46,15 @@ class Credentials:
 
     @classmethod
     def of(cls, scope: Scope) -> "Credentials":
-        """The credentials of a request."""
-        return cls(_bearer_token(scope), _session_token(scope))
+        """The credentials of a request. Two keys are none."""
+        headers = Headers(scope=scope)
+        given = headers.getlist("authorization")
+        scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
+        is_page = scope["path"].startswith(DASHBOARD)
+        return cls(
+            token.strip() if scheme.lower() == SCHEME else None,
+            session_token("; ".join(headers.getlist("cookie"))) if is_page else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -90,21 +98,6 @@ def identify(given: Credentials) -> Caller:
     return caller
 
 
-def _bearer_token(scope: Scope) -> str | None:
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    if len(given) != 1:
-        return None
-    scheme, _, token = given[0].decode("latin-1").partition(" ")
-    return token.strip() if scheme.lower() == SCHEME else None
-
-
-def _session_token(scope: Scope) -> str | None:
-    if not scope["path"].startswith(DASHBOARD):
-        return None
-    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
-    return session_token(cookies.decode("latin-1"))
-
-
 def note_use(caller: Caller) -> None:
     """Note now and then when a key was last used. The request does not wait for it."""
     key = caller.key
@@ -142,6 +135,6 @@ def _why(scope: Scope, caller: Caller) -> str:
     """What is wrong with the key of a request, or that there is none."""
     if caller.is_suspended:
         return "The account is suspended. Ask its operator to resume it."
-    if any(name == b"authorization" for name, _ in scope["headers"]):
+    if "authorization" in Headers(scope=scope):
         return "The API key is invalid or revoked. Send Authorization: Bearer mk_live_...."
     return "An API key is required. Send the header Authorization: Bearer mk_live_...."

@@ -240,7 +240,7 @@ class GatewayProtocol(HttpToolsProtocol):
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),
-            (HEADER, request_id.encode()),
+            (HEADER.encode(), request_id.encode()),
         ]
         if EDGE in self.app_state:
             counted = NOBODY.counted(self.client)

@@ -103,26 +103,26 @@ class Edge:
     async def _admit(self, scope: Scope, response: Response) -> Window:
         """Identify the caller and count the request. Returns what the caller has left."""
         try:
-            caller, window = await self._identified(scope, metered=scope[KEY].metered)
+            scope[CALLER], window = await self._identified(scope)
         except Exception:
             counted = NOBODY.counted(scope.get("client"))
             response.headers += self.limiter.look_here(*counted).headers
             raise
         response.headers += window.headers
-        scope[CALLER] = caller
-        note_use(caller)
+        note_use(scope[CALLER])
         return window
 
-    async def _identified(self, scope: Scope, *, metered: bool) -> tuple[Caller, Window]:
+    async def _identified(self, scope: Scope) -> tuple[Caller, Window]:
         """See _admit(). Takes a thread only if something has to be waited for."""
         given, limiter = Credentials.of(scope), self.limiter
+        is_metered = scope[KEY].part in {Part.API, Part.PAGES}
 
         def identified() -> tuple[Caller, Window]:
             caller = identify(given)
             counted = caller.counted(scope.get("client"))
-            return caller, (limiter.count if metered else limiter.look_here)(*counted)
+            return caller, (limiter.count if is_metered else limiter.look_here)(*counted)
 
-        waits = (metered and not limiter.answers_at_once) or given.session is not None
+        waits = (is_metered and not limiter.answers_at_once) or given.session is not None
         # To ask a thread for two rows of a local file costs several times what it takes to read them here.
         if not waits and (given.token is None or answers_at_once()):
             return identified()
@@ -138,7 +138,8 @@ class Edge:
         with ExitStack() as places:
             if operation.transfer and caller.account is not None:
                 places.enter_context(self._transfers.place(counted))
-            if not operation.streams_body:
+            # The handler of an upload reads the file by itself.
+            if not (operation.transfer and operation.takes_body):
                 take = partial(self._large_bodies.place, counted)
                 body = await read(scope, receive, lambda: places.enter_context(take()))
                 receive = replayed(body, receive)

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from starlette.datastructures import Headers
 from starlette.types import Message, Scope, Send
 
-from gateway.api.operations import METHODS, Operation
+from gateway.api.operations import METHODS, Operation, Part
 from gateway.http.errors import as_api_error, page_of
 from gateway.ops.metrics import REQUESTS
 from models.identifier import new_id
@@ -23,10 +24,10 @@ from tasks.telemetry import request_fields, span
 
 logger = logging.getLogger(__name__)
 
-HEADER = b"x-request-id"
+HEADER = "x-request-id"
 UNKNOWN_METHOD = "*"
 SERVER_ERROR = 500
-_ACCEPTABLE = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+_ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
@@ -43,7 +44,7 @@ class Response:
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.request_id = _request_id(scope)
-        self.headers = [(HEADER, self.request_id.encode())]
+        self.headers = [(HEADER.encode(), self.request_id.encode())]
         self.status: int | None = None
         self.size = 0
         self._scope = scope
@@ -80,7 +81,7 @@ def observed(scope: Scope, operation: Operation, response: Response) -> Iterator
     token = request_fields.set({"request_id": response.request_id})
     method = scope["method"] if scope["method"] in METHODS else UNKNOWN_METHOD
     try:
-        if not operation.logged:
+        if operation.part is Part.PROBES:
             yield
             return
         about = {
@@ -112,14 +113,12 @@ def _report(response: Response, shown: Span, fields: dict[str, object], seconds:
 
 def _trace_of_client(scope: Scope) -> Context:
     """The trace that the client asks to go on with, without its tracestate, whose content is the client's."""
-    given = [value for name, value in scope["headers"] if name == b"traceparent"]
-    carrier = {"traceparent": given[0].decode("latin-1")} if len(given) == 1 else {}
-    return _PROPAGATOR.extract(carrier)
+    given = Headers(scope=scope).getlist("traceparent")
+    return _PROPAGATOR.extract({"traceparent": given[0]} if len(given) == 1 else {})
 
 
 def _request_id(scope: Scope) -> str:
     """The client's own identifier if it gave exactly one that is fit for a log, else a new one."""
-    given = [value for name, value in scope["headers"] if name == HEADER]
-    if len(given) == 1 and _ACCEPTABLE.fullmatch(given[0]):
-        return str(given[0].decode())
-    return new_request_id()
+    given = Headers(scope=scope).getlist(HEADER)
+    is_fit = len(given) == 1 and _ACCEPTABLE.fullmatch(given[0])
+    return given[0] if is_fit else new_request_id()

@@ -14,7 +14,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from contract_tests.raw_http import SECONDS
-from gateway.http.address_limit import Address, AddressLimit, TooManyConnectionsError
+from gateway.http.address_limit import AddressLimit, TooManyConnectionsError
 from gateway.http.connections import Bounds, GatewayProtocol
 
 HEAD = b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -35,7 +35,7 @@ MOST = 3
 class LimitedLoopback(AddressLimit):
     """Counts the connections of this machine as well."""
 
-    def spares(self, _: Address, __: Sequence[str] | str) -> bool:
+    def spares(self, _: str, __: Sequence[str] | str) -> bool:
         """No address."""
         return False
 
