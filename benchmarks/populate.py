@@ -16,8 +16,8 @@ from peewee import PostgresqlDatabase
 from models import clock
 from models.account import Account
 from models.callback import Callback
+from models.clock import id_bound, new_id
 from models.database import database, reading, writing
-from models.identifier import id_bound, new_id
 from models.number import Number, NumberStatus
 from models.webhook import Webhook
 from webhooks.kinds import EventKind

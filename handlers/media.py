@@ -22,9 +22,9 @@ from handlers.errors import ApiError, ConflictError, InvalidError, PayloadTooLar
 from handlers.media_types import EXTENSIONS, KINDS, LIMITS
 from handlers.outcomes import Asked, asking
 from handlers.resources import owned
+from models.database import read
 from models.message import Direction, Message
 from models.number import Number, NumberStatus
-from models.writer import read
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import MediaDownload, MediaUpload

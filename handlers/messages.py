@@ -7,9 +7,9 @@ from handlers.errors import ConflictError
 from handlers.outcomes import Asked, asking
 from handlers.resources import owned, page_json
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
+from models.database import read
 from models.message import Direction, Message, StatusChange
 from models.number import Number, NumberStatus
-from models.writer import read
 from networks.current import get_network
 from tasks.emit import message_resource
 from webhooks.envelope import timestamp

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
-from models.database import writing
+from models.database import commit, writing
 from models.number import Number
-from models.writer import commit
 from networks import errors as network
 from networks.interface import Sender
 from tasks import deliver, lifecycle

@@ -19,12 +19,11 @@ from handlers.errors import ApiError, ConflictError
 from handlers.outcomes import Asked, answer_to
 from handlers.resources import no_access, owned
 from models import clock
-from models.database import write, writing
+from models.database import commit, read, write, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
-from models.writer import commit, read
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import OutboundMessage, Sender

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from handlers.errors import ConflictError, InvalidError, NotFoundError, ThrottledError
 from handlers.resources import no_access, owned, page_json
+from models.database import read
 from models.number import Number
 from models.webhook import Webhook
-from models.writer import read
 from tasks import subscriptions
 from tasks.probe import send_test_delivery
 from tasks.shares import TooMuchAtOnceError

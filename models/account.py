@@ -5,8 +5,8 @@ from typing import Self
 from peewee import BigIntegerField, CharField, TextField
 
 from models import clock
+from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.identifier import new_id
 
 PLANS = ("starter", "pro")
 

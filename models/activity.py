@@ -5,9 +5,9 @@ from typing import Any
 
 from peewee import SQL, fn
 
+from models.clock import id_bound
 from models.database import reading
 from models.delivery import Delivery, DeliveryState
-from models.identifier import id_bound
 from models.message import Message
 from models.webhook import Webhook
 

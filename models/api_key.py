@@ -8,10 +8,9 @@ from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
-from models.database import BaseModel, reading, writing
-from models.identifier import new_id
+from models.clock import new_id
+from models.database import BaseModel, Prepared, reading, writing
 from models.page import Page, fetch_page
-from models.prepared import Prepared
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000

@@ -13,10 +13,10 @@ from peewee import (
     TextField,
 )
 
+from models.clock import new_id
 from models.database import BaseModel, reading
+from models.database.prepared_list import PreparedRows
 from models.delivery import Delivery
-from models.identifier import new_id
-from models.prepared_list import PreparedRows
 
 # A delivery that is redelivered again and again has any number of attempts; a response has a bound.
 MOST_SHOWN = 100

@@ -5,10 +5,9 @@ from typing import Self
 from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
 
 from models import clock
-from models.database import BaseModel, appending, reading, writing
-from models.identifier import new_id
-from models.prepared import Prepared
-from models.prepared_list import PreparedList, PreparedListSelect, PreparedRows
+from models.clock import new_id
+from models.database import BaseModel, Prepared, appending, reading, writing
+from models.database.prepared_list import PreparedList, PreparedListSelect, PreparedRows
 
 
 class Callback(BaseModel):

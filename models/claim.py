@@ -9,12 +9,10 @@ from typing import Any
 from peewee import PostgresqlDatabase, Select, fn
 
 from models import clock
-from models.database import reading, write
+from models.database import Prepared, database, reading, write
+from models.database.prepared_list import PreparedList
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
-from models.prepared import Prepared
-from models.prepared_list import PreparedList
-from models.proxy import database
 from models.webhook import Webhook
 
 # What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One

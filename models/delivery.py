@@ -12,11 +12,10 @@ from typing import Any, Self
 from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegerField, Value
 
 from models import clock
-from models.database import BaseModel, reading, writing
+from models.clock import id_bound, new_id
+from models.database import BaseModel, Prepared, reading, writing
 from models.event import Event
-from models.identifier import id_bound, new_id
 from models.page import Page, fetch_page
-from models.prepared import Prepared
 from models.tally import DeliveryTally
 from models.webhook import Webhook
 

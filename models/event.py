@@ -6,8 +6,8 @@ from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
+from models.clock import new_id
 from models.database import BaseModel, reading
-from models.identifier import new_id
 
 
 class Event(BaseModel):

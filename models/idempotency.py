@@ -10,9 +10,8 @@ from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, Integ
 
 from models import clock
 from models.account import Account
-from models.database import BaseModel, reading
+from models.database import BaseModel, Prepared, PreparedSelect, reading
 from models.message import Message
-from models.prepared import Prepared, PreparedSelect
 
 WINDOW_MS = 24 * 3_600_000
 

@@ -23,12 +23,11 @@ from peewee import (
 
 from models import clock
 from models.account import Account
-from models.database import BaseModel, reading
-from models.identifier import new_id
+from models.clock import new_id
+from models.database import BaseModel, Prepared, PreparedSelect, reading
 from models.message_status import IS_UNARRIVED, IS_UNSETTLED, STATUS_RANK, UNARRIVED, MessageStatus
 from models.number import Number
 from models.page import Page, fetch_page
-from models.prepared import Prepared, PreparedSelect
 from models.tally import MessageTally
 
 

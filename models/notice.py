@@ -11,8 +11,8 @@ from typing import Any, Self
 from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
 from models import clock
+from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.identifier import new_id
 from models.number import Number
 
 

@@ -10,10 +10,9 @@ from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegrityEr
 
 from models import clock, secret
 from models.account import Account
-from models.database import BaseModel, database, reading, writing
-from models.identifier import new_id
+from models.clock import new_id
+from models.database import BaseModel, PreparedSelect, database, reading, writing
 from models.page import Page, fetch_page
-from models.prepared import PreparedSelect
 
 # How long a signup may be at work on a number. After that its process is taken for dead: before, all
 # its calls to the network would have timed out.

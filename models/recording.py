@@ -7,8 +7,8 @@ from models import clock
 from models.attempt import Attempt, Outcome
 from models.claim import CLAIMS
 from models.database import write, writing
+from models.database.prepared_list import PreparedList
 from models.delivery import Delivery, DeliveryState
-from models.prepared_list import PreparedList
 from models.webhook import Deactivation, Webhook
 
 RetryDelay = Callable[[int], float | None]

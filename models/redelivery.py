@@ -13,9 +13,9 @@ from typing import Self
 from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
 from models import clock
+from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.delivery import Delivery, DeliveryState
-from models.identifier import new_id
 from models.webhook import Webhook
 
 MAX_REDELIVERIES = 10_000

@@ -13,14 +13,13 @@ from typing import Any
 from peewee import fn
 
 from models.callback import Callback
-from models.database import BaseModel, reading, writing
+from models.clock import id_bound
+from models.database import BaseModel, Prepared, reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
-from models.identifier import id_bound
 from models.message import Message
 from models.message_status import UNSETTLED
 from models.notice import Notice
-from models.prepared import Prepared
 from models.redelivery import Redelivery
 from models.set_aside import SetAside
 from models.sign_in_attempt import SignInAttempt

@@ -13,13 +13,13 @@ from typing import Any
 
 import psycopg
 
-from models.postgresql import CONNECT_TIMEOUT_SECONDS
+from models.database.postgresql import CONNECT_TIMEOUT_SECONDS
 
 logger = logging.getLogger(__name__)
 
 Session = psycopg.Connection[Any]
 
-# The other locks of this first number are in models/postgresql.py. The server looks after a silent client.
+# models/database/postgresql.py has the other locks of this first number. The server notices a silent client.
 _TAKE = """
 SELECT set_config('tcp_keepalives_idle', '10', false),
        set_config('tcp_keepalives_interval', '5', false),

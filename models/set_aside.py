@@ -7,8 +7,8 @@ from typing import Any, Self
 from peewee import SQL, BigIntegerField, BlobField, CharField, TextField, fn
 
 from models import clock
+from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.identifier import new_id
 from models.message import Direction, Message
 from models.number import Number
 

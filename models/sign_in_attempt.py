@@ -12,8 +12,8 @@ from peewee import BigIntegerField, CharField
 
 from models import clock
 from models.client_address import one_client
+from models.clock import new_id
 from models.database import BaseModel, writing
-from models.identifier import new_id
 from models.user import normalise
 
 WINDOW_MS = 15 * 60_000

@@ -9,8 +9,8 @@ from peewee import BigIntegerField, CharField, ForeignKeyField
 
 from models import clock
 from models.account import Account
+from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.identifier import new_id
 from models.number import Number
 from models.page import Page, fetch_page
 

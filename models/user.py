@@ -14,8 +14,8 @@ from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
+from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.identifier import new_id
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)

@@ -8,8 +8,8 @@ from peewee import BigIntegerField, CharField, ForeignKeyField
 
 from models import clock
 from models.account import Account
+from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.identifier import new_id
 from models.user import User, hash_password
 
 LIFETIME_MS = 12 * 3_600_000

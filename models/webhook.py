@@ -18,12 +18,11 @@ from peewee import (
 
 from models import clock, secret
 from models.account import Account
-from models.database import BaseModel, reading, writing
-from models.identifier import new_id
+from models.clock import new_id
+from models.database import BaseModel, PreparedSelect, reading, writing
+from models.database.prepared_list import PreparedList, PreparedListSelect
 from models.message import Message
 from models.page import Page, fetch_page
-from models.prepared import PreparedSelect
-from models.prepared_list import PreparedList, PreparedListSelect
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4

@@ -1,7 +1,7 @@
 """The test delivery of a webhook: once, now, outside the queue (decision 11)."""
 
 from models import clock
-from models.identifier import new_id
+from models.clock import new_id
 from models.webhook import Webhook
 from tasks.sender import make_client, signed_headers
 from tasks.shares import Share

@@ -22,7 +22,7 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.postgresql import SILENCE, given_options
+from models.database.postgresql import SILENCE, given_options
 
 logger = logging.getLogger(__name__)
 

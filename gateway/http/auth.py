@@ -22,9 +22,9 @@ from gateway.settings import ANONYMOUS
 from models.account import Account
 from models.api_key import ApiKey
 from models.client_address import one_client
+from models.database import commit
 from models.user import User
 from models.user_session import UserSession
-from models.writer import commit
 from tasks.telemetry import note
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """The network's callbacks on their way in: stored before they are answered, without Connexion and Flask.
 
 There are three for each message that is sent, so those that come in quick succession share a transaction
-(models.writer).
+(models.database).
 """
 
 from functools import partial
@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
 from handlers import network_callback
-from models.writer import commit
+from models.database import commit
 from networks import signature
 
 # To compute the signature of more than this holds the event loop up for longer than a thread costs.

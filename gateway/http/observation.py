@@ -19,7 +19,7 @@ from starlette.types import Message, Scope, Send
 from gateway.api.operations import METHODS, Operation, Part
 from gateway.http.errors import as_api_error, page_of
 from gateway.ops.metrics import REQUESTS
-from models.identifier import new_id
+from models.clock import new_id
 from tasks.telemetry import request_fields, span
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from contract_tests.servers import PostgresServer
-from models.postgresql import PostgresEngine
+from models.database.postgresql import PostgresEngine
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import re
 
 from models.account import Account
-from models.identifier import new_id
+from models.clock import new_id
 from models.number import Number
 from tests import factories
 

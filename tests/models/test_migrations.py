@@ -15,7 +15,7 @@ import models
 from contract_tests.backends import empty_state
 from models import database, secret
 from models.account import Account
-from models.database import BaseModel
+from models.database import BaseModel, engine
 from models.delivery import Delivery
 from models.message import Message
 from models.webhook import Webhook
@@ -65,7 +65,7 @@ def test_migrating_again_does_nothing_and_keeps_what_is_there() -> None:
 
 
 def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path) -> None:
-    files = sorted(path.stem for path in database.MIGRATIONS.glob("[0-9]*.py"))
+    files = sorted(path.stem for path in engine.MIGRATIONS.glob("[0-9]*.py"))
     empty = database.connect(_empty(tmp_path))
     assert database.pending_migrations() == files
     assert database.migrate() == files
@@ -77,7 +77,7 @@ def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_p
     """Their secrets may have been rotated until the migration, which therefore counts as a rotation."""
     old: Any = database.connect(_empty(tmp_path))
     old.connect(reuse_if_open=True)
-    Runner(old, str(database.MIGRATIONS)).up("0007_heartbeat")
+    Runner(old, str(engine.MIGRATIONS)).up("0007_heartbeat")
     account = Account.open("Acme", "pro")
     sealed = secret.encrypt("whsec_of_before")
     rows = [("wh_on", True, None), ("wh_off", False, 1)]
@@ -140,7 +140,7 @@ def test_a_nested_write_joins_the_outer_one_and_shares_its_fate() -> None:
 def test_what_is_there_before_totals_are_kept_is_counted_once(tmp_path: Path) -> None:
     old: Any = database.connect(_empty(tmp_path))
     old.connect(reuse_if_open=True)
-    Runner(old, str(database.MIGRATIONS)).up("0010_sizes_on_postgresql")
+    Runner(old, str(engine.MIGRATIONS)).up("0010_sizes_on_postgresql")
     account = Account.open("Acme", "pro")
     number, webhook = factories.active_number(account), factories.webhook(account)
     factories.outbound(number)

@@ -15,8 +15,8 @@ from gateway.api import contract
 from gateway.api.app import handlers_of
 from gateway.api.operations import METHODS
 from handlers.errors import CODES
+from models.clock import new_id
 from models.delivery import DeliveryState
-from models.identifier import new_id
 from models.message import Direction
 from models.message_status import MessageStatus
 from models.number import NumberStatus

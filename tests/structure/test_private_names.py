@@ -20,8 +20,8 @@ BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
 DOCUMENTED = {"_meta", "_exit", "_replace"}
 # Peewee and Huey have no other place to say how a connection is opened.
 EXCEPTIONS = {
-    "models/postgresql.py": {"_connect", "_connections", "_is_closed"},
-    "models/sqlite.py": {"_connect", "_state"},
+    "models/database/postgresql.py": {"_connect", "_connections", "_is_closed"},
+    "models/database/sqlite.py": {"_connect", "_state"},
     "tasks/queue.py": {"_conn", "_create_connection"},
 }
 Names = frozenset[str]

@@ -15,7 +15,7 @@ from contract_tests import backends
 from contract_tests.waiting import wait_for
 from models import database, secret
 from models.account import Account
-from models.database import reading, write, writing
+from models.database import engine, reading, write, writing
 from models.idempotency import IdempotencyKey
 from tasks.queue import open_storage
 from tests import factories
@@ -222,7 +222,7 @@ def test_two_processes_that_migrate_at_once_migrate_once() -> None:
     command = [sys.executable, "-c", program, empty]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     applied = sorted(int(process.communicate()[0]) for process in both)
-    assert applied == [0, len(list(database.MIGRATIONS.glob("0*.py")))]
+    assert applied == [0, len(list(engine.MIGRATIONS.glob("0*.py")))]
 
 
 def test_whole_tables_are_avoided_unless_the_address_says_otherwise(url: str) -> None:

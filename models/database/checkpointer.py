@@ -18,15 +18,13 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-# Some 2,000 pages of the log.
-COMMITS = 100
 # Of 4 KiB each. The longer the log, the longer each read takes to find a page in it, and the rarer each page
 # of it is written: what the kernel dropped meanwhile is read from the disk first, while all writers wait.
 LONG_LOG_PAGES = 2_000
 
 
 class Checkpointer:
-    """Does it in a thread of its own, after each hundred commits of this process.
+    """Does it in a thread of its own, whenever it is woken.
 
     No other thread or process commits while ``alone()`` is entered.
     """
@@ -34,18 +32,15 @@ class Checkpointer:
     def __init__(self, path: Path, alone: Callable[[], AbstractContextManager[None]]) -> None:
         self._path = path
         self._alone = alone
-        self._commits = 0
         self._due = threading.Event()
         self._is_stopping = False
         self._thread: threading.Thread | None = None
 
-    def note_commit(self) -> None:
-        """A transaction was committed. Called by one thread at a time."""
-        self._commits += 1
-        if self._commits % COMMITS == 0:
-            if self._thread is None:
-                self._start()
-            self._due.set()
+    def wake(self) -> None:
+        """Have the log copied. Called by one thread at a time."""
+        if self._thread is None:
+            self._start()
+        self._due.set()
 
     def _start(self) -> None:
         # A process may end in the middle of it.

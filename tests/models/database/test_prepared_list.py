@@ -6,7 +6,7 @@ import pytest
 
 from models.account import Account
 from models.database import reading, writing
-from models.prepared_list import PreparedList, PreparedListSelect, PreparedRows
+from models.database.prepared_list import PreparedList, PreparedListSelect, PreparedRows
 
 pytestmark = pytest.mark.usefixtures("state")
 

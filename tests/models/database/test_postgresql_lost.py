@@ -11,7 +11,11 @@ import pytest
 from peewee import OperationalError
 
 from contract_tests.servers import PostgresServer
-from models.postgresql import CONNECT_TIMEOUT_SECONDS, POOL_PATIENCE_SECONDS, PostgresEngine
+from models.database.postgresql import (
+    CONNECT_TIMEOUT_SECONDS,
+    POOL_PATIENCE_SECONDS,
+    PostgresEngine,
+)
 
 
 @pytest.fixture(scope="module")

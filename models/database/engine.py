@@ -1,101 +1,37 @@
-"""The database, whichever it is: connections for reading, and write transactions.
+"""The database of this process: connections for reading, and write transactions.
 
-SQLite has one writer at a time, so a write transaction is alone with the data. So is it on PostgreSQL,
-unless it says by its keys what it works on: see ``write``.
+SQLite has one writer at a time, so a write transaction is alone with the data. So it is on PostgreSQL,
+unless its keys say what it works on: see ``write``.
+
+An event loop must not wait for a disk or a server: its work goes through ``commit``, ``read`` and
+``in_pool``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from contextvars import copy_context
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TypeVar
 
-from peewee import Database, DoesNotExist, Model
+from peewee import Database, DatabaseProxy
 from playhouse.migrations import Runner
 
-from models.postgresql import NotAloneError, PostgresEngine
-from models.prepared import Prepared, PreparedSelect
-from models.proxy import database
-from models.sqlite import SqliteEngine
+from models.database.postgresql import NotAloneError, PostgresEngine
+from models.database.sqlite import SqliteEngine
 
-__all__ = [
-    "BaseModel",
-    "appending",
-    "connect",
-    "database",
-    "is_postgresql",
-    "migrate",
-    "pending_migrations",
-    "reading",
-    "write",
-    "writing",
-]
-
-MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATIONS = Path(__file__).parents[1] / "migrations"
 CONNECTIONS = 10
+# Threads that work for event loops, where SQLite's writer does not.
+THREADS = 8
+
+database = DatabaseProxy()
 
 _engine: SqliteEngine | PostgresEngine | None = None
+_pool = ThreadPoolExecutor(THREADS, "database")
 
 Result = TypeVar("Result")
-
-
-class BaseModel(Model):
-    """A row of the gateway's database."""
-
-    class Meta:
-        database = database
-        legacy_table_names = False
-
-    @classmethod
-    def get_by_id(cls, pk: str | None) -> Self:
-        """The row with this key. Raises DoesNotExist."""
-        row = cls.by_id(pk)
-        if row is None:
-            raise DoesNotExist(f"{cls.__name__} {pk}")
-        return row
-
-    @classmethod
-    def by_id(cls, pk: str | None) -> Self | None:
-        """The row with this key, or None."""
-        with reading():
-            found: Self | None = _by_key(cls).first(pk)
-            return found
-
-    @classmethod
-    def create(cls, **values: Any) -> Self:
-        """Write a row. A number that the database gives it as its key is not read back."""
-        row = cls(**values)
-        insert, data = row._insertion(once=False)
-        insert.put(*data)
-        return row
-
-    @classmethod
-    def create_once(cls, **values: Any) -> Self:
-        """Write a row, unless there is one already with something that is unique."""
-        row = cls(**values)
-        insert, data = row._insertion(once=True)
-        insert.put(*data)
-        return row
-
-    def _insertion(self, *, once: bool) -> tuple[Prepared, list[Any]]:
-        data, fields = self.__data__, self._meta.fields
-        insert = _insert(type(self), tuple(data), once=once)
-        return insert, [fields[name].db_value(data[name]) for name in data]
-
-
-@cache
-def _by_key(model: type[BaseModel]) -> PreparedSelect[Any]:
-    key = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
-    return PreparedSelect(model, lambda wanted: model.select().where(key == wanted))
-
-
-@cache
-def _insert(model: type[BaseModel], names: Sequence[str], *, once: bool) -> Prepared:
-    def build(*slots: Any) -> Any:
-        insert = model.insert(dict(zip(names, slots, strict=True)))
-        return insert.on_conflict_ignore() if once else insert
-
-    return Prepared(build, len(names))
 
 
 def connect(url: str, connections: int = CONNECTIONS) -> Database:
@@ -166,6 +102,32 @@ def appending() -> Iterator[None]:
     """A transaction that writes rows no other one has asked for. It waits for none of them on PostgreSQL."""
     with _current().appending():
         yield
+
+
+async def commit(work: Callable[[], Result]) -> Result:
+    """Run ``work``, which writes in transactions of its own. Returns when all of it is committed.
+
+    ``work`` may run twice: other work in the same transaction may undo it. So it keeps nothing from its
+    first time. Cancelling the caller does not stop it.
+    """
+    engine = _current()
+    if isinstance(engine, SqliteEngine):
+        return await engine.commit(work)
+    return await in_pool(work)
+
+
+async def read(work: Callable[[], Result]) -> Result:
+    """Run ``work``, which only reads: at once on SQLite, where it takes microseconds, else in a thread."""
+    if not answers_at_once():
+        return await in_pool(work)
+    with reading():
+        return work()
+
+
+async def in_pool(work: Callable[[], Result]) -> Result:
+    """Run ``work`` in one of the threads for the database."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_pool, copy_context().run, work)
 
 
 def migrate() -> list[str]:

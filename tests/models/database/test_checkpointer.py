@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from contract_tests.waiting import wait_for
-from models import checkpointer, database, sqlite
-from models.checkpointer import COMMITS
-from models.identifier import new_id
+from models import database
+from models.clock import new_id
+from models.database import checkpointer, sqlite
+from models.database.sqlite import COMMITS
 
 PAGE, MAX_PAGES = 4096, 200_000
 

@@ -1,4 +1,4 @@
-"""Queries about lists of values, whose SQL is made once as well (models.prepared).
+"""Queries about lists of values, whose SQL is made once as well (models.database.rows).
 
 For each power of two: a list is filled up to the next one with its last value, so that few queries serve
 all lengths. A query must not mind that a value comes twice.
@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from peewee import Model, ModelSelect
 
-from models.prepared import Prepared, PreparedSelect
+from models.database.rows import Prepared, PreparedSelect
 
 Row = TypeVar("Row", bound=Model)
 

@@ -24,7 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from models.pipeline import Answer, Pipeline
+from models.database.pipeline import Answer, Pipeline
 
 # Where peewee tells of each query.
 queries = logging.getLogger("peewee")
@@ -71,7 +71,7 @@ class _TextDumper(StrDumper):
 
 
 class _Database(PooledPostgresqlDatabase):
-    """Within a transaction a statement waits for the first of which an answer is wanted (models.pipeline)."""
+    """Within a transaction a statement waits for the first whose answer is wanted (the pipeline)."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models.sqlite import SqliteEngine
+from models.database.sqlite import SqliteEngine
 
 
 def test_the_engine_closes_after_the_transaction_under_way(tmp_path: Path) -> None:

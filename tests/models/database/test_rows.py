@@ -4,10 +4,9 @@ import pytest
 from peewee import DoesNotExist
 
 from models.account import Account
-from models.database import reading, writing
+from models.database import Prepared, PreparedSelect, reading, writing
 from models.message import Message
 from models.number import Number
-from models.prepared import Prepared, PreparedSelect
 from models.webhook import Webhook
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from peewee import OperationalError
 
-from models import database, writer
+from models import database
 from models.account import Account
 from models.database import writing
 from tests.another_writer import another_writer
@@ -25,7 +25,7 @@ def _names() -> set[str]:
 
 
 async def _all(*work: Callable[[], Any]) -> list[Any]:
-    return await asyncio.gather(*map(writer.commit, work), return_exceptions=True)
+    return await asyncio.gather(*map(database.commit, work), return_exceptions=True)
 
 
 async def _gathered(*work: Callable[[], Any]) -> list[Any]:
@@ -77,10 +77,10 @@ def test_where_sqlite_undoes_all_of_it_each_is_tried_by_itself() -> None:
 def test_work_goes_on_when_its_caller_is_gone() -> None:
     async def run() -> None:
         with another_writer():
-            caller = asyncio.create_task(writer.commit(_open("kept")))
+            caller = asyncio.create_task(database.commit(_open("kept")))
             await asyncio.sleep(0.1)
             caller.cancel()
-        await writer.commit(_open("next"))
+        await database.commit(_open("next"))
 
     asyncio.run(run())
     assert _names() == {"kept", "next"}
@@ -90,7 +90,7 @@ def test_the_event_loop_has_its_turns_meanwhile() -> None:
     async def run() -> int:
         turns = 0
         with another_writer():
-            waiting = asyncio.create_task(writer.commit(_open("late")))
+            waiting = asyncio.create_task(database.commit(_open("late")))
             while turns < 100:
                 await asyncio.sleep(0)
                 turns += 1
@@ -106,6 +106,6 @@ def test_work_knows_of_which_request_it_is() -> None:
 
     async def run() -> str:
         request.set("req_1")
-        return await writer.commit(request.get)
+        return await database.commit(request.get)
 
     assert asyncio.run(run()) == "req_1"

@@ -1,17 +1,19 @@
-"""Queries whose SQL is made once: for those that run with every request and every callback.
+"""The base of all models, and queries whose SQL is made once.
 
-Making the SQL of a query costs peewee several times what SQLite takes to answer it. What is prepared
-here is an ordinary peewee query with slots in place of its values.
+To make the SQL of a query takes peewee several times as long as SQLite needs for the answer. A prepared query
+is an ordinary peewee query with slots in place of its values. Queries that run with each request or callback
+are prepared.
 """
 
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, Self, TypeVar
 
-from peewee import BooleanField, Database, Insert, Model, ModelSelect, Node
+from peewee import BooleanField, Database, DoesNotExist, Insert, Model, ModelSelect, Node
 
-from models.proxy import database
+from models.database.engine import database, reading
 
 Row = TypeVar("Row", bound=Model)
 
@@ -36,7 +38,8 @@ class _Slot(Node):
 class Prepared:
     """A query that changes rows. ``build`` takes a slot for each of its parameters, or ``slots`` of them.
 
-    Slots belong into comparisons, assignments and limits; for lists of values there is models.prepared_list.
+    Slots belong into comparisons, assignments and limits. Lists of values have a module of their own,
+    ``prepared_list``.
     """
 
     def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
@@ -115,3 +118,62 @@ class PreparedSelect(Prepared, Generic[Row]):
             # SQLite keeps truth as a number.
             made.__data__[name] = bool(made.__data__[name])
         return made
+
+
+class BaseModel(Model):
+    """A row of the gateway's database."""
+
+    class Meta:
+        database = database
+        legacy_table_names = False
+
+    @classmethod
+    def get_by_id(cls, pk: str | None) -> Self:
+        """The row with this key. Raises DoesNotExist."""
+        row = cls.by_id(pk)
+        if row is None:
+            raise DoesNotExist(f"{cls.__name__} {pk}")
+        return row
+
+    @classmethod
+    def by_id(cls, pk: str | None) -> Self | None:
+        """The row with this key, or None."""
+        with reading():
+            found: Self | None = _by_key(cls).first(pk)
+            return found
+
+    @classmethod
+    def create(cls, **values: Any) -> Self:
+        """Write a row. A number that the database gives it as its key is not read back."""
+        row = cls(**values)
+        insert, data = row._insertion(once=False)
+        insert.put(*data)
+        return row
+
+    @classmethod
+    def create_once(cls, **values: Any) -> Self:
+        """Write a row, unless there is one already with something that is unique."""
+        row = cls(**values)
+        insert, data = row._insertion(once=True)
+        insert.put(*data)
+        return row
+
+    def _insertion(self, *, once: bool) -> tuple[Prepared, list[Any]]:
+        data, fields = self.__data__, self._meta.fields
+        insert = _insert(type(self), tuple(data), once=once)
+        return insert, [fields[name].db_value(data[name]) for name in data]
+
+
+@cache
+def _by_key(model: type[BaseModel]) -> PreparedSelect[Any]:
+    key = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
+    return PreparedSelect(model, lambda wanted: model.select().where(key == wanted))
+
+
+@cache
+def _insert(model: type[BaseModel], names: Sequence[str], *, once: bool) -> Prepared:
+    def build(*slots: Any) -> Any:
+        insert = model.insert(dict(zip(names, slots, strict=True)))
+        return insert.on_conflict_ignore() if once else insert
+
+    return Prepared(build, len(names))

@@ -12,8 +12,8 @@ from peewee import DataError, IntegrityError, InternalError, OperationalError, P
 
 from contract_tests.servers import PostgresServer
 from contract_tests.waiting import wait_for
-from models.pipeline import Pipeline
-from models.postgresql import PostgresEngine
+from models.database.pipeline import Pipeline
+from models.database.postgresql import PostgresEngine
 
 INSERT = "INSERT INTO kept (id, value) VALUES (%s, %s)"
 IDS = "SELECT id FROM kept ORDER BY id"

@@ -1,0 +1,37 @@
+"""The database: models and transactions for all, and the engines behind them."""
+
+from models.database.engine import (
+    answers_at_once,
+    appending,
+    commit,
+    connect,
+    database,
+    in_pool,
+    is_postgresql,
+    migrate,
+    pending_migrations,
+    read,
+    reading,
+    write,
+    writing,
+)
+from models.database.rows import BaseModel, Prepared, PreparedSelect
+
+__all__ = [
+    "BaseModel",
+    "Prepared",
+    "PreparedSelect",
+    "answers_at_once",
+    "appending",
+    "commit",
+    "connect",
+    "database",
+    "in_pool",
+    "is_postgresql",
+    "migrate",
+    "pending_migrations",
+    "read",
+    "reading",
+    "write",
+    "writing",
+]

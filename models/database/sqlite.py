@@ -1,0 +1,284 @@
+"""SQLite as the database: one file, one writer at a time with a connection of its own, one for each thread.
+
+It runs in WAL mode. What was committed survives the end of any process; whether it survives a power cut
+too is the operator's choice (docs/decisions/0004-sqlite-durability.md).
+
+Event loops have their work done by one thread. All work that waits for it shares one transaction
+(docs/decisions/0039-one-asynchronous-application.md).
+"""
+
+import asyncio
+import fcntl
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar, cast
+from urllib.parse import unquote, urlsplit
+
+from peewee import SqliteDatabase
+
+from models.database.checkpointer import LONG_LOG_PAGES, Checkpointer
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+BUSY_TIMEOUT_SECONDS = 30
+# The most pieces of work that share a transaction: the first waits for the last.
+MOST_TOGETHER = 64
+# A commit that finds so many in the log copies them into the database itself, while all others wait: only
+# when the Checkpointer did not keep up.
+MAX_LOG_PAGES = 8 * LONG_LOG_PAGES
+FULL = "synchronous=full"
+# So often the Checkpointer is woken: they fill some 2,000 pages of the log.
+COMMITS = 100
+
+
+class _Answer:
+    """What a statement selected, for later: other threads go on with the connection meanwhile."""
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._rows: list[tuple[Any, ...]] = cursor.fetchall()
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows."""
+        return self._rows
+
+
+class _Database(SqliteDatabase):
+    # PostgreSQL has quicker ways for these two (models.database.postgresql).
+    ask = SqliteDatabase.execute_sql
+
+    def put(self, sql: str, values: Sequence[Any] = ()) -> _Answer:
+        """As ask(), for a caller that looks at the answer later or never."""
+        execute: Any = self.execute_sql
+        return _Answer(execute(sql, values))
+
+
+@dataclass
+class _Job:
+    """A piece of work, and the caller that waits for it."""
+
+    work: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop
+    waiting: asyncio.Future[Any]
+    context: Context = field(default_factory=copy_context)
+    result: Any = None
+    error: BaseException | None = None
+
+    def run(self) -> None:
+        self.result, self.error = None, None
+        self.result = self.context.run(self.work)
+
+    def settle(self) -> None:
+        """Hand the result to the caller, on its event loop, unless it is gone."""
+        if self.waiting.done():
+            return
+        if self.error is None:
+            self.waiting.set_result(self.result)
+        else:
+            self.waiting.set_exception(self.error)
+
+
+class _Writer:
+    """The thread that writes for event loops."""
+
+    def __init__(self, engine: "SqliteEngine") -> None:
+        self._engine = engine
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Run ``work`` in the thread. Raises what it raises, and what the commit raises."""
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[Result] = loop.create_future()
+        self._jobs.put(_Job(work, loop, waiting))
+        self._start()
+        return await waiting
+
+    def stop(self) -> None:
+        """Let the thread end behind the work that waits."""
+        self._jobs.put(None)
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                # A daemon: no caller has an answer yet for work that is not committed.
+                self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
+                self._thread.start()
+
+    def _serve(self) -> None:
+        while (first := self._jobs.get()) is not None:
+            batch = [first, *self._more()]
+            try:
+                self._run_together(batch)
+            except BaseException:  # noqa: BLE001 - each job keeps its own error
+                for job in batch:
+                    self._run_alone(job)
+            for loop in {job.loop for job in batch}:
+                _settle(loop, [job for job in batch if job.loop is loop])
+
+    def _more(self) -> list[_Job]:
+        more: list[_Job] = []
+        while len(more) + 1 < MOST_TOGETHER:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                self.stop()
+                break
+            more.append(job)
+        return more
+
+    def _run_together(self, batch: Sequence[_Job]) -> None:
+        """Run all in one transaction. Raises, and commits nothing, when one fails that has written."""
+        if len(batch) == 1:
+            self._run_alone(batch[0])
+            return
+        with self._engine.writing():
+            connection = cast("Any", self._engine.database).connection()
+            for job in batch:
+                written = connection.total_changes
+                try:
+                    job.run()
+                except Exception as error:
+                    # SQLite itself rolls the transaction back when the disk is full.
+                    if connection.total_changes != written or not connection.in_transaction:
+                        raise
+                    job.error = error
+
+    def _run_alone(self, job: _Job) -> None:
+        try:
+            with self._engine.writing():
+                job.run()
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller
+            job.error = error
+
+
+def _settle(loop: asyncio.AbstractEventLoop, jobs: Sequence[_Job]) -> None:
+    def settle() -> None:
+        for job in jobs:
+            job.settle()
+
+    try:
+        loop.call_soon_threadsafe(settle)
+    except RuntimeError:
+        logger.warning("the event loop ended before %d pieces of work were committed", len(jobs))
+
+
+class SqliteEngine:
+    """The file behind a URL ``sqlite:///absolute/path``, percent-encoded.
+
+    With ``?synchronous=full`` behind it each commit reaches the disk.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        path = Path(unquote(parts.path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._thread_lock = threading.RLock()
+        # Open for as long as the engine is used.
+        self._lock_file = os.open(
+            path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600
+        )
+        self._checkpointer = Checkpointer(path, self._alone)
+        self.database = _Database(
+            str(path),
+            pragmas={
+                "journal_mode": "wal",
+                "synchronous": "full" if parts.query == FULL else "normal",
+                "foreign_keys": 1,
+                "cache_size": -16_000,
+                "wal_autocheckpoint": MAX_LOG_PAGES,
+            },
+            timeout=BUSY_TIMEOUT_SECONDS,
+            # The writer's connection goes from thread to thread, one at a time.
+            check_same_thread=False,
+        )
+        self._writing: sqlite3.Connection | None = None
+        self._writer = _Writer(self)
+        self._commits = 0
+
+    def close(self) -> None:
+        """Let go of the lock file. The connections of other threads end with them."""
+        self._writer.stop()
+        self._checkpointer.stop()
+        # SQLite crashes when a connection is closed under a thread that uses it.
+        with self._thread_lock:
+            if self._writing is not None:
+                self._writing.close()
+            os.close(self._lock_file)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """The thread's connection, which stays open."""
+        self.database.connect(reuse_if_open=True)
+        yield
+
+    async def commit(self, work: Callable[[], Result]) -> Result:
+        """Run ``work`` in the thread that writes (models.database.engine)."""
+        return await self._writer.run(work)
+
+    @contextmanager
+    def writing(self, _keys: Sequence[str] | None = None) -> Iterator[None]:
+        """One write transaction; an inner one joins the outer one. Each is alone, whatever its keys.
+
+        It begins IMMEDIATE, because a read transaction that turns into a write one fails at once with
+        SQLITE_BUSY. SQLite itself lets a second writer sleep for up to 100 ms between two looks at its
+        lock, so writers queue up before it: the threads of a process at one lock, processes at another.
+        """
+        with self._thread_lock:
+            if self.database.in_transaction():
+                yield
+                return
+            with self._as_writer(), self._alone(), self.database.atomic("IMMEDIATE"):
+                yield
+            self._commits += 1
+            if self._commits % COMMITS == 0:
+                self._checkpointer.wake()
+
+    @contextmanager
+    def _as_writer(self) -> Iterator[None]:
+        """The writer's connection in place of the thread's own.
+
+        It knows the pages that it wrote before, where one of each thread would have to read them again.
+        """
+        database = cast("Any", self.database)
+        if self._writing is None:
+            self._writing = database._connect()  # noqa: SLF001 - as connect() does, for no thread
+        state = database._state  # noqa: SLF001 - what connection peewee takes for this thread
+        own = vars(state).copy()
+        state.set_connection(self._writing)
+        try:
+            yield
+        finally:
+            vars(state).update(own)
+
+    def appending(self) -> AbstractContextManager[None]:
+        """As any write transaction."""
+        return self.writing(())
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other thread or process writes meanwhile. The kernel lets the file go with whoever holds it."""
+        with self._thread_lock:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """Each migration is a transaction, and SQLite has one at a time."""
+        with self.reading():
+            yield
