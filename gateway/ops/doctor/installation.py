@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 
-from gateway.http.rate_limit import ANSWER_TIMEOUT_SECONDS
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
 from models import database, integrity, postgresql_checks, secret
@@ -164,12 +163,7 @@ def _check_postgresql(settings: Settings) -> str:
 
 def check_limits(settings: Settings) -> str:
     """Redis answers, and keeps every count."""
-    client = Redis.from_url(
-        settings.rate_limit_url,
-        socket_connect_timeout=ANSWER_TIMEOUT_SECONDS,
-        socket_timeout=ANSWER_TIMEOUT_SECONDS,
-    )
-    with client:
+    with Redis.from_url(settings.rate_limit_url) as client:
         memory = client.info("memory")
     policy = memory["maxmemory_policy"]
     if memory["maxmemory"] and policy != "noeviction":

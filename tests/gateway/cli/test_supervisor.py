@@ -5,15 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
-T = TypeVar("T")
+from contract_tests.waiting import wait_for
 
 SECONDS = 20
 RESTART_SECONDS = 0.2
@@ -52,16 +50,6 @@ while sys.argv[2] != "broken":
     time.sleep(1)
 sys.exit(3)
 """
-
-
-def wait_for(probe: Callable[[], T | None], what: str) -> T:
-    """Poll until it returns something true."""
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        if found := probe():
-            return found
-        time.sleep(0.01)
-    raise AssertionError(f"{what} did not happen")
 
 
 def is_gone(pid: int) -> bool:

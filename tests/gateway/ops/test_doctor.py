@@ -1,6 +1,5 @@
 """``gateway doctor`` finds what is broken for real, says so in one line, and how to mend it."""
 
-import http.server
 import json
 import socket
 import sqlite3
@@ -10,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from click.testing import CliRunner, Result
@@ -26,70 +26,43 @@ from models.number import Number, NumberStatus
 from models.set_aside import Reason, SetAside
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.receiver import Exchange, Receiver, answer
 
 LATE_SECONDS = 30
 VERIFY_TOKEN, APP_SECRET = "right-verify-token", "right-app-secret"
 Found = Mapping[str, Mapping[str, Any]]
 
 
-class Outside(http.server.ThreadingHTTPServer):
-    """Network and web part in one: knows an app's secret and a verify token."""
-
-    daemon_threads = True
-    date: str | None = None
-    challenge: str | None = None
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return f"http://127.0.0.1:{self.server_port}"
+def _verify(exchange: Exchange) -> None:
+    """The web part's answer to the network's verification request."""
+    query = parse_qs(urlsplit(exchange.path).query)
+    is_right = query["hub.verify_token"] == [VERIFY_TOKEN]
+    exchange.reply(200 if is_right else 403, query["hub.challenge"][0].encode())
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Outside
-
-    def do_GET(self) -> None:
-        path, _, query = self.path.partition("?")
-        given = dict(pair.split("=") for pair in query.split("&")) if query else {}
-        if path == "/network/callback":
-            is_right = given["hub.verify_token"] == VERIFY_TOKEN
-            self._answer(200 if is_right else 403, self.server.challenge or given["hub.challenge"])
-        elif path.endswith("/debug_token"):
-            is_right = self.headers["Authorization"].endswith(f"|{APP_SECRET}")
-            self._answer(*(200, '{"data": {}}') if is_right else (400, '{"error": {"code": 190}}'))
-        else:
-            self._answer(404, "")
-
-    def _answer(self, status: int, body: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def date_time_string(self, timestamp: float | None = None) -> str:
-        return self.server.date or super().date_time_string(timestamp)
-
-    def log_message(self, *_: object) -> None:
-        pass
+def _inspect_token(exchange: Exchange) -> None:
+    """The network's answer about a token, to an app that knows its secret."""
+    is_right = exchange.headers["Authorization"].endswith(f"|{APP_SECRET}")
+    exchange.reply(*(200, b'{"data": {}}') if is_right else (400, b'{"error": {"code": 190}}'))
 
 
 @pytest.fixture
-def outside() -> Iterator[Outside]:
-    """The world outside, on loopback."""
-    with Outside(("127.0.0.1", 0), _Handler) as server:
-        serve = server.serve_forever
-        threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield server
-        server.shutdown()
+def outside() -> Iterator[Receiver]:
+    """The network and our own web part, in one server."""
+    server = Receiver()
+    server.behave(_verify, "/network/callback")
+    server.behave(_inspect_token, "/v25.0/debug_token")
+    yield server
+    server.close()
 
 
 @pytest.fixture
-def settings(configure: Configure, outside: Outside, state: Stored) -> Iterator[Settings]:
-    """An installation that is well, but for a worker: nobody takes tasks."""
+def settings(configure: Configure, outside: Receiver, state: Stored) -> Iterator[Settings]:
+    """An installation that is well, but has no worker."""
     assert state.environment
     yield configure(
-        NETWORK_URL=outside.url,
-        PUBLIC_URL=outside.url,
+        NETWORK_URL=outside.url(""),
+        PUBLIC_URL=outside.url(""),
         NETWORK_APP_SECRET=APP_SECRET,
         NETWORK_VERIFY_TOKEN=VERIFY_TOKEN,
     )
@@ -278,8 +251,9 @@ def test_a_network_that_nobody_answers_for_is_a_problem(configure: Configure) ->
 
 
 @pytest.mark.usefixtures("settings")
-def test_a_clock_that_is_wrong_is_a_warning(outside: Outside) -> None:
-    outside.date = "Fri, 20 Nov 2020 09:30:00 GMT"
+def test_a_clock_that_is_wrong_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    long_ago = "Fri, 20 Nov 2020 09:30:00 GMT"
+    monkeypatch.setattr(Exchange, "date_time_string", lambda *_: long_ago)
     assert_only(examine(), "network", "warning", "clocks differ")
 
 
@@ -302,8 +276,8 @@ def test_another_verify_token_than_the_web_part_has_is_a_problem_and_not_printed
 
 
 @pytest.mark.usefixtures("settings")
-def test_a_page_in_place_of_the_challenge_is_a_problem(outside: Outside) -> None:
-    outside.challenge = "<h1>Welcome</h1>"
+def test_a_page_in_place_of_the_challenge_is_a_problem(outside: Receiver) -> None:
+    outside.behave(answer(200, b"<h1>Welcome</h1>"), "/network/callback")
     assert_only(examine(), "callback address", "problem", "something else")
 
 
