@@ -250,7 +250,7 @@ def _unknown_names() -> list[str]:
 
 def _one_line(error: ErrorDetails) -> str:
     reason = error["msg"].removeprefix("Value error, ")
-    # What several settings together cause has no place of its own, and names them itself.
+    # An error about several settings together has no loc; its text names them.
     return f"{PREFIX}{str(error['loc'][0]).upper()}: {reason}" if error["loc"] else reason
 
 

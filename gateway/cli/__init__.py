@@ -30,27 +30,23 @@ MODULES = {
 }
 
 
-class Commands(click.Group):
-    """The commands of ``MODULES``."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names, without an import."""
-        del ctx
-        return sorted(MODULES)
+class LazyGroup(click.Group):
+    """Knows its commands by name, and imports one when it is used."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command."""
-        if cmd_name in MODULES:
-            module = importlib.import_module(f"gateway.cli.{MODULES[cmd_name]}")
-            command: click.Command = getattr(module, cmd_name.replace("-", "_"))
-            return command
-        if ctx.resilient_parsing or cmd_name.startswith("-"):
+        """Import the command. None when there is none of this name."""
+        del ctx
+        if cmd_name not in MODULES:
             return None
-        raise click.NoSuchCommand(cmd_name, possibilities=MODULES, ctx=ctx)
+        module = importlib.import_module(f"gateway.cli.{MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
 
 
 @click.group(
-    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80}
+    cls=LazyGroup,
+    commands={name: click.Command(name) for name in MODULES},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="gateway")
 def cli() -> None:
