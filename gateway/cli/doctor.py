@@ -42,9 +42,7 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "callback address": (installation.check_callback_address, None),
 }
 # The driver's text says what was refused; the page says how each server is set up.
-REFUSED = (
-    "Check {}: its file or server must be there and let the gateway in; see docs/operations.md."
-)
+REFUSED = "Check {}, and that its server runs and lets the gateway in: docs/operations.md."
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,8 @@ class Check:
 def doctor(context: click.Context, *, as_json: bool) -> None:
     """Say what is wrong with this installation, and how to mend it.
 
-    Looks at settings, data directory, key, database, queue, rate limits, worker, network and the way back
-    from it; whether the service runs or not. Exit status 1 when there is a problem; warnings leave it at 0.
+    Checks settings, data directory, key, database, queue, rate limits, worker, network and callback
+    address. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
     mend = "Mend it in the environment or in .env; see docs/configuration.md."
     checks = [Check("settings", PROBLEM, mistake, mend) for mistake in find_mistakes()]
@@ -80,7 +78,7 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
 
 
 def examine(settings: Settings) -> list[Check]:
-    """Run all other checks at the same time. They change nothing. A check that hangs is a problem."""
+    """Run all checks of ``CHECKS`` at the same time. They change nothing. One that hangs is a problem."""
     found: dict[str, Check] = {}
     failed = set[str]()
 
@@ -118,7 +116,7 @@ def look(name: str, probe: Probe, settings: Settings) -> Check:
         return Check(name, error.state, *error.args)
     except REFUSALS as error:
         refused = f"It cannot be used: {in_one_line(error)}"
-        return Check(name, PROBLEM, refused, REFUSED.format(PREFIX + _setting_of(name, settings)))
+        return Check(name, PROBLEM, refused, REFUSED.format(_setting_of(name, settings)))
     except Exception as error:  # noqa: BLE001 - one check that breaks leaves the others alone
         # The text of an unexpected error might hold a secret.
         broke = f"The check itself broke: {type(error).__name__}."
@@ -128,8 +126,9 @@ def look(name: str, probe: Probe, settings: Settings) -> Check:
 def _setting_of(name: str, settings: Settings) -> str:
     """The setting that a check is about. QUEUE_URL has the database as its default."""
     if name == "queue" and settings.queue_url != settings.database_url:
-        return "QUEUE_URL"
-    return {"rate limits": "RATE_LIMIT_URL", "data directory": "DATA_DIR"}.get(name, "DATABASE_URL")
+        return f"{PREFIX}QUEUE_URL"
+    names = {"rate limits": "RATE_LIMIT_URL", "data directory": "DATA_DIR"}
+    return PREFIX + names.get(name, "DATABASE_URL")
 
 
 def _print(checks: list[Check]) -> None:

@@ -68,7 +68,7 @@ def rendered(row: BaseModel, *names: str) -> dict[str, Any]:
     }
 
 
-def show(printed: Printed, *columns: str, as_json: bool = False) -> None:
+def show(printed: Printed, *columns: str, as_json: bool) -> None:
     """Print one resource, or a list of them as a table of ``columns``."""
     if as_json:
         click.echo(json.dumps(printed))

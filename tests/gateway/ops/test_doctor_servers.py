@@ -146,7 +146,7 @@ def test_who_is_not_let_in_is_told_what_to_mend(
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "redis"])
-def test_a_server_that_does_not_answer_is_to_be_started(
+def test_of_a_server_that_does_not_answer_the_setting_is_named(
     look_at_database: Look, look_at_queue: Look, look_at_limits: Look, scheme: str
 ) -> None:
     url = f"{scheme}://user:{PASSWORD}@127.0.0.1:{free_port()}/0"
@@ -154,8 +154,8 @@ def test_a_server_that_does_not_answer_is_to_be_started(
         "postgresql": (look_at_database, "DATABASE_URL"),
         "redis": (look_at_limits, "RATE_LIMIT_URL"),
     }[scheme]
-    _assert(last(url), PROBLEM, "refused", "server must be there", f"GATEWAY_{setting}")
-    _assert(look_at_queue(url), PROBLEM, "refused", "server must be there", "GATEWAY_QUEUE_URL")
+    _assert(last(url), PROBLEM, "refused", f"Check GATEWAY_{setting}")
+    _assert(look_at_queue(url), PROBLEM, "refused", "Check GATEWAY_QUEUE_URL")
 
 
 def test_a_queue_that_goes_along_with_the_database_is_mended_with_it(configure: Configure) -> None:
