@@ -146,9 +146,4 @@ def _print(checks: list[Check]) -> None:
         if check.mend:
             click.echo(wrapper.fill(f"{INDENT}-> {check.mend}"))
     states = [check.state for check in checks]
-    problems, warnings = states.count(PROBLEM), states.count(WARNING)
-    click.echo(f"\n{_counted(problems, PROBLEM)}, {_counted(warnings, WARNING)}.")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    click.echo(f"\nProblems: {states.count(PROBLEM)}, warnings: {states.count(WARNING)}.")

@@ -236,6 +236,8 @@ def test_webhooks_and_deliveries_are_listed(cli: Cli, customer: Customer) -> Non
         (["signup-links", "revoke", "sl_none"], "sl_none"),
         (["accounts", "suspend", "acc_none"], "acc_none"),
         (["accounts", "resume", "acc_none"], "acc_none"),
+        (["users", "create", "ada@example.com", "--account", "acc_none"], "acc_none"),
+        (["users", "reset-password", "nobody@example.com"], "nobody@example.com"),
         (["users", "remove", "nobody@example.com"], "nobody@example.com"),
         (["numbers", "list", "--account", "acc_none"], "acc_none"),
         (["deliveries", "list", "--webhook", "wh_none"], "wh_none"),

@@ -62,11 +62,6 @@ def test_what_is_no_email_is_wrong_usage(account: Account, email: str) -> None:
     assert _run("create", email, "--account", account.id).exit_code == 2
 
 
-def test_an_unknown_account_or_user_is_an_error() -> None:
-    assert _run("create", EMAIL, "--account", "acc_unknown").exit_code == 1
-    assert _run("reset-password", EMAIL).exit_code == 1
-
-
 def test_a_removed_user_can_neither_sign_in_nor_go_on(account: Account) -> None:
     user = User.enrol(account, EMAIL, PASSWORD)
     token = UserSession.begin(user)

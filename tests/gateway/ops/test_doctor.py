@@ -363,4 +363,4 @@ def test_it_reads_well_in_80_columns(configure: Configure) -> None:
     # A path is not broken: it is there to be copied.
     assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
     assert lines[0] == "ok       settings          All make sense."
-    assert lines[-1] == "2 problems, 0 warnings."
+    assert lines[-1] == "Problems: 2, warnings: 0."
