@@ -22,14 +22,17 @@ ARGS ?=
 PYTEST_ARGS ?=
 # More processes than cores, for many tests wait: for a window of a minute, for a timeout, for a server to start.
 # In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
-PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=25
+# What is measured in milliseconds runs by itself.
+ALONE := contract_tests/test_attacks.py
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
 # Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and what is about processes
 # that share the work. Redis has its own: test_chaos.py, test_outage.py and test_several_webs.py start one wherever they
 # run. `make backends` runs all on both.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
-# $(call on,BACKEND,TESTS). Arguments that choose none of the tests are no error.
+# $(call on,BACKEND,TESTS), $(call alone). Arguments that choose none of the tests are no error.
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+alone = $(BIN)/pytest $(ALONE) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # npm and the linters start `node` by name; the virtual environment holds the locked one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -48,8 +51,11 @@ run: $(VENV)/.runtime ## Start the whole service here, sandbox included (ARGS="-
 	@exec $(BIN)/gateway up $(ARGS)
 
 test: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run all tests (PYTEST_ARGS="-k retry")
-	@$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES))
-	@$(PYTEST) tests contract_tests $(PYTEST_ARGS)
+	@failed=0; \
+	$(call alone) || failed=1; \
+	$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES)) || failed=1; \
+	$(PYTEST) tests contract_tests $(PYTEST_ARGS) || failed=1; \
+	exit $$failed
 
 backends: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run all tests on PostgreSQL, then on PostgreSQL and Redis
 	@failed=0; \
@@ -58,7 +64,10 @@ backends: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Ru
 	exit $$failed
 
 contract: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run the tests against the running server only
-	@$(PYTEST) contract_tests $(PYTEST_ARGS)
+	@failed=0; \
+	$(call alone) || failed=1; \
+	$(PYTEST) contract_tests $(PYTEST_ARGS) || failed=1; \
+	exit $$failed
 
 fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)

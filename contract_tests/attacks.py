@@ -22,11 +22,11 @@ from contract_tests.waiting import HOST
 ADDRESS = "127.0.0.2"
 CONNECTIONS = 100
 PERIOD = 1.0
-# Of a megabyte each: more than 25 a second is a flood that takes the machine, not the service.
+# For bodies of a megabyte: more than 25 a second would exhaust the machine, not the service.
 LARGE_PERIOD = 4.0
 BEGUN = "begun\n"
 MEBIBYTE = 1024 * 1024
-# What a client that does not read lets the kernel keep for it.
+# The kernel's buffer of a client that does not read.
 SMALL_BUFFER = 4096
 JSON = "application/json"
 # Half a million values, each of them wrong.
@@ -36,26 +36,26 @@ COOKIE = 'session="{}"'.format(r"\"" * 15_000)
 
 @dataclass(frozen=True)
 class Door:
-    """A port at which the service is reached, over TLS if there is a certificate."""
+    """A port of the service, behind TLS if there is a certificate."""
 
     port: int
     certificate: str | None = None
 
     def trust(self) -> ssl.SSLContext | None:
-        """What a client makes its connections with."""
+        """The client's side of TLS, if there is any."""
         return ssl.create_default_context(cafile=self.certificate) if self.certificate else None
 
 
 @dataclass(frozen=True)
 class Attacker:
-    """An account with a webhook whose receiver says nothing."""
+    """An account with a webhook whose receiver never answers."""
 
     key: str
     webhook: str
 
 
 class Attack:
-    """The connections of an attack, and the statuses that they were answered."""
+    """The connections of an attack, and the statuses of the answers."""
 
     def __init__(self, door: Door, attacker: Attacker) -> None:
         self.statuses: Counter[str] = Counter()
@@ -153,7 +153,7 @@ async def _keep_on(attack: Attack, name: str, place: int) -> None:
 
 
 async def _run(door: Door, attacker: Attacker, name: str) -> None:
-    """Attack until the standard input ends. Says when all connections are open, and what was answered."""
+    """Attack until standard input ends. Prints a line once all connections are open, then the statuses."""
     attack = Attack(door, attacker)
     tasks = [asyncio.create_task(_keep_on(attack, name, place)) for place in range(CONNECTIONS)]
     await attack.has_begun.wait()
@@ -167,7 +167,7 @@ async def _run(door: Door, attacker: Attacker, name: str) -> None:
 
 @contextmanager
 def attacking(door: Door, attacker: Attacker, name: str) -> Iterator[Counter[int]]:
-    """The attack of that name, once all connections are open. At its end the statuses are counted."""
+    """Attack while inside, from when all connections are open. The statuses are counted at the end."""
     statuses: Counter[int] = Counter()
     given = json.dumps([name, asdict(door), asdict(attacker)])
     with subprocess.Popen(

@@ -19,7 +19,6 @@ LONGEST = (
     "test_fuzz.py",
     "test_conformance_limits.py",
     "test_chaos.py",
-    "test_attacks.py",
     "test_connect_refusals.py",
     "test_sole_web.py",
     "test_generated_clients.py",

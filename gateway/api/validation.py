@@ -5,7 +5,6 @@ given once each, and integers are digits only. Schemas are compiled once.
 """
 
 import re
-from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -41,12 +40,16 @@ def _check_value(schema: Schema, value: Any, where: str) -> None:
         _validators[id(schema)] = (schema, Draft4Validator(schema))
     if _validators[id(schema)][1].is_valid(value):
         return
-    told = complaint(schema, value) or Complaint((), "it does not fit the contract")
+    raise _problem(complaint(schema, value) or Complaint((), "it does not fit the contract"), where)
+
+
+def _problem(told: Complaint, where: str) -> BadRequestProblem:
+    # Not in the frame that raises it: a reference cycle would keep the value.
     inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
     problem = BadRequestProblem(f"{where}{inside}: {_shortened(told.message)}")
     if where == BODY and told.pointer is not None:
         problem.ext = {"field": told.pointer}
-    raise problem
+    return problem
 
 
 def _shortened(message: str) -> str:
@@ -81,11 +84,29 @@ class JsonBody:
         payload = None
         if body or self._required:
             _check_content_type(scope)
-            read = partial(self._read, body)
-            is_large = len(body) >= LARGE_BODY
-            payload = await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
+            if len(body) < LARGE_BODY:
+                payload = self._read(body)
+            else:
+                payload = await self._read_in_thread(body)
         _keep_payload(scope, payload)
         return _no_more, scope
+
+    async def _read_in_thread(self, body: bytes) -> Any:
+        # An error that a thread raises is part of a reference cycle, and would keep the body until the next
+        # garbage collection: it is returned, and raised here.
+        def read() -> Any:
+            try:
+                return self._read(body)
+            except BadRequestProblem as error:
+                return error.with_traceback(None)
+
+        payload = await to_thread.run_sync(read, limiter=ONE_AT_A_TIME)
+        try:
+            if isinstance(payload, BadRequestProblem):
+                raise payload
+            return payload
+        finally:
+            del payload
 
     def _read(self, body: bytes) -> Any:
         if not body:

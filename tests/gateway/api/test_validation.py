@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import Message
 
+from gateway.api.operations import LARGE_BODY
 from gateway.api.validation import JsonBody, Parameters
 from tests.asgi import http_scope
 
@@ -280,3 +282,25 @@ def test_a_path_parameter_that_cannot_be_an_identifier_is_refused(identifier: st
     scope["path_params"] = {}
     with pytest.raises(BadRequestProblem, match="id is missing"):
         Parameters(PARAMETERS).validate(scope)
+
+
+def test_the_memory_of_a_large_body_that_is_refused_is_free_without_a_garbage_collection() -> None:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"[%b1]" % (b"1," * LARGE_BODY), "more_body": False}
+
+    async def refuse() -> None:
+        scope = http_scope("POST", headers={"content-type": "application/json"})
+        with contextlib.suppress(BadRequestProblem):
+            await VALIDATOR.wrap_receive(receive, scope=scope)
+
+    async def cycles() -> int:
+        await refuse()
+        gc.collect()
+        await refuse()
+        return gc.collect()
+
+    gc.disable()
+    try:
+        assert asyncio.run(cycles()) == 0
+    finally:
+        gc.enable()
