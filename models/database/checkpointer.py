@@ -1,11 +1,10 @@
-"""Copying SQLite's log into the database beside the commits, so that none of them waits for the disk.
+"""Checkpoints of SQLite in a thread of their own, so that no commit waits for the disk.
 
-A commit that does it itself takes some 15 ms for it, and all other writers wait for that one. What was
-written many times is copied once, so it is done now and then.
+A checkpoint copies the write-ahead log into the database file. Inside a commit it takes some 15 ms, while
+all other writers wait. A page that was written many times is copied once, so checkpoints are rare.
 
-The log begins anew only with a commit that finds all of it copied, and while commits come one behind the
-other there is always one that is not. So the last pages of a long log are copied while nobody commits:
-these few take some 2 ms.
+SQLite restarts the log only when a commit finds all of it copied. Under constant load there is always a page
+that is not. So the last pages of a long log are copied under the write lock, which takes some 2 ms.
 """
 
 import contextlib
@@ -18,16 +17,13 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-# Of 4 KiB each. The longer the log, the longer each read takes to find a page in it, and the rarer each page
-# of it is written: what the kernel dropped meanwhile is read from the disk first, while all writers wait.
+# Pages of 4 KiB. In a longer log a read takes longer to find a page. Its pages are also written less often, so
+# the kernel may have dropped one from its cache: a commit then reads it from the disk, while all writers wait.
 LONG_LOG_PAGES = 2_000
 
 
 class Checkpointer:
-    """Does it in a thread of its own, whenever it is woken.
-
-    No other thread or process commits while ``alone()`` is entered.
-    """
+    """The thread that makes a checkpoint each time it is woken. ``alone()`` holds the write lock."""
 
     def __init__(self, path: Path, alone: Callable[[], AbstractContextManager[None]]) -> None:
         self._path = path
@@ -37,21 +33,21 @@ class Checkpointer:
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
-        """Have the log copied. Called by one thread at a time."""
+        """Ask for a checkpoint. One thread calls it at a time."""
         if self._thread is None:
             self._start()
         self._due.set()
 
     def _start(self) -> None:
-        # A process may end in the middle of it.
+        # A daemon: the process may end during a checkpoint.
         thread = threading.Thread(target=self._run, name="checkpoint", daemon=True)
-        # What is committed is committed, though there be no thread: the process ends, or has too many.
+        # Fails when the process ends or has too many threads. The commit stands without a checkpoint.
         with contextlib.suppress(RuntimeError):
             thread.start()
             self._thread = thread
 
     def stop(self) -> None:
-        """Finish what is under way, and no more."""
+        """Wait for the checkpoint under way, and end the thread."""
         self._is_stopping = True
         self._due.set()
         if self._thread is not None:
@@ -67,7 +63,7 @@ class Checkpointer:
                 self._copy()
             except sqlite3.Error as error:
                 logger.warning(
-                    "SQLite's log was not copied; it will be with a later one: %s", error
+                    "SQLite's checkpoint failed; a later one makes up for it: %s", error
                 )
 
     def _copy(self) -> None:
@@ -78,7 +74,7 @@ class Checkpointer:
 
 
 def _copy_log(connection: sqlite3.Connection) -> int:
-    """Copy what is in the log by now. Returns its length in pages, -1 while another process does it."""
-    # Passive: it waits for nobody, and nobody for it.
+    """Copy the log. Returns its length in pages, or -1 while another process copies it."""
+    # Passive: it waits for no reader or writer, and none waits for it.
     _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return int(pages)

@@ -1,9 +1,9 @@
-"""SQLite as the database: one file, one writer at a time with a connection of its own, one for each thread.
+"""SQLite as the database: one file, a connection for each thread that reads, and one for the writers.
 
-It runs in WAL mode. What was committed survives the end of any process; whether it survives a power cut
-too is the operator's choice (docs/decisions/0004-sqlite-durability.md).
+It runs in WAL mode. Commits survive the end of any process. Whether they survive a power cut is the
+operator's choice (docs/decisions/0004-sqlite-durability.md).
 
-Event loops have their work done by one thread. All work that waits for it shares one transaction
+One thread does the writing of event loops. All work that waits for it shares one transaction
 (docs/decisions/0039-one-asynchronous-application.md).
 """
 
@@ -33,16 +33,16 @@ Result = TypeVar("Result")
 BUSY_TIMEOUT_SECONDS = 30
 # The most pieces of work that share a transaction: the first waits for the last.
 MOST_TOGETHER = 64
-# A commit that finds so many in the log copies them into the database itself, while all others wait: only
-# when the Checkpointer did not keep up.
+# A commit that finds so many pages in the log makes a checkpoint itself, while all other writers wait. That
+# happens only when the Checkpointer does not keep up.
 MAX_LOG_PAGES = 8 * LONG_LOG_PAGES
 FULL = "synchronous=full"
-# So often the Checkpointer is woken: they fill some 2,000 pages of the log.
+# Commits between two checkpoints. They fill some 2,000 pages of the log.
 COMMITS = 100
 
 
 class _Answer:
-    """What a statement selected, for later: other threads go on with the connection meanwhile."""
+    """The rows of a statement, read at once: another thread may use the connection next."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self._rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -53,11 +53,11 @@ class _Answer:
 
 
 class _Database(SqliteDatabase):
-    # PostgreSQL has quicker ways for these two (models.database.postgresql).
+    # PostgreSQL has faster versions of these two (models.database.postgresql).
     ask = SqliteDatabase.execute_sql
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> _Answer:
-        """As ask(), for a caller that looks at the answer later or never."""
+        """As ask(), for a caller that reads the answer later or never."""
         execute: Any = self.execute_sql
         return _Answer(execute(sql, values))
 
@@ -209,10 +209,10 @@ class SqliteEngine:
         self._commits = 0
 
     def close(self) -> None:
-        """Let go of the lock file. The connections of other threads end with them."""
+        """Close the writers' connection and the lock file. A thread's own connection ends with the thread."""
         self._writer.stop()
         self._checkpointer.stop()
-        # SQLite crashes when a connection is closed under a thread that uses it.
+        # SQLite crashes when a connection is closed while a thread uses it.
         with self._thread_lock:
             if self._writing is not None:
                 self._writing.close()
@@ -230,11 +230,11 @@ class SqliteEngine:
 
     @contextmanager
     def writing(self, _keys: Sequence[str] | None = None) -> Iterator[None]:
-        """One write transaction; an inner one joins the outer one. Each is alone, whatever its keys.
+        """One write transaction, alone whatever its keys. An inner one joins the outer one.
 
-        It begins IMMEDIATE, because a read transaction that turns into a write one fails at once with
-        SQLITE_BUSY. SQLite itself lets a second writer sleep for up to 100 ms between two looks at its
-        lock, so writers queue up before it: the threads of a process at one lock, processes at another.
+        It begins IMMEDIATE: a read transaction that starts to write fails at once with SQLITE_BUSY. A writer
+        that waits for SQLite's own lock polls it, and sleeps for up to 100 ms in between. So writers wait for
+        two locks of ours instead: the threads of a process for one, the processes for the other.
         """
         with self._thread_lock:
             if self.database.in_transaction():
@@ -248,14 +248,14 @@ class SqliteEngine:
 
     @contextmanager
     def _as_writer(self) -> Iterator[None]:
-        """The writer's connection in place of the thread's own.
+        """The writers' connection in place of the thread's own.
 
-        It knows the pages that it wrote before, where one of each thread would have to read them again.
+        Its cache holds the pages of earlier writes. A thread's own connection would have to read them again.
         """
         database = cast("Any", self.database)
         if self._writing is None:
-            self._writing = database._connect()  # noqa: SLF001 - as connect() does, for no thread
-        state = database._state  # noqa: SLF001 - what connection peewee takes for this thread
+            self._writing = database._connect()  # noqa: SLF001 - connect() without a thread
+        state = database._state  # noqa: SLF001 - peewee's connection of this thread
         own = vars(state).copy()
         state.set_connection(self._writing)
         try:
@@ -269,7 +269,7 @@ class SqliteEngine:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other thread or process writes meanwhile. The kernel lets the file go with whoever holds it."""
+        """Hold the write lock. The kernel releases the lock of a process that dies."""
         with self._thread_lock:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX)
             try:
