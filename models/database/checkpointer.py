@@ -17,8 +17,9 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-# Pages of 4 KiB. In a longer log a read takes longer to find a page. Its pages are also written less often, so
-# the kernel may have dropped one from its cache: a commit then reads it from the disk, while all writers wait.
+# Pages of 4 KiB. In a longer log a read takes longer to find a page. Its pages are also written less often,
+# so the kernel may have dropped one from its cache: a commit then reads it from the disk, while all writers
+# wait.
 LONG_LOG_PAGES = 2_000
 
 
@@ -62,9 +63,7 @@ class Checkpointer:
             try:
                 self._copy()
             except sqlite3.Error as error:
-                logger.warning(
-                    "SQLite's checkpoint failed; a later one makes up for it: %s", error
-                )
+                logger.warning("SQLite's checkpoint failed; a later one makes up for it: %s", error)
 
     def _copy(self) -> None:
         with contextlib.closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
