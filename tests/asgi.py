@@ -22,7 +22,7 @@ RULES = (
     "/api/ui/",
     "/api/openapi.yaml",
 )
-OPERATIONS = Operations(contract.load(), contract.base_path(), RULES)
+OPERATIONS = Operations(contract.load(), RULES)
 
 
 PLANS = {"starter": 9, "pro": 9, "anonymous": 9}

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from gateway.http.auth import Credentials, identify
+from gateway.http.auth import identify
 from models import clock
 from models.account import Account
 from models.attempt import Outcome
@@ -24,12 +24,12 @@ ALL_KINDS = [kind.value for kind in EventKind]
 
 def owner(key: str) -> Account | None:
     """The account that an API key opens."""
-    return identify(Credentials(key, None)).account
+    return identify(key, None).account
 
 
 def is_suspended(key: str) -> bool:
     """Whether the owner of an API key is told that the account is suspended."""
-    return identify(Credentials(key, None)).is_suspended
+    return identify(key, None).is_suspended
 
 
 def provision(

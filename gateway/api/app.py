@@ -137,8 +137,7 @@ def build_app(settings: Settings) -> ASGIApp:
         Part.PROBES: probes,
     }
     rules = map(str, flask_app.url_map.iter_rules())
-    operations = Operations(contract.load(), contract.base_path(), rules)
-    return Edge(parts, operations, limiter, settings.transfers)
+    return Edge(parts, Operations(contract.load(), rules), limiter, settings.transfers)
 
 
 def create_app() -> ASGIApp:

@@ -34,14 +34,6 @@ def _parse(text: str | bytes) -> Any:
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
-def base_path() -> str:
-    """The path of the contract's first server."""
-    server = load()["servers"][0]
-    defaults = {name: variable["default"] for name, variable in server["variables"].items()}
-    address: str = server["url"].format(**defaults)
-    return urlsplit(address).path
-
-
 @cache
 def served(public_url: str) -> str:
     """The contract with ``public_url`` as the default of its server, so that clients find this gateway."""

@@ -18,6 +18,8 @@ from werkzeug.routing import Map, RequestRedirect, Rule
 # Where the Operation of a request is in its scope.
 KEY = "gateway.operation"
 METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"})
+# The path of the contract's servers.
+BASE = "/api"
 CALLBACK = "/network/callback"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
@@ -63,13 +65,12 @@ NOT_FOUND = Operation(UNKNOWN, refusal=HTTPException(404))
 
 
 class Operations:
-    """The operations of ``contract`` below ``base``, and the pages beside it by Flask's ``rules``."""
+    """The operations of ``contract``, and the pages beside it by Flask's ``rules``."""
 
-    def __init__(self, contract: Mapping[str, Any], base: str, rules: Iterable[str]) -> None:
-        self._base = base
+    def __init__(self, contract: Mapping[str, Any], rules: Iterable[str]) -> None:
         self._pages = {rule: _page(rule) for rule in (*rules, CALLBACK)}
         self._contract = {
-            base + path: _by_method(base + path, i) for path, i in contract["paths"].items()
+            BASE + path: _by_method(BASE + path, i) for path, i in contract["paths"].items()
         }
         # Without methods: a concrete path wins over a template, whatever the method.
         found = [
@@ -86,7 +87,7 @@ class Operations:
         try:
             found, _ = self._paths.match(path)
         except (NotFound, RequestRedirect):
-            is_ours = f"{path}/".startswith(f"{self._base}/") or "//" in path
+            is_ours = f"{path}/".startswith(f"{BASE}/") or "//" in path
             return NOT_FOUND if is_ours else UNKNOWN_PAGE
         if (operations := self._contract.get(found)) is None:
             return self._pages[found]

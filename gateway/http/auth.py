@@ -38,26 +38,6 @@ _noting: dict[str, asyncio.Task[None]] = {}
 
 
 @dataclass(frozen=True)
-class Credentials:
-    """What a request carries: an API key, and below /dashboard/ the token of a session."""
-
-    token: str | None
-    session: str | None
-
-    @classmethod
-    def of(cls, scope: Scope) -> "Credentials":
-        """The credentials of a request. Two keys are none."""
-        headers = Headers(scope=scope)
-        given = headers.getlist("authorization")
-        scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
-        is_page = scope["path"].startswith(DASHBOARD)
-        return cls(
-            token.strip() if scheme.lower() == SCHEME else None,
-            session_token("; ".join(headers.getlist("cookie"))) if is_page else None,
-        )
-
-
-@dataclass(frozen=True)
 class Caller:
     """Who sent a request: the account of its valid key, or a user who is signed in to the dashboard."""
 
@@ -65,13 +45,6 @@ class Caller:
     key: ApiKey | None = None
     user: User | None = None
     is_suspended: bool = False
-
-    @property
-    def account_id(self) -> str | None:
-        """Whose request it is."""
-        if self.account is not None:
-            return str(self.account.id)
-        return None if self.user is None else str(self.user.account_id)
 
     def counted(self, client: tuple[str, int] | None) -> tuple[str, str]:
         """The plan, and the identifier or client address, against which its requests count."""
@@ -85,17 +58,28 @@ class Caller:
 NOBODY = Caller()
 
 
-def identify(given: Credentials) -> Caller:
-    """The caller with these credentials. Reads the database."""
-    session = UserSession.resume(given.session) if given.session else None
+def credentials_of(scope: Scope) -> tuple[str | None, str | None]:
+    """The API key of a request, and below /dashboard/ the token of a session. Two keys are none."""
+    headers = Headers(scope=scope)
+    given = headers.getlist("authorization")
+    scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
+    key = token.strip() if scheme.lower() == SCHEME else None
+    is_page = scope["path"].startswith(DASHBOARD)
+    return key, session_token("; ".join(headers.getlist("cookie"))) if is_page else None
+
+
+def identify(given: str | None, token: str | None) -> Caller:
+    """The caller with an API key, or with the token of a session. Reads the database."""
+    session = UserSession.resume(token) if token else None
     user = session.user if session else None
-    key, account = (ApiKey.unrevoked(given.token) if given.token else None) or (None, None)
+    key, account = (ApiKey.unrevoked(given) if given else None) or (None, None)
     if account is not None and account.suspended_at is not None:
         return Caller(user=user, is_suspended=True)
-    caller = Caller(account, key, user)
-    if caller.account_id is not None:
-        note(account_id=caller.account_id)
-    return caller
+    if account is not None:
+        note(account_id=account.id)
+    elif user is not None:
+        note(account_id=str(user.account_id))
+    return Caller(account, key, user)
 
 
 def note_use(caller: Caller) -> None:

@@ -24,6 +24,7 @@ from handlers.errors import ApiError
 logger = logging.getLogger(__name__)
 
 MAX_HEADER_BYTES = 32 * 1024
+TOO_LARGE = f"The request line and headers are larger than {MAX_HEADER_BYTES} bytes."
 # A customer's pool of connections is rarely larger. Each process counts for itself.
 CONNECTIONS_PER_ADDRESS = 200
 # Where the application leaves its edge in the server's state, when it starts.
@@ -109,11 +110,8 @@ class GatewayProtocol(HttpToolsProtocol):
     _backlog: tuple[int, float] | None = None
     # The bytes of a head that came after its first segment.
     _more_head = 0
-    # What is wrong with a head that the parser accepts.
-    _fault: ApiError | None = None
-    _refused = False
-    # The error to send behind the response that is under way.
-    _owed: ApiError | None = None
+    # The error that ends the connection. It is sent behind a response that is under way.
+    _refusal: ApiError | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -140,14 +138,14 @@ class GatewayProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came in."""
-        if self._refused:
+        if self._refusal is not None:
             return
         self._more_head += len(data)
         super().data_received(data)
         if self._awaited is Awaited.REST_OF_HEAD:
             # The parser tells of a header only when it is complete, so one that never ends counts here.
             if (self._more_head or self._head_size()) > MAX_HEADER_BYTES:
-                self.refuse(_too_large())
+                self.refuse(TOO_LARGE, 431)
         elif self._awaited is Awaited.NOTHING and self._is_idle():
             # Empty lines before a request, or the end of a body that was answered early. uvicorn's own
             # timer is off once anything came.
@@ -161,8 +159,9 @@ class GatewayProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The request line and headers are in."""
-        self._fault = self._fault_of_head()
-        if self._fault is not None:
+        if self._head_size() > MAX_HEADER_BYTES:
+            self.refuse(TOO_LARGE, 431)
+        if self._refusal is not None or self._is_malformed():
             raise httptools.HttpParserError
         self.has_offer = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         if self.has_offer:
@@ -188,8 +187,8 @@ class GatewayProtocol(HttpToolsProtocol):
         if self._awaited is Awaited.BODY:
             self._body_due = min(self._body_due, self.loop.time() + self.bounds.piece)
             self._due = min(self._due, self._body_due)
-        if self._owed is not None and not self.pipeline and not self.transport.is_closing():
-            self._send_error(self._owed)
+        if self._refusal is not None and not self.pipeline and not self.transport.is_closing():
+            self._send_error(self._refusal)
 
     def resume_writing(self) -> None:
         """The client took most of what it had still to take."""
@@ -205,30 +204,24 @@ class GatewayProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what the parser did not accept, and close the connection."""
-        self.refuse(self._fault or ApiError(msg, status=400))
+        self.refuse(msg, 400)
 
-    def refuse(self, error: ApiError) -> None:
+    def refuse(self, message: str, status: int) -> None:
         """Answer with an error, behind a request that is worked on, and close the connection."""
-        if self._refused:
+        if self._refusal is not None:
             return
-        self._refused = True
+        self._refusal = ApiError(message, status=status)
         cycle = self._cycle()
         if cycle is None or cycle.more_body or cycle.response_complete:
-            self._send_error(error)
-        else:
-            self._owed = error
+            self._send_error(self._refusal)
 
-    def _fault_of_head(self) -> ApiError | None:
-        """What the parser accepts and a server must not (RFC 9112, sections 2.3, 3.2, 6.1)."""
-        if self._head_size() > MAX_HEADER_BYTES:
-            return _too_large()
+    def _is_malformed(self) -> bool:
+        """Whether a head is one that the parser accepts and a server must not (RFC 9112, 2.3, 3.2, 6.1)."""
         version = self.parser.get_http_version()
         hosts = sum(name == b"host" for name, _ in self.headers)
         codings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
-        is_good = version in {"1.0", "1.1"} and hosts <= 1 and (hosts or version == "1.0")
-        if is_good and codings in ([], [b"chunked"]):
-            return None
-        return ApiError("Invalid HTTP request received.", status=400)
+        are_hosts_good = hosts == 1 or (hosts == 0 and version == "1.0")
+        return not (version in {"1.0", "1.1"} and are_hosts_good and codings in ([], [b"chunked"]))
 
     def _head_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
@@ -291,14 +284,9 @@ class GatewayProtocol(HttpToolsProtocol):
         awaited, self._due = self._awaited, math.inf
         if awaited is Awaited.REST_OF_HEAD:
             text = f"The request's head was not complete within {self.bounds.head:g} seconds."
-            self.refuse(ApiError(text, status=408))
+            self.refuse(text, 408)
         elif awaited is Awaited.BODY and not self.cycle.response_started:
-            self.refuse(ApiError("The request's body came too slowly.", status=408))
+            self.refuse("The request's body came too slowly.", 408)
         else:
             # There is no request to answer, or it has its answer.
             self.transport.close()
-
-
-def _too_large() -> ApiError:
-    text = f"The request line and headers are larger than {MAX_HEADER_BYTES} bytes."
-    return ApiError(text, status=431)

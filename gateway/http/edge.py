@@ -5,20 +5,19 @@ rate limit headers on every response, and turns a crash of anything inside into 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import copy_context
-from functools import partial
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.api.operations import KEY, LARGE_BODY, MEBIBYTE, Operation, Operations, Part
-from gateway.http.auth import CALLER, NOBODY, Caller, Credentials, identify, note_use
+from gateway.http.auth import CALLER, NOBODY, Caller, credentials_of, identify, note_use
 from gateway.http.connections import EDGE
 from gateway.http.observation import Response, observed
-from gateway.http.places import Places
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.ops.metrics import RATE_LIMITED
 from handlers.errors import ApiError, PayloadTooLargeError, ThrottledError
@@ -27,6 +26,36 @@ from models.database import answers_at_once
 ADMITTING_THREADS = 20
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
+# Seconds until a client without a place tries again.
+RETRY_AFTER = 5
+
+
+class Places:
+    """``total`` places of one process, at most ``each`` for one caller. ``what`` takes them.
+
+    They are for requests that cost disk space, a thread or memory for as long as the client likes to take
+    (docs/decisions/0015-media-through-us.md).
+    """
+
+    def __init__(self, total: int, each: int, what: str) -> None:
+        self._total = total
+        self._each = each
+        self._what = what
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def place(self, caller: str) -> Iterator[None]:
+        """A place for the time of the block. Raises ThrottledError when there is none."""
+        if self._taken.total() >= self._total or self._taken[caller] >= self._each:
+            raise ThrottledError(
+                f"Too many {self._what} are under way. Try again when one of them is done.",
+                retry_after=RETRY_AFTER,
+            )
+        self._taken[caller] += 1
+        try:
+            yield
+        finally:
+            self._taken -= Counter({caller: 1})
 
 
 class Edge:
@@ -61,7 +90,7 @@ class Edge:
             await self._parts[Part.API](scope, receive, send)
             return
         operation = scope[KEY] = self._operations.find(scope["method"], scope["path"])
-        response = Response(scope, send)
+        response = Response(scope, receive, send)
         with observed(scope, operation, response):
             try:
                 if self.is_stopping:
@@ -114,17 +143,17 @@ class Edge:
 
     async def _identified(self, scope: Scope) -> tuple[Caller, Window]:
         """See _admit(). Takes a thread only if something has to be waited for."""
-        given, limiter = Credentials.of(scope), self.limiter
+        (key, session), limiter = credentials_of(scope), self.limiter
         is_metered = scope[KEY].part in {Part.API, Part.PAGES}
 
         def identified() -> tuple[Caller, Window]:
-            caller = identify(given)
+            caller = identify(key, session)
             counted = caller.counted(scope.get("client"))
             return caller, (limiter.count if is_metered else limiter.look_here)(*counted)
 
-        waits = (is_metered and not limiter.answers_at_once) or given.session is not None
+        waits = (is_metered and not limiter.answers_at_once) or session is not None
         # To ask a thread for two rows of a local file costs several times what it takes to read them here.
-        if not waits and (given.token is None or answers_at_once()):
+        if not waits and (key is None or answers_at_once()):
             return identified()
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, copy_context().run, identified
@@ -140,8 +169,8 @@ class Edge:
                 places.enter_context(self._transfers.place(counted))
             # The handler of an upload reads the file by itself.
             if not (operation.transfer and operation.takes_body):
-                take = partial(self._large_bodies.place, counted)
-                body = await read(scope, receive, lambda: places.enter_context(take()))
+                place = self._large_bodies.place(counted)
+                body = await read(scope, receive, lambda: places.enter_context(place))
                 receive = replayed(body, receive)
             part = self._parts[operation.part]
             await part(_normalised(scope, body), receive, response.send)

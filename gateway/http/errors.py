@@ -5,28 +5,27 @@ import logging
 
 from connexion.exceptions import ProblemException
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from dashboard.errors import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
-from dashboard.pages import Page
 from handlers.errors import CODES, ApiError, NotFoundError
 
 logger = logging.getLogger(__name__)
 
-JSON = "application/json"
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
 
 
-def page_of(error: ApiError, path: str) -> Page:
+def response_to(error: ApiError, path: str) -> Response:
     """An error as it goes out at ``path``: a page where people look, JSON everywhere else."""
     if is_page(path):
         page = error_page(error.status, error.headers, path)
-        return Page(page.status, page.body, page.headers | {"Content-Type": HTML})
-    headers = error.headers | {"Content-Type": JSON}
+        return Response(page.body, page.status, {**page.headers, "Content-Type": HTML})
+    headers = error.headers | {"Content-Type": "application/json"}
     if error.status == http.HTTPStatus.UNAUTHORIZED:
         # RFC 9110 demands it of every 401.
         headers["WWW-Authenticate"] = "Bearer"
-    return Page(error.status, error.body.encode(), headers)
+    return Response(error.body, error.status, headers)
 
 
 def as_api_error(error: Exception, path: str, method: str) -> ApiError:

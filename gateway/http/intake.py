@@ -25,21 +25,17 @@ METHODS = {"GET", "HEAD", "POST"}
 async def intake(scope: Scope, receive: Receive, send: Send) -> None:
     """ASGI: what the network asks at its callback. Raises HTTPException, ApiError for what is refused."""
     request = Request(scope, receive)
-    response: Response
+    response = Response()
     match request.method:
         case "GET" | "HEAD":
             response = PlainTextResponse(network_callback.verify(request.query_params))
         case "POST":
-            await _take_in(await request.body(), request.headers.get(signature.HEADER))
-            response = Response()
+            body, given = await request.body(), request.headers.get(signature.HEADER)
+            if len(body) < LARGE:
+                network_callback.authenticate(body, given)
+            else:
+                await run_in_threadpool(network_callback.authenticate, body, given)
+            network_callback.arrived(await commit(partial(network_callback.store, body)))
         case _:
             raise HTTPException(405, headers={"Allow": ", ".join(sorted(METHODS))})
     await response(scope, receive, send)
-
-
-async def _take_in(body: bytes, given: str | None) -> None:
-    if len(body) < LARGE:
-        network_callback.authenticate(body, given)
-    else:
-        await run_in_threadpool(network_callback.authenticate, body, given)
-    network_callback.arrived(await commit(partial(network_callback.store, body)))

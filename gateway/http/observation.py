@@ -14,10 +14,10 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.datastructures import Headers
-from starlette.types import Message, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from gateway.api.operations import METHODS, Operation, Part
-from gateway.http.errors import as_api_error, page_of
+from gateway.http.errors import as_api_error, response_to
 from gateway.ops.metrics import REQUESTS
 from models.clock import new_id
 from tasks.telemetry import request_fields, span
@@ -42,13 +42,12 @@ class Response:
     ``headers`` are those that every response carries.
     """
 
-    def __init__(self, scope: Scope, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.request_id = _request_id(scope)
         self.headers = [(HEADER.encode(), self.request_id.encode())]
         self.status: int | None = None
         self.size = 0
-        self._scope = scope
-        self._send = send
+        self._scope, self._receive, self._send = scope, receive, send
 
     async def send(self, message: Message) -> None:
         """Pass a part of the response on."""
@@ -65,13 +64,9 @@ class Response:
     async def fail(self, error: Exception) -> None:
         """Answer with an error. A response that has begun already can only be cut off."""
         path = self._scope["path"]
-        page = page_of(as_api_error(error, path, self._scope["method"]), path)
-        if self.status is not None:
-            return
-        headers = [(name.lower().encode(), value.encode()) for name, value in page.headers.items()]
-        headers.append((b"content-length", b"%d" % len(page.body)))
-        await self.send({"type": "http.response.start", "status": page.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": page.body})
+        error = as_api_error(error, path, self._scope["method"])
+        if self.status is None:
+            await response_to(error, path)(self._scope, self._receive, self.send)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import logging
 import math
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redis import ConnectionError as RedisConnectionError
 from redis import Redis, RedisError
@@ -80,35 +80,34 @@ class RateLimiter:
 
     def count(self, plan: str, caller: str) -> Window:
         """Count one request. It may wait for Redis."""
-        return self._window(plan, *self._count(caller, is_look=False))
+        return self._window(plan, *self._add(caller, 1))
 
     def count_here(self, plan: str, caller: str) -> Window:
         """As count(), in this process alone: for the event loop, which must not wait for Redis."""
-        return self._window(plan, *self._own.count(caller))
+        return self._window(plan, *self._own.add(caller, 1))
 
     def look_here(self, plan: str, caller: str) -> Window:
         """The window of a caller in this process, for a request that is not limited."""
-        return self._window(plan, *self._own.count(caller, is_look=True), is_look=True)
+        return replace(self._window(plan, *self._own.add(caller, 0)), exceeded=False)
 
     def look(self, account: Account) -> tuple[int, int, int]:
         """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
-        window = self._window(account.plan, *self._count(account.id, is_look=True), is_look=True)
+        window = self._window(account.plan, *self._add(account.id, 0))
         return window.limit, window.remaining, window.reset
 
-    def _window(self, plan: str, count: int, ends: float, *, is_look: bool = False) -> Window:
+    def _window(self, plan: str, count: int, ends: float) -> Window:
         limit = self._plans[plan]
-        exceeded = count > limit and not is_look
-        return Window(limit, max(0, limit - count), math.ceil(ends), exceeded)
+        return Window(limit, max(0, limit - count), math.ceil(ends), count > limit)
 
-    def _count(self, caller: str, *, is_look: bool) -> tuple[int, float]:
-        """The caller's count, and when the window ends (Unix time)."""
+    def _add(self, caller: str, requests: int) -> tuple[int, float]:
+        """Add one request or none. Returns the caller's count, and when the window ends (Unix time)."""
         if self._shared is not None and self._shared.is_there:
             try:
-                return self._shared.count(caller, is_look=is_look)
+                return self._shared.add(caller, requests)
             except RedisError as error:
                 logger.warning("limits are counted by each process alone: %s", error)
                 self._shared.await_its_return()
-        return self._own.count(caller, is_look=is_look)
+        return self._own.add(caller, requests)
 
 
 class _Own:
@@ -120,24 +119,20 @@ class _Own:
         self._tidy_at = 0.0
         self._lock = threading.Lock()
 
-    def count(self, caller: str, *, is_look: bool = False) -> tuple[int, float]:
-        """See RateLimiter. A look opens no window."""
+    def add(self, caller: str, requests: int) -> tuple[int, float]:
+        """See RateLimiter."""
         now = time.time()
         with self._lock:
+            if now >= self._tidy_at:
+                # Forget the windows that are over.
+                self._open = {caller: w for caller, w in self._open.items() if w[0] > now}
+                self._tidy_at = now + WINDOW_SECONDS
             ends, count = self._open.get(caller, (0.0, 0))
             if ends <= now:
                 ends, count = now + WINDOW_SECONDS, 0
-            if not is_look:
-                self._tidy(now)
-                count += 1
-                self._open[caller] = ends, count
-            return count, ends
-
-    def _tidy(self, now: float) -> None:
-        """Forget the windows that are over, at most once in the length of one."""
-        if now >= self._tidy_at:
-            self._open = {caller: w for caller, w in self._open.items() if w[0] > now}
-            self._tidy_at = now + WINDOW_SECONDS
+            if requests:
+                self._open[caller] = ends, count + requests
+            return count + requests, ends
 
 
 class _Shared:
@@ -169,7 +164,7 @@ class _Shared:
                 self.is_there = bool(self._redis.ping())
         logger.warning("limits are counted together again")
 
-    def count(self, caller: str, *, is_look: bool) -> tuple[int, float]:
+    def add(self, caller: str, requests: int) -> tuple[int, float]:
         """See RateLimiter. A caller without a window gets one that would end a minute from now."""
-        count, left = self._script([KEY_PREFIX + caller], [int(not is_look), WINDOW_SECONDS])
+        count, left = self._script([KEY_PREFIX + caller], [requests, WINDOW_SECONDS])
         return count, time.time() + (left / 1000 if left > 0 else WINDOW_SECONDS)

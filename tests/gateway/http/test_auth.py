@@ -6,7 +6,7 @@ import pytest
 from peewee import OperationalError
 
 from dashboard.cookies import SESSION, cookie_name
-from gateway.http.auth import Credentials, identify, note_use
+from gateway.http.auth import credentials_of, identify, note_use
 from models.account import Account
 from models.api_key import ApiKey
 from models.user import User
@@ -23,7 +23,7 @@ def _identified(key: str) -> Account | None:
 
     async def ask() -> Account | None:
         request_fields.set({})
-        caller = identify(Credentials(key, None))
+        caller = identify(key, None)
         # All lines of the log that follow name the account.
         named = {"account_id": caller.account.id} if caller.account else {}
         assert request_fields.get() == named
@@ -93,9 +93,9 @@ def test_a_use_that_cannot_be_noted_fails_no_request(
 def test_lines_of_the_log_name_the_account_of_who_is_signed_in(account: Account) -> None:
     session = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
     cookie = {"Cookie": f"{cookie_name(SESSION)}={session}"}
-    given = Credentials.of(http_scope(path="/dashboard/", headers=cookie))
+    given = credentials_of(http_scope(path="/dashboard/", headers=cookie))
     token = request_fields.set({})
-    identify(given)
+    identify(*given)
     assert request_fields.get() == {"account_id": account.id}
     request_fields.reset(token)
-    assert Credentials.of(http_scope(path="/api/numbers", headers=cookie)).session is None
+    assert credentials_of(http_scope(path="/api/numbers", headers=cookie)) == (None, None)

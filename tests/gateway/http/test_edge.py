@@ -7,7 +7,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
 from gateway.http import edge as edge_module
-from gateway.http.auth import Credentials
 from models.account import Account
 from models.api_key import ApiKey
 from tests.asgi import Answered, ask, edge_of, http_scope
@@ -138,7 +137,7 @@ def test_a_refusal_inside_keeps_its_status_and_allow() -> None:
 def test_a_database_that_is_gone_is_500_in_the_one_error_shape(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(_given: Credentials) -> None:
+    def fail(_key: str | None, _session: str | None) -> None:
         raise OSError("disk gone")
 
     monkeypatch.setattr(edge_module, "identify", fail)
