@@ -13,10 +13,11 @@ import orjson
 from a2wsgi import WSGIMiddleware
 from anyio import to_thread
 from connexion import AsyncApp
-from connexion.middleware import ConnexionMiddleware
-from connexion.middleware.exceptions import ExceptionMiddleware
-from connexion.middleware.server_error import ServerErrorMiddleware
-from connexion.middleware.swagger_ui import SwaggerUIMiddleware
+from connexion.middleware.context import ContextMiddleware
+from connexion.middleware.lifespan import LifespanMiddleware
+from connexion.middleware.request_validation import RequestValidationMiddleware
+from connexion.middleware.routing import RoutingMiddleware
+from connexion.middleware.security import SecurityMiddleware
 from flask import Flask
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
@@ -40,11 +41,13 @@ from networks.current import get_network
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 # Threads that pages are made in. Probes have their own, so that they never wait behind a person.
 PAGE_THREADS, PROBE_THREADS = 10, 2
-# Connexion's. Its page for Swagger UI is ours, and the edge answers errors.
+# Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses.
 MIDDLEWARES = [
-    each
-    for each in ConnexionMiddleware.default_middlewares
-    if each not in (ServerErrorMiddleware, ExceptionMiddleware, SwaggerUIMiddleware)
+    RoutingMiddleware,
+    SecurityMiddleware,
+    RequestValidationMiddleware,
+    LifespanMiddleware,
+    ContextMiddleware,
 ]
 
 

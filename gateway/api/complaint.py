@@ -56,14 +56,13 @@ def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None
 
 
 def _of_error(error: ValidationError, place: Place) -> Complaint:
-    inner = (*place, *error.instance_path)
+    name: str | None = None
     match error.kind:
-        case ValidationErrorKind.Required(property=name):
-            return Complaint(inner, error.message, name)
-        case ValidationErrorKind.AdditionalProperties(unexpected=names):
-            return Complaint(inner, error.message, names[0])
-        case _:
-            return Complaint(inner, error.message)
+        case ValidationErrorKind.Required():
+            name = error.kind.property
+        case ValidationErrorKind.AdditionalProperties():
+            name = error.kind.unexpected[0]
+    return Complaint((*place, *error.instance_path), error.message, name)
 
 
 def _without_unions(schema: Schema) -> Schema:

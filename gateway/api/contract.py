@@ -35,29 +35,27 @@ def _parse(text: str | bytes) -> Any:
 
 
 @cache
-def served(public_url: str) -> str:
-    """The contract with ``public_url`` as the default of its server, so that clients find this gateway."""
+def served(public_url: str) -> tuple[str, bytes]:
+    """The contract as YAML, comments and order included, and as JSON.
+
+    ``public_url`` is the default of its server, so that clients find this gateway.
+    """
     text = path().read_text(encoding="utf-8")
     here = urlsplit(public_url)
     variables = load()["servers"][0]["variables"]
     for name, value in (("scheme", here.scheme), ("host", here.netloc + here.path.rstrip("/"))):
         # The first such line is the server's.
         text = text.replace(f"default: {variables[name]['default']}\n", f"default: {value}\n", 1)
-    return text
+    return text, orjson.dumps(_parse(text))
 
 
 @blueprint.get("/api/openapi.yaml")
 def as_yaml() -> Response:
-    """The contract, comments and order included."""
-    return Response(served(get_settings().public_url), content_type="application/yaml")
+    """The contract as it is written."""
+    return Response(served(get_settings().public_url)[0], content_type="application/yaml")
 
 
 @blueprint.get("/api/openapi.json")
 def as_json() -> Response:
     """The same in JSON."""
-    return Response(_served_json(get_settings().public_url), content_type="application/json")
-
-
-@cache
-def _served_json(public_url: str) -> bytes:
-    return orjson.dumps(_parse(served(public_url)))
+    return Response(served(get_settings().public_url)[1], content_type="application/json")

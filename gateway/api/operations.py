@@ -106,10 +106,9 @@ def _by_method(route: str, item: Mapping[str, Any]) -> dict[str, Operation]:
 
 def _operation(route: str, described: Mapping[str, Any]) -> Operation:
     takes_body = "requestBody" in described
-    if described["operationId"] not in TRANSFERS:
-        return Operation(route, takes_body=takes_body)
-    limit = UPLOAD_LIMIT if takes_body else MEBIBYTE
-    return Operation(route, takes_body=takes_body, transfer=True, body_limit=limit)
+    transfer = described["operationId"] in TRANSFERS
+    limit = UPLOAD_LIMIT if transfer and takes_body else MEBIBYTE
+    return Operation(route, takes_body=takes_body, transfer=transfer, body_limit=limit)
 
 
 def _page(rule: str) -> Operation:

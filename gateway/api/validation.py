@@ -46,17 +46,14 @@ def _check_value(schema: Schema, value: Any, where: str) -> None:
 def _problem(told: Complaint, where: str) -> BadRequestProblem:
     # Not in the frame that raises it: a reference cycle would keep the value.
     inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
-    problem = BadRequestProblem(f"{where}{inside}: {_shortened(told.message)}")
+    message, half = told.message, MAX_MESSAGE_CHARACTERS // 2
+    if len(message) > MAX_MESSAGE_CHARACTERS:
+        # It repeats a long value. What is wrong stands at its end.
+        message = f"{message[:half]} ... {message[-half:]}"
+    problem = BadRequestProblem(f"{where}{inside}: {message}")
     if where == BODY and told.pointer is not None:
         problem.ext = {"field": told.pointer}
     return problem
-
-
-def _shortened(message: str) -> str:
-    """A message without its middle, where it repeats a long value: what is wrong stands at its end."""
-    half = MAX_MESSAGE_CHARACTERS // 2
-    long = len(message) > MAX_MESSAGE_CHARACTERS
-    return f"{message[:half]} ... {message[-half:]}" if long else message
 
 
 def _keep_payload(scope: Scope, payload: Any) -> None:

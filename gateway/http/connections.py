@@ -18,8 +18,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from gateway.http.address_limit import AddressLimit, TooManyConnectionsError
 from gateway.http.auth import NOBODY
-from gateway.http.observation import HEADER, new_request_id
+from gateway.http.errors import response_to
+from gateway.http.observation import HEADER, PREFIX
 from handlers.errors import ApiError
+from models.clock import new_id
 
 logger = logging.getLogger(__name__)
 
@@ -211,27 +213,24 @@ class GatewayProtocol(HttpToolsProtocol):
         if self._refusal is not None:
             return
         self._refusal = ApiError(message, status=status)
-        cycle = self._cycle()
-        if cycle is None or cycle.more_body or cycle.response_complete:
+        if self._is_idle() or self.cycle.more_body:
             self._send_error(self._refusal)
 
     def _is_malformed(self) -> bool:
         """Whether a head is one that the parser accepts and a server must not (RFC 9112, 2.3, 3.2, 6.1)."""
-        version = self.parser.get_http_version()
         hosts = sum(name == b"host" for name, _ in self.headers)
         codings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
-        are_hosts_good = hosts == 1 or (hosts == 0 and version == "1.0")
-        return not (version in {"1.0", "1.1"} and are_hosts_good and codings in ([], [b"chunked"]))
+        is_good = (self.parser.get_http_version(), hosts) in {("1.1", 1), ("1.0", 1), ("1.0", 0)}
+        return not is_good or codings not in ([], [b"chunked"])
 
     def _head_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def _send_error(self, error: ApiError) -> None:
-        request_id, body = new_request_id(), error.body.encode()
+        request_id, response = new_id(PREFIX), response_to(error, "")
         status = http.HTTPStatus(error.status)
         headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
+            *response.raw_headers,
             (b"connection", b"close"),
             (HEADER.encode(), request_id.encode()),
         ]
@@ -240,21 +239,18 @@ class GatewayProtocol(HttpToolsProtocol):
             headers += self.app_state[EDGE].limiter.count_here(*counted).headers
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
         lines += [b"%s: %s" % header for header in headers]
-        self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + body)
+        self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + response.body)
         self.transport.close()
-        fields = {"request_id": request_id, "status": error.status, "bytes": len(body)}
+        fields = {"request_id": request_id, "status": error.status, "bytes": len(response.body)}
         logger.info("malformed request", extra={"fields": fields})
 
     def _wait(self, awaited: Awaited, seconds: float) -> None:
         self._awaited = awaited
         self._due = self.loop.time() + seconds
 
-    def _cycle(self) -> RequestResponseCycle | None:
-        """The last request. Before the first one there is none, whatever the annotation in uvicorn says."""
-        return cast("RequestResponseCycle | None", self.cycle)
-
     def _is_idle(self) -> bool:
-        cycle = self._cycle()
+        # Before the first request there is none, whatever its annotation in uvicorn says.
+        cycle = cast("RequestResponseCycle | None", self.cycle)
         return cycle is None or cycle.response_complete
 
     def _check(self) -> None:

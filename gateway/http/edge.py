@@ -69,8 +69,8 @@ class Edge:
         transfers: int,
     ) -> None:
         self.limiter = limiter
-        # How many requests are being answered, and whether new ones are refused.
-        self.running = 0
+        # The requests that are being answered, and whether new ones are refused.
+        self.running: set[Response] = set()
         self.is_stopping = False
         self._parts = parts
         self._operations = operations
@@ -91,17 +91,20 @@ class Edge:
             return
         operation = scope[KEY] = self._operations.find(scope["method"], scope["path"])
         response = Response(scope, receive, send)
+        work = self._refuse
+        if not self.is_stopping:
+            work = self._serve
+            self.running.add(response)
         with observed(scope, operation, response):
             try:
-                if self.is_stopping:
-                    await self._refuse(scope, receive, response)
-                else:
-                    await self._serve(scope, receive, response)
+                await work(scope, receive, response)
             except ClientDisconnect:
                 # Nobody is left to be answered.
                 return
             except Exception as error:  # noqa: BLE001 - it is logged, and the client gets 500
                 await response.fail(error)
+            finally:
+                self.running.discard(response)
 
     async def _refuse(self, scope: Scope, receive: Receive, response: Response) -> None:
         # The connection is closed then. A body that is not read would take the response with it.
@@ -116,18 +119,17 @@ class Edge:
         )
 
     async def _serve(self, scope: Scope, receive: Receive, response: Response) -> None:
-        self.running += 1
-        try:
-            window = await self._admit(scope, response)
-            operation: Operation = scope[KEY]
-            if window.exceeded:
-                raise _rate_limited(window)
-            if operation.refusal is not None:
-                await response.fail(operation.refusal)
-            else:
-                await self._pass_on(scope, bounded(receive, operation.body_limit), response)
-        finally:
-            self.running -= 1
+        window = await self._admit(scope, response)
+        operation: Operation = scope[KEY]
+        if window.exceeded:
+            RATE_LIMITED.inc()
+            seconds = window.retry_after
+            text = f"The limit of {window.limit} requests a minute is used up."
+            raise ThrottledError(f"{text} Try again in {seconds} seconds.", retry_after=seconds)
+        if operation.refusal is not None:
+            await response.fail(operation.refusal)
+        else:
+            await self._pass_on(scope, bounded(receive, operation.body_limit), response)
 
     async def _admit(self, scope: Scope, response: Response) -> Window:
         """Identify the caller and count the request. Returns what the caller has left."""
@@ -216,15 +218,6 @@ def replayed(body: bytes, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return receive_replayed
-
-
-def _rate_limited(window: Window) -> ApiError:
-    RATE_LIMITED.inc()
-    seconds = window.retry_after
-    return ThrottledError(
-        f"The limit of {window.limit} requests a minute is used up. Try again in {seconds} seconds.",
-        retry_after=seconds,
-    )
 
 
 def _normalised(scope: Scope, body: bytes | None) -> Scope:

@@ -25,15 +25,12 @@ from tasks.telemetry import request_fields, span
 logger = logging.getLogger(__name__)
 
 HEADER = "x-request-id"
+# Of an identifier for a request that brought none.
+PREFIX = "req"
 UNKNOWN_METHOD = "*"
 SERVER_ERROR = 500
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _PROPAGATOR = TraceContextTextMapPropagator()
-
-
-def new_request_id() -> str:
-    """An identifier for a request that brought none."""
-    return new_id("req")
 
 
 class Response:
@@ -43,7 +40,10 @@ class Response:
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.request_id = _request_id(scope)
+        given = Headers(scope=scope).getlist(HEADER)
+        is_fit = len(given) == 1 and _ACCEPTABLE.fullmatch(given[0])
+        # The client's own identifier if it gave exactly one that is fit for a log.
+        self.request_id = given[0] if is_fit else new_id(PREFIX)
         self.headers = [(HEADER.encode(), self.request_id.encode())]
         self.status: int | None = None
         self.size = 0
@@ -110,10 +110,3 @@ def _trace_of_client(scope: Scope) -> Context:
     """The trace that the client asks to go on with, without its tracestate, whose content is the client's."""
     given = Headers(scope=scope).getlist("traceparent")
     return _PROPAGATOR.extract({"traceparent": given[0]} if len(given) == 1 else {})
-
-
-def _request_id(scope: Scope) -> str:
-    """The client's own identifier if it gave exactly one that is fit for a log, else a new one."""
-    given = Headers(scope=scope).getlist(HEADER)
-    is_fit = len(given) == 1 and _ACCEPTABLE.fullmatch(given[0])
-    return given[0] if is_fit else new_request_id()

@@ -72,11 +72,8 @@ class RateLimiter:
         self._plans = plans
         self._own = _Own()
         self._shared = None if url == MEMORY else _Shared(url)
-
-    @property
-    def answers_at_once(self) -> bool:
-        """Whether counting takes no round trip."""
-        return self._shared is None
+        # Whether counting takes no round trip.
+        self.answers_at_once = self._shared is None
 
     def count(self, plan: str, caller: str) -> Window:
         """Count one request. It may wait for Redis."""

@@ -34,14 +34,13 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Let running requests finish, at most for ``grace`` seconds."""
-        edge = self.lifespan.state.get(EDGE)
+        edge = self.lifespan.state[EDGE]
+        edge.is_stopping = True
         deadline = time.monotonic() + self.grace
-        if edge is not None:
-            edge.is_stopping = True
-            while (  # noqa: ASYNC110 - a second signal sets a flag only
-                edge.running and time.monotonic() < deadline and not self.force_exit
-            ):
-                await asyncio.sleep(POLL_SECONDS)
+        while (  # noqa: ASYNC110 - a second signal sets a flag only
+            edge.running and time.monotonic() < deadline and not self.force_exit
+        ):
+            await asyncio.sleep(POLL_SECONDS)
         await super().shutdown(sockets)
 
 
