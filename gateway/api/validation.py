@@ -5,6 +5,7 @@ given once each, and integers are digits only. Schemas are compiled once.
 """
 
 import re
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -34,17 +35,16 @@ ONE_AT_A_TIME = CapacityLimiter(1)
 _validators: dict[int, tuple[Schema, Draft4Validator]] = {}
 
 
-def _check_value(schema: Schema, value: Any, where: str) -> None:
-    """Raise BadRequestProblem, which says what is wrong with ``value`` and where, unless it fits."""
+def _mistake(schema: Schema, value: Any) -> Complaint | None:
+    """What is wrong with a value, None when it fits."""
     if id(schema) not in _validators:
         _validators[id(schema)] = (schema, Draft4Validator(schema))
     if _validators[id(schema)][1].is_valid(value):
-        return
-    raise _problem(complaint(schema, value) or Complaint((), "it does not fit the contract"), where)
+        return None
+    return complaint(schema, value) or Complaint((), "it does not fit the contract")
 
 
 def _problem(told: Complaint, where: str) -> BadRequestProblem:
-    # Not in the frame that raises it: a reference cycle would keep the value.
     inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
     message, half = told.message, MAX_MESSAGE_CHARACTERS // 2
     if len(message) > MAX_MESSAGE_CHARACTERS:
@@ -81,43 +81,31 @@ class JsonBody:
         payload = None
         if body or self._required:
             _check_content_type(scope)
-            if len(body) < LARGE_BODY:
-                payload = self._read(body)
-            else:
-                payload = await self._read_in_thread(body)
+            read = partial(self._read, body)
+            is_large = len(body) >= LARGE_BODY
+            payload, told = (
+                await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
+            )
+            if told is not None:
+                raise _problem(told, BODY)
         _keep_payload(scope, payload)
         return _no_more, scope
 
-    async def _read_in_thread(self, body: bytes) -> Any:
-        # An error that a thread raises is part of a reference cycle, and would keep the body until the next
-        # garbage collection: it is returned, and raised here.
-        def read() -> Any:
-            try:
-                return self._read(body)
-            except BadRequestProblem as error:
-                return error.with_traceback(None)
+    def _read(self, body: bytes) -> tuple[Any, Complaint | None]:
+        """The payload, or what is wrong with it.
 
-        payload = await to_thread.run_sync(read, limiter=ONE_AT_A_TIME)
-        try:
-            if isinstance(payload, BadRequestProblem):
-                raise payload
-            return payload
-        finally:
-            del payload
-
-    def _read(self, body: bytes) -> Any:
+        An error that a thread raises would keep the body until the next garbage collection.
+        """
         if not body:
-            raise BadRequestProblem(f"{BODY}: it is empty. Send a JSON object.")
+            return None, Complaint((), "it is empty. Send a JSON object.")
         try:
             payload = orjson.loads(body)
+            return payload, _mistake(self._schema, payload)
         except orjson.JSONDecodeError as error:
-            raise BadRequestProblem(f"{BODY}: it is not valid JSON in UTF-8: {error}") from None
-        try:
-            _check_value(self._schema, payload, BODY)
+            return None, Complaint((), f"it is not valid JSON in UTF-8: {error}")
         except ValueError:
             # The schema's checker gives up some levels of nesting before the parser does.
-            raise BadRequestProblem(f"{BODY}: it is nested too deeply.") from None
-        return payload
+            return None, Complaint((), "it is nested too deeply.")
 
 
 class FormBody:
@@ -196,7 +184,8 @@ def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
         if not INTEGER.fullmatch(text):
             raise BadRequestProblem(f"{where}: {text[:64]!r} is not an integer.")
         value = int(text)
-    _check_value(schema, value, where)
+    if (told := _mistake(schema, value)) is not None:
+        raise _problem(told, where)
 
 
 def _read_query(query_string: bytes) -> dict[str, str]:
