@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from copy import deepcopy
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import orjson
 from a2wsgi import WSGIMiddleware
@@ -19,9 +19,7 @@ from connexion.middleware.request_validation import RequestValidationMiddleware
 from connexion.middleware.routing import RoutingMiddleware
 from connexion.middleware.security import SecurityMiddleware
 from flask import Flask
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
-from werkzeug.exceptions import HTTPException as WerkzeugException
 
 from dashboard import connect, limit_use, reference, urls
 from gateway.api import contract
@@ -51,26 +49,12 @@ MIDDLEWARES = [
 ]
 
 
-def _pass_on(error: WerkzeugException) -> NoReturn:
-    methods = getattr(error, "valid_methods", None)
-    headers = {"Allow": ", ".join(sorted(methods))} if methods else None
-    raise HTTPException(error.code or 500, error.description, headers)
-
-
 def _flask_app() -> Flask:
     """What is served beside the contract. Errors pass through to the edge."""
     app = Flask("gateway")
     app.config |= {"PROPAGATE_EXCEPTIONS": True, "TRAP_HTTP_EXCEPTIONS": True}
-    app.register_error_handler(WerkzeugException, _pass_on)
-    for blueprint in (
-        health.blueprint,
-        metrics.blueprint,
-        contract.blueprint,
-        reference.blueprint,
-        connect.blueprint,
-        urls.blueprint,
-    ):
-        app.register_blueprint(blueprint)
+    for module in (health, metrics, contract, reference, connect, urls):
+        app.register_blueprint(module.blueprint)
     return app
 
 

@@ -11,15 +11,14 @@ from flask import Blueprint, Response
 
 from gateway.settings import get_settings
 
-PACKAGE = Path(__file__).parent.parent
-
 blueprint = Blueprint("contract", __name__)
 
 
 def path() -> Path:
     """openapi.yaml: inside the package in a wheel, at the root of the repository in a checkout."""
-    packaged = PACKAGE / "openapi.yaml"
-    return packaged if packaged.exists() else PACKAGE.parent / "openapi.yaml"
+    package, root = Path(__file__).parents[1:3]
+    packaged = package / "openapi.yaml"
+    return packaged if packaged.exists() else root / "openapi.yaml"
 
 
 @cache

@@ -15,10 +15,11 @@ from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
 from jsonschema_rs import Draft4Validator
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope
+from starlette.types import Receive, Scope
 
 from gateway.api.complaint import Complaint, Schema, complaint
 from gateway.api.operations import LARGE_BODY
+from gateway.http.edge import replayed
 
 MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
@@ -61,10 +62,6 @@ def _keep_payload(scope: Scope, payload: Any) -> None:
     scope.setdefault("extensions", {}).setdefault("connexion_context", {})["payload"] = payload
 
 
-async def _no_more() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
 class JsonBody:
     """Connexion's validator of a JSON body, which parses it once for everybody. Raises 400 or 415.
 
@@ -89,7 +86,7 @@ class JsonBody:
             if told is not None:
                 raise _problem(told, BODY)
         _keep_payload(scope, payload)
-        return _no_more, scope
+        return replayed(b"", receive), scope
 
     def _read(self, body: bytes) -> tuple[Any, Complaint | None]:
         """The payload, or what is wrong with it.
@@ -123,7 +120,7 @@ class FormBody:
             raise _unsupported("content type", FORM_TYPE, "it with its boundary")
         _keep_payload(scope, Request(scope, receive))
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
-        return _no_more, {**scope, "headers": headers}
+        return replayed(b"", receive), {**scope, "headers": headers}
 
 
 def _check_content_type(scope: Scope) -> dict[str, str]:

@@ -20,10 +20,6 @@ EVERY_ADDRESS = {"*": "0.0.0.0/0,::/0"}
 WARNING_SECONDS = 10
 
 
-class TooManyConnectionsError(Exception):
-    """The address holds as many connections as it may."""
-
-
 class AddressLimit:
     """The open connections of this process, by client address: at most ``most`` each."""
 
@@ -36,7 +32,7 @@ class AddressLimit:
         """Count a connection, to be passed to ``leave`` when it ends; None for one that is not counted.
 
         ``proxies`` are addresses and networks as FORWARDED_ALLOW_IPS has them: a proxy brings the
-        connections of many clients, and limits them itself. Raises TooManyConnectionsError.
+        connections of many clients, and limits them itself. Raises ConnectionRefusedError.
         """
         if self.spares(client, proxies):
             return None
@@ -45,7 +41,7 @@ class AddressLimit:
             if time.monotonic() >= self._quiet_until:
                 self._quiet_until = time.monotonic() + WARNING_SECONDS
                 logger.warning("connection refused: %s holds %d already", counted, self._most)
-            raise TooManyConnectionsError
+            raise ConnectionRefusedError
         self._open[counted] += 1
         return counted
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from gateway.http.address_limit import AddressLimit, TooManyConnectionsError
+from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
 from gateway.http.errors import response_to
 from gateway.http.observation import HEADER, PREFIX
@@ -125,7 +125,7 @@ class GatewayProtocol(HttpToolsProtocol):
         client = self.client[0] if self.client else ""
         try:
             self._counted = self.address_limit.enter(client, self.config.forwarded_allow_ips)
-        except TooManyConnectionsError:
+        except ConnectionRefusedError:
             transport.abort()
             return
         self._wait(Awaited.REQUEST, self.bounds.head)
@@ -229,11 +229,8 @@ class GatewayProtocol(HttpToolsProtocol):
     def _send_error(self, error: ApiError) -> None:
         request_id, response = new_id(PREFIX), response_to(error, "")
         status = http.HTTPStatus(error.status)
-        headers = [
-            *response.raw_headers,
-            (b"connection", b"close"),
-            (HEADER.encode(), request_id.encode()),
-        ]
+        response.headers.update({"Connection": "close", HEADER: request_id})
+        headers = response.raw_headers
         if EDGE in self.app_state:
             counted = NOBODY.counted(self.client)
             headers += self.app_state[EDGE].limiter.count_here(*counted).headers

@@ -6,6 +6,7 @@ import logging
 from connexion.exceptions import ProblemException
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.errors import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
@@ -33,6 +34,10 @@ def as_api_error(error: Exception, path: str, method: str) -> ApiError:
     match error:
         case ApiError():
             return error
+        case FlaskError(code=int(status)):
+            methods = getattr(error, "valid_methods", None)
+            headers = {"Allow": ", ".join(sorted(methods))} if methods else None
+            return as_api_error(HTTPException(status, error.description, headers), path, method)
         case HTTPException() if error.status_code < http.HTTPStatus.INTERNAL_SERVER_ERROR:
             return _of_framework(error, path, method)
     logger.error("crash", exc_info=error)

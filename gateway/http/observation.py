@@ -16,7 +16,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from gateway.api.operations import METHODS, Operation, Part
+from gateway.api.operations import METHODS, UNKNOWN, Operation, Part
 from gateway.http.errors import as_api_error, response_to
 from gateway.ops.metrics import REQUESTS
 from models.clock import new_id
@@ -27,7 +27,6 @@ logger = logging.getLogger(__name__)
 HEADER = "x-request-id"
 # Of an identifier for a request that brought none.
 PREFIX = "req"
-UNKNOWN_METHOD = "*"
 SERVER_ERROR = 500
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -74,7 +73,7 @@ def observed(scope: Scope, operation: Operation, response: Response) -> Iterator
     """Observe the work on a request inside it."""
     began = time.perf_counter()
     token = request_fields.set({"request_id": response.request_id})
-    method = scope["method"] if scope["method"] in METHODS else UNKNOWN_METHOD
+    method = scope["method"] if scope["method"] in METHODS else UNKNOWN
     try:
         if operation.part is Part.PROBES:
             yield

@@ -14,7 +14,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from contract_tests.raw_http import SECONDS
-from gateway.http.address_limit import AddressLimit, TooManyConnectionsError
+from gateway.http.address_limit import AddressLimit
 from gateway.http.connections import Bounds, GatewayProtocol
 
 HEAD = b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -386,7 +386,7 @@ def test_this_machine_may_hold_any_number(server: Server) -> None:
 def test_these_count_as_one(first: str, second: str) -> None:
     limit = AddressLimit(1)
     counted = limit.enter(first, "")
-    with pytest.raises(TooManyConnectionsError):
+    with pytest.raises(ConnectionRefusedError):
         limit.enter(second, "")
     limit.leave(counted)
     assert limit.enter(second, "")
@@ -423,7 +423,7 @@ def test_a_refused_address_is_logged_once_in_a_while(caplog: pytest.LogCaptureFi
     for _ in range(3):
         try:
             limit.enter("2001:db8::1", "")
-        except TooManyConnectionsError:
+        except ConnectionRefusedError:
             continue
     assert [record.getMessage() for record in caplog.records] == [
         "connection refused: 2001:db8::/64 holds 1 already"
