@@ -2,17 +2,12 @@
 
 A line carries time, level, logger, message, the identifiers of its request, and what the caller gives as
 ``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
-message. While PostgreSQL or Redis is away, every use of it fails: such errors are logged at a limited rate,
-without their tracebacks.
+message. While PostgreSQL or Redis is away, every use of it fails: such errors are logged without tracebacks.
 """
 
 import logging
-import math
 import re
 import sys
-import threading
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,8 +21,6 @@ from tasks.telemetry import request_fields
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation")
-# How often a logger repeats a message about an outage.
-OUTAGE_SECONDS = 10
 # SQLSTATEs of an outage: broken connection (08), server shutting down or starting (57P), too many clients
 # (53300). A connection that cannot be opened, or that breaks, has none.
 _AWAY = ("08", "57P", "53300")
@@ -73,38 +66,13 @@ def _masked(line: str) -> str:
     return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
 
 
-class OutageFilter(logging.Filter):
-    """Passes one record about a server that is away each OUTAGE_SECONDS, per message of each logger.
-
-    That record has no traceback; its field ``omitted`` counts those left out since the last one.
-    """
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
-        self._now = now
-        self._lock = threading.Lock()
-        # By logger and message: when the last one passed, and how many were left out since.
-        self._passed: dict[tuple[str, str], tuple[float, int]] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record passes."""
-        errors = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
-        outage = next(filter(_is_outage, map(_driver_error, errors)), None)
-        if outage is None:
-            return True
-        key, now = (record.name, record.msg), self._now()
-        with self._lock:
-            passed_at, omitted = self._passed.get(key, (-math.inf, 0))
-            if now - passed_at < OUTAGE_SECONDS:
-                self._passed[key] = passed_at, omitted + 1
-                return False
-            self._passed[key] = now, 0
-        if record.exc_info:
-            record.msg, record.args = f"{record.getMessage()}: {' '.join(str(outage).split())}", ()
-            record.exc_info = None
-        if omitted:
-            record.fields = {"omitted": omitted} | getattr(record, "fields", {})
-        return True
+def shorten_outage(record: logging.LogRecord) -> bool:
+    """A filter that replaces the traceback of an outage by the driver's text. All records pass."""
+    outage = _driver_error(record.exc_info[1] if record.exc_info else None)
+    if _is_outage(outage):
+        record.msg, record.args = f"{record.getMessage()}: {' '.join(str(outage).split())}", ()
+        record.exc_info = None
+    return True
 
 
 def _driver_error(error: object) -> object:
@@ -126,7 +94,7 @@ def configure_logging(log_format: str) -> None:
     as_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     handler = logging.StreamHandler()
     handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
-    handler.addFilter(OutageFilter())
+    handler.addFilter(shorten_outage)
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:
         logging.getLogger(name).setLevel(logging.INFO)
