@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from handlers.errors import ConflictError
 from handlers.resources import no_access, owned, page_json
 from handlers.times import parse_time
 from models.attempt import Attempt
@@ -50,10 +49,6 @@ def _find(user: str, delivery_id: str) -> Delivery:
     return delivery
 
 
-def _inactive(webhook_id: str) -> ConflictError:
-    return ConflictError(f"The webhook {webhook_id} is inactive. Set active to true first.")
-
-
 def list_webhook_deliveries(
     user: str,
     webhook_id: str,
@@ -90,10 +85,7 @@ def get_delivery(user: str, delivery_id: str) -> dict[str, Any]:
 def redeliver_delivery(user: str, delivery_id: str) -> dict[str, Any]:
     """POST /deliveries/{delivery_id}/redeliver."""
     delivery = _find(user, delivery_id)
-    try:
-        redeliver.redeliver_one(delivery)
-    except redeliver.InactiveWebhookError:
-        raise _inactive(delivery.webhook_id) from None
+    redeliver.redeliver_one(delivery)
     return render(delivery)
 
 
@@ -106,8 +98,5 @@ def redeliver_webhook_deliveries(
     webhook = owned(Webhook, webhook_id, user)
     # A pending delivery needs no redelivery.
     states = set(payload.get("states", redeliver.UNDELIVERED)) - {DeliveryState.PENDING}
-    try:
-        call = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
-    except redeliver.InactiveWebhookError:
-        raise _inactive(webhook_id) from None
+    call = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
     return {"count": call.count}

@@ -5,19 +5,16 @@ from typing import Any
 
 from starlette.responses import Response
 
-from handlers.errors import ConflictError, InvalidError, NotFoundError, ThrottledError
+from handlers.errors import ConflictError, InvalidError, NotFoundError
 from handlers.resources import no_access, owned, page_json
 from models.database import read
 from models.number import Number
 from models.webhook import Webhook
 from tasks import subscriptions
 from tasks.probe import send_test_delivery
-from tasks.shares import TooMuchAtOnceError
 from webhooks.address import AddressRefusedError
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind
-
-RETRY_AFTER = 5
 
 
 def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
@@ -40,8 +37,6 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
             subscriptions.check_url(body["url"], user)
         except AddressRefusedError as error:
             raise InvalidError(f"Request body, url: {error}", field="/url") from None
-        except TooMuchAtOnceError as error:
-            raise ThrottledError(str(error), retry_after=RETRY_AFTER) from None
     _check_numbers(user, body.get("numberIds", []))
     return body | {
         name: list(dict.fromkeys(body[name])) for name in ("events", "numberIds") if name in body
@@ -112,10 +107,7 @@ async def test_webhook(
     """POST /webhooks/{webhook_id}/test."""
     webhook = await read(partial(owned, Webhook, webhook_id, user))
     kind = (payload or {}).get("event")
-    try:
-        answer = await send_test_delivery(webhook, EventKind(kind) if kind else None)
-    except TooMuchAtOnceError as error:
-        raise ThrottledError(str(error), retry_after=RETRY_AFTER) from None
+    answer = await send_test_delivery(webhook, EventKind(kind) if kind else None)
     return {
         "success": answer.success,
         "statusCode": answer.status_code or 0,

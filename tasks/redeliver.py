@@ -20,7 +20,10 @@ PAUSE_SECONDS = 0.005
 
 
 class InactiveWebhookError(Exception):
-    """Nothing goes to a webhook that is off: it has to be switched on first."""
+    """A webhook that is disabled gets no events: it has to be enabled first."""
+
+    def __init__(self, webhook_id: str) -> None:
+        super().__init__(f"The webhook {webhook_id} is inactive.")
 
 
 def redeliver_one(delivery: Delivery) -> None:

@@ -1,4 +1,4 @@
-"""How much of what is slow one account may have under way in this process: the rest is for the others."""
+"""Bounds on slow work: one account, or one client address, cannot take all the capacity of a process."""
 
 import threading
 from collections import Counter
@@ -7,29 +7,34 @@ from contextlib import contextmanager
 
 
 class TooMuchAtOnceError(Exception):
-    """The account has its share under way already. The text says what to do."""
+    """A bound is reached. The text says what to do."""
 
 
 class Share:
-    """At most ``each`` pieces of work at once for one account; ``what`` names them in the plural."""
+    """At most ``each`` pieces of work at once for one owner, and ``total`` in this process.
 
-    def __init__(self, what: str, each: int) -> None:
+    ``what`` names them in the plural.
+    """
+
+    def __init__(self, what: str, each: int, total: int | None = None) -> None:
         self._what = what
         self._each = each
+        self._total = total
         self._lock = threading.Lock()
         self._taken: Counter[str] = Counter()
 
     @contextmanager
-    def of(self, account_id: str) -> Iterator[None]:
-        """One more inside. Raises TooMuchAtOnceError."""
+    def of(self, owner: str) -> Iterator[None]:
+        """Count one more of the owner inside. Raises TooMuchAtOnceError."""
         with self._lock:
-            if self._taken[account_id] >= self._each:
+            is_full = self._total is not None and self._taken.total() >= self._total
+            if is_full or self._taken[owner] >= self._each:
                 raise TooMuchAtOnceError(
-                    f"{self._each} {self._what} of this account are under way. Try again when one is done."
+                    f"Too many {self._what} are under way. Try again when one of them is done."
                 )
-            self._taken[account_id] += 1
+            self._taken[owner] += 1
         try:
             yield
         finally:
             with self._lock:
-                self._taken -= Counter({account_id: 1})
+                self._taken -= Counter({owner: 1})

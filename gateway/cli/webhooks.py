@@ -95,11 +95,9 @@ def redeliver_deliveries(
     webhook = found(Webhook.find(webhook_id), "webhook", webhook_id)
     try:
         call = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
-    except redeliver.InactiveWebhookError:
-        raise click.ClickException(
-            f"The webhook {webhook_id} is inactive. Set active to true first: PATCH"
-            f' /api/webhooks/{webhook_id} with {{"active": true}}.'
-        ) from None
+    except redeliver.InactiveWebhookError as error:
+        how = f'PATCH /api/webhooks/{webhook_id} with {{"active": true}}'
+        raise click.ClickException(f"{error} Set active to true first: {how}.") from None
     if as_json:
         show({"count": call.count, "webhookId": webhook_id}, as_json=True)
     elif not call.count:

@@ -5,10 +5,9 @@ rate limit headers on every response, and turns a crash of anything inside into 
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from contextvars import copy_context
 
 from starlette.requests import ClientDisconnect, Request
@@ -22,40 +21,12 @@ from gateway.http.rate_limit import RateLimiter, Window
 from gateway.ops.metrics import RATE_LIMITED
 from handlers.errors import ApiError, PayloadTooLargeError, ThrottledError
 from models.database import answers_at_once
+from tasks.shares import Share
 
 ADMITTING_THREADS = 20
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 # Seconds until a client without a place tries again.
-RETRY_AFTER = 5
-
-
-class Places:
-    """``total`` places of one process, at most ``each`` for one caller. ``what`` takes them.
-
-    They are for requests that cost disk space, a thread or memory for as long as the client likes to take
-    (docs/decisions/0015-media-through-us.md).
-    """
-
-    def __init__(self, total: int, each: int, what: str) -> None:
-        self._total = total
-        self._each = each
-        self._what = what
-        self._taken: Counter[str] = Counter()
-
-    @contextmanager
-    def place(self, caller: str) -> Iterator[None]:
-        """A place for the time of the block. Raises ThrottledError when there is none."""
-        if self._taken.total() >= self._total or self._taken[caller] >= self._each:
-            raise ThrottledError(
-                f"Too many {self._what} are under way. Try again when one of them is done.",
-                retry_after=RETRY_AFTER,
-            )
-        self._taken[caller] += 1
-        try:
-            yield
-        finally:
-            self._taken -= Counter({caller: 1})
 
 
 class Edge:
@@ -75,10 +46,9 @@ class Edge:
         self._parts = parts
         self._operations = operations
         # One account takes at most half of them.
-        self._transfers = Places(
-            transfers, max(1, transfers // 2), "uploads and downloads of media"
-        )
-        self._large_bodies = Places(LARGE_BODIES, LARGE_BODIES_EACH, "large requests")
+        each = max(1, transfers // 2)
+        self._transfers = Share("uploads and downloads of media", each, transfers)
+        self._large_bodies = Share("large requests", LARGE_BODIES_EACH, LARGE_BODIES)
         # They ask the database and Redis who a caller is, and how many requests the caller has left.
         self._threads = ThreadPoolExecutor(ADMITTING_THREADS, "admit")
 
@@ -168,11 +138,11 @@ class Edge:
         body = None
         with ExitStack() as places:
             if operation.transfer and caller.account is not None:
-                places.enter_context(self._transfers.place(counted))
+                places.enter_context(self._transfers.of(counted))
             # The handler of an upload reads the file by itself.
             if not (operation.transfer and operation.takes_body):
-                place = self._large_bodies.place(counted)
-                body = await read(scope, receive, lambda: places.enter_context(place))
+                large = self._large_bodies
+                body = await read(scope, receive, lambda: places.enter_context(large.of(counted)))
                 receive = replayed(body, receive)
             part = self._parts[operation.part]
             await part(_normalised(scope, body), receive, response.send)

@@ -10,10 +10,14 @@ from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.errors import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
-from handlers.errors import CODES, ApiError, NotFoundError
+from handlers.errors import CODES, ApiError, ConflictError, NotFoundError, ThrottledError
+from tasks.redeliver import InactiveWebhookError
+from tasks.shares import TooMuchAtOnceError
 
 logger = logging.getLogger(__name__)
 
+# Seconds after which slow work of others may be done.
+RETRY_AFTER = 5
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
 
 
@@ -30,10 +34,14 @@ def response_to(error: ApiError, path: str) -> Response:
 
 
 def as_api_error(error: Exception, path: str, method: str) -> ApiError:
-    """Any error as one of ours. What is nobody else's fault is logged here, and told to nobody."""
+    """The response to any error. An unexpected one is logged, and the response does not show it."""
     match error:
         case ApiError():
             return error
+        case TooMuchAtOnceError():
+            return ThrottledError(str(error), retry_after=RETRY_AFTER)
+        case InactiveWebhookError():
+            return ConflictError(f"{error} Set active to true first.")
         case FlaskError(code=int(status)):
             methods = getattr(error, "valid_methods", None)
             headers = {"Allow": ", ".join(sorted(methods))} if methods else None

@@ -7,7 +7,7 @@ import pytest
 
 from contract_tests.stored import Stored
 from handlers import deliveries
-from handlers.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
+from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from models.account import Account
 from models.claim import claim_due
 from models.database import database, writing
@@ -16,6 +16,7 @@ from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks.queue import huey
+from tasks.redeliver import InactiveWebhookError
 from tests import factories
 from tests.conftest import Clock
 from webhooks.envelope import timestamp
@@ -223,7 +224,7 @@ def test_an_inactive_webhook_redelivers_nothing(account: Account, webhook: Webho
     with writing():
         webhook.deactivate()
         Delivery.skip_waiting(webhook.id)
-    with pytest.raises(ConflictError, match="Set active to true first"):
+    with pytest.raises(InactiveWebhookError):
         _redeliver(webhook)
     assert not Redelivery.exist()
 

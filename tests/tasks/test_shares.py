@@ -1,4 +1,4 @@
-"""One account has a share of what is slow, and the others have theirs."""
+"""An owner has a bounded share of slow work, and all owners together have one."""
 
 import pytest
 
@@ -8,9 +8,23 @@ from tasks.shares import Share, TooMuchAtOnceError
 def test_an_account_has_its_share_and_gets_it_back() -> None:
     share = Share("tests", 2)
     with share.of("a"), share.of("a"), share.of("b"):
-        with pytest.raises(TooMuchAtOnceError, match="2 tests of this account"), share.of("a"):
+        with pytest.raises(TooMuchAtOnceError, match="Too many tests"), share.of("a"):
             pass
         with share.of("b"):
             pass
     with share.of("a"), share.of("a"):
+        pass
+
+
+def test_all_together_have_a_bound_too() -> None:
+    share = Share("uploads", 2, 3)
+    with (
+        share.of("a"),
+        share.of("a"),
+        share.of("b"),
+        pytest.raises(TooMuchAtOnceError),
+        share.of("c"),
+    ):
+        pass
+    with share.of("c"):
         pass
