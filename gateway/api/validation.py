@@ -187,6 +187,8 @@ def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
 
 def _read_query(query_string: bytes) -> dict[str, str]:
     """Query parameters by their names, each given once. Raises BadRequestProblem."""
+    if not query_string:
+        return {}
     try:
         pairs = parse_qsl(
             query_string.decode("ascii"),

@@ -107,5 +107,5 @@ def _report(response: Response, shown: Span, fields: dict[str, object], seconds:
 
 def _trace_of_client(scope: Scope) -> Context:
     """The trace that the client asks to go on with, without its tracestate, whose content is the client's."""
-    given = Headers(scope=scope).getlist("traceparent")
+    given = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
     return _PROPAGATOR.extract({"traceparent": given[0]} if len(given) == 1 else {})
