@@ -10,7 +10,8 @@ from tasks.shares import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
 
-# The contract's form of a url (openapi.yaml, WebhookUrl).
+# The form of a url in the dashboard. The contract's (openapi.yaml, WebhookUrl) also says which IPv4 addresses
+# are public; here a check of its own says what is wrong with an address.
 MAX_URL = 2048
 URL_FORM = re.compile(
     r"^https?://(([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"

@@ -5,9 +5,12 @@ what is wrong with each alternative. So the first mistake is looked for outside 
 alternative of each union that the value means.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
+from operator import getitem
 from typing import Any
 
 from jsonschema_rs import Draft4Validator, ValidationError, ValidationErrorKind
@@ -51,18 +54,23 @@ def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None
     try:
         _outside_unions[id(schema)][1].validate(outline)
     except ValidationError as error:
-        return _of_error(error, place)
+        return _of_error(error, schema, place)
     return next(filter(None, (complaint(*union) for union in unions)), None)
 
 
-def _of_error(error: ValidationError, place: Place) -> Complaint:
-    name: str | None = None
+def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint:
+    name, message = None, error.message
     match error.kind:
         case ValidationErrorKind.Required():
             name = error.kind.property
         case ValidationErrorKind.AdditionalProperties():
             name = error.kind.unexpected[0]
-    return Complaint((*place, *error.instance_path), error.message, name)
+        case ValidationErrorKind.Pattern():
+            part: Any = reduce(getitem, error.schema_path[:-1], schema)
+            if wanted := part.get("description"):
+                # More of a help than the pattern.
+                message = f"{json.dumps(error.instance)} does not match: {wanted}"
+    return Complaint((*place, *error.instance_path), message, name)
 
 
 def _without_unions(schema: Schema) -> Schema:

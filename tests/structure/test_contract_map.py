@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yarl
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from contract_tests.contract import error_codes
 from gateway.api import contract
@@ -21,6 +24,7 @@ from models.message import Direction
 from models.message_status import MessageStatus
 from models.number import NumberStatus
 from tasks.subscriptions import MAX_URL, URL_FORM
+from webhooks import address
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind
 from webhooks.signing import HEADER, sign
@@ -36,6 +40,8 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     if method in item
 }
 HANDLER_OF = handlers_of(CONTRACT["paths"])
+# The contract looks at two numbers of an address. These blocks have special addresses, and public ones.
+PARTLY_PUBLIC = {"168.63", "192.0", "192.88", "198.51", "203.0"}
 CALLBACKS: dict[str, dict[str, Any]] = OPERATIONS["createWebhook"]["callbacks"]
 
 
@@ -127,6 +133,26 @@ def test_the_contract_holds_no_python_names() -> None:
     assert not [name for name in OPERATIONS if "." in name or "_" in name]
 
 
-def test_the_form_of_a_url_is_the_same_wherever_a_webhook_is_made() -> None:
-    assert SCHEMAS["WebhookUrl"]["pattern"] == URL_FORM.pattern
-    assert SCHEMAS["WebhookUrl"]["maxLength"] == MAX_URL
+URL = SCHEMAS["WebhookUrl"]
+
+
+# A gateway with the sandbox accepts them all: http, loopback, and names without a look-up.
+@given(st.from_regex(re.compile(URL["pattern"], re.ASCII), fullmatch=True))
+@settings(max_examples=1000)
+def test_a_url_of_the_contract_s_form_is_accepted_by_the_gateway(url: str) -> None:
+    assert len(url) > MAX_URL or URL_FORM.fullmatch(url)
+    address.refuse_by_sight(yarl.URL(url, encoded=True), allow_local=True)
+
+
+@pytest.mark.parametrize("first", range(256))
+def test_the_contract_s_form_of_an_address_is_a_public_one_or_loopback(first: int) -> None:
+    form, is_loopback = re.compile(URL["pattern"], re.ASCII), first == 127
+    for second in range(256):
+        block = f"{first}.{second}"
+        is_allowed = bool(form.fullmatch(f"https://{block}.4.5"))
+        assert is_allowed <= (is_loopback or address.is_public(f"{block}.4.5")), block
+        assert is_allowed or not address.is_public(f"{block}.4.5") or block in PARTLY_PUBLIC
+
+
+def test_the_dashboard_and_the_api_bound_a_url_alike() -> None:
+    assert URL["maxLength"] == MAX_URL
