@@ -8,7 +8,7 @@ from models.number import Number, NumberStatus
 
 # Where a reader puts a key of theirs: no key is known here after it was made.
 KEY_VARIABLE = "$GATEWAY_KEY"
-# Nobody's number. The sandbox accepts it, and the platform refuses it without harm.
+# A fictitious number. The sandbox accepts it, and the platform refuses it without harm.
 RECIPIENT = "15551234567"
 
 

@@ -50,7 +50,7 @@ def form_token() -> str:
 
 
 def safe_next(target: str) -> str:
-    """Where to go after the sign-in: a page of the dashboard, whatever the address says."""
+    """Where to go after the sign-in: always a page of the dashboard."""
     is_plain = all("!" <= character <= "~" and character != "\\" for character in target)
     return target if is_plain and target.startswith(HOME) and "//" not in target else HOME
 

@@ -37,7 +37,7 @@ def confirm_revoke_key(key_id: str) -> Response:
         abort(404)
     return confirm(
         title=f"Revoke the key “{row.name}”?",
-        text="Whatever uses it is refused from that moment on. This cannot be undone.",
+        text="Requests with this key are refused from now on. This cannot be undone.",
         action="Revoke key",
         back=PATH,
     )

@@ -31,8 +31,8 @@ class Outcome:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-ASK_FOR_NEW = "Ask whoever sent it to you for a new one."
-RESUMES = "What is done already stays done; trying again goes on from there."
+ASK_FOR_NEW = "Ask the sender for a new one."
+RESUMES = "Nothing is lost: a new try continues where this one stopped."
 NOT_CONNECTED = "Your number is not connected yet, and nothing else has changed."
 
 UNKNOWN = Outcome(
@@ -49,7 +49,7 @@ CLOSED = {
         (
             "A signup link connects one number, once.",
             "If it was you who used it, your number is connected and there is nothing more to do.",
-            "To connect another number, ask whoever sent the link for a new one.",
+            "To connect another number, ask the sender of the link for a new one.",
         ),
     ),
     "expired": Outcome(
@@ -62,7 +62,7 @@ CLOSED = {
         "revoked",
         410,
         "This link was withdrawn",
-        ("Whoever sent it has withdrawn it. If you did not expect that, ask them.",),
+        ("Its sender withdrew it. If you did not expect that, ask them.",),
     ),
 }
 TAKEN = Outcome(
@@ -179,7 +179,7 @@ _OF_THE_NUMBER = network.NumberBannedError | network.NumberLostError | network.N
 
 
 def of_error(error: Exception) -> Outcome:
-    """The outcome of what onboarding raised; whatever it does not name is a crash."""
+    """The outcome of an error of onboarding. Any other error is a crash."""
     if fixed := _FIXED.get(type(error)):
         return fixed
     match error:

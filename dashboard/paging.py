@@ -1,4 +1,4 @@
-"""Lists that are longer than a page: ``?page=2`` and so on, whatever else the address asks for."""
+"""Lists that are longer than a page: ``?page=2`` and so on, beside the address's other parameters."""
 
 from urllib.parse import urlencode
 

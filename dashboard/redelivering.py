@@ -1,4 +1,4 @@
-"""/dashboard/deliveries/redeliver: whatever a webhook missed since a time, once more."""
+"""/dashboard/deliveries/redeliver: deliver again what a webhook missed since a time."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode

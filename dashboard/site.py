@@ -32,7 +32,7 @@ SAID = {
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
     "signed-out": "You are signed out.",
-    "webhook-changed": "The webhook is changed. What is sent from now on goes by it.",
+    "webhook-changed": "The webhook is changed. The change holds for all new attempts.",
     "webhook-deleted": "The webhook is deleted, with its deliveries.",
     "webhook-off": "The webhook is switched off. What waited for it is kept as skipped.",
     "webhook-on": "The webhook is switched on. Events flow again.",
@@ -104,7 +104,7 @@ def section() -> str:
 
 @blueprint.after_request
 def guard_answer(response: Response) -> Response:
-    """Headers of what is no page: static files and redirects."""
+    """Headers of static files and redirects."""
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault(

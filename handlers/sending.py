@@ -60,7 +60,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
     except _KeyTakenError as taken:
         return _replay(taken.known, fingerprint)
     except ApiError:
-        # A request that has a response gets it again, whatever became of its number.
+        # A stored response is returned again, also if the number is not active any more.
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
             return _replay(known, fingerprint)
         raise

@@ -72,7 +72,7 @@ def is_due(longest_ms: int) -> bool:
 def claim(lease_ms: int, longest_ms: int) -> ClaimedCheck | None:
     """Claim the check that has been due the longest, by one conditional UPDATE. None when none is.
 
-    Whoever dies with it leaves it due again when the lease is over.
+    If the worker dies, the check is due again when the lease ends.
     """
     now = clock.now()
     with reading():

@@ -233,7 +233,7 @@ Delivery.add_index(
 Delivery.add_index(
     Delivery.index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
 )
-# The kinds of which a webhook gets few, whatever it gets of the others.
+# The kinds of which a webhook gets few events.
 Delivery.add_index(
     Delivery.index(Delivery.webhook, Delivery.id, where=IS_RARE, name="delivery_rare")
 )

@@ -1,4 +1,4 @@
-"""The workers' sign of life: one row, so that whoever has the database can tell whether any works."""
+"""The workers' heartbeat: one row, which tells every process on the database whether a worker runs."""
 
 from peewee import BigIntegerField, CharField
 

@@ -71,7 +71,7 @@ class Message(BaseModel):
     def keys(message_id: str | None = None, wa_message_id: str | None = None) -> list[str]:
         """What a transaction works on (models.database.write) that is about a message.
 
-        Whoever knows one of the two identifiers only is kept apart from those who know both.
+        A transaction that knows one of the two identifiers excludes those that know both.
         """
         known = {"message": message_id, "wa_message": wa_message_id}
         return [f"{kind} {value}" for kind, value in known.items() if value is not None]

@@ -212,7 +212,7 @@ class Number(BaseModel):
         return bool(changed)
 
 
-# One account at a time may have a number connected, whatever happens between two checks.
+# One account at a time may have a number connected: the index holds that between two checks.
 Number.add_index(
     Number.index(
         Number.phone_number_id,

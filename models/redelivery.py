@@ -2,7 +2,7 @@
 
 A call writes down the identifiers of what it chose, in batches, in one short transaction. The worker
 schedules a batch and deletes it in one transaction. So a kill at any moment loses nothing and doubles
-nothing, whatever happens to the deliveries or the clock meanwhile, and nothing depends on the queue.
+nothing, also if deliveries or the clock change meanwhile, and nothing depends on the queue.
 """
 
 import json

@@ -63,7 +63,7 @@ class Removal:
 
     def remove(self, before: int, limit: int) -> int:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
-        # Looked for without the lock, for which nobody should wait when nothing is old.
+        # Looked for without the lock: when nothing is old, no writer has to wait.
         with reading():
             found = [row[0] for row in self._search.tuples(self.bound(before), limit)]
         if not found or self.held_back():
@@ -132,7 +132,7 @@ INGESTED_CALLBACKS = Removal(
     age=Callback.ingested_at,
 )
 
-# Whatever it was, nobody cared for it in all that time.
+# No operator replayed it in all that time.
 SET_ASIDE = Removal(
     "items set aside",
     SetAside,

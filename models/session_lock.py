@@ -34,7 +34,7 @@ SAY_SECONDS = 30
 def take(url: str) -> Session | None:
     """Take the lock in the database behind ``url``: the session that has it, None when another has.
 
-    Raises psycopg.Error when nobody answers.
+    Raises psycopg.Error when the server does not answer.
     """
     session = psycopg.connect(
         url,
@@ -85,6 +85,6 @@ def _take_again(url: str) -> Session:
                 logger.warning("another web process counts in its memory: limits are not exact")
                 said_at = time.monotonic()
         except psycopg.Error:
-            # Whoever needs the database meanwhile says that it is away.
+            # Others that use the database report that it is away.
             pass
         time.sleep(RETRY_SECONDS)

@@ -62,7 +62,7 @@ def _is_loose(tally: type[Any]) -> Any:
 
 
 def _fold(tally: type[Any]) -> None:
-    """Nobody else writes meanwhile."""
+    """No other transaction writes meanwhile."""
     key = [field for field in tally._meta.sorted_fields if field.name not in {"shard", "total"}]  # noqa: SLF001 - peewee's documented attribute
     shards = tally.select(*key, Value(FOLDED), fn.SUM(tally.total)).where(tally.shard != FOLDED)
     tally.insert_from(shards.group_by(*key), [*key, tally.shard, tally.total]).on_conflict(

@@ -30,7 +30,7 @@ class EmailTakenError(Exception):
 
 
 class User(BaseModel):
-    """A user. ``email`` is kept in lower case: it is unique whatever its case."""
+    """A user. ``email`` is kept in lower case, so that it is unique regardless of case."""
 
     account_id: str
     id = CharField(primary_key=True)
@@ -42,7 +42,7 @@ class User(BaseModel):
     @classmethod
     def enrol(cls, account: Account, email: str, password: str) -> Self:
         """Create a user. Raises EmailTakenError."""
-        # Hashed before the transaction, which nobody should wait for.
+        # Hashed before the transaction, so that no other writer waits for it.
         hashed = hash_password(password)
         with writing():
             if cls.select().where(cls.email == normalise(email)).exists():
@@ -65,7 +65,7 @@ class User(BaseModel):
     def authenticate(cls, email: str, password: str) -> Self | None:
         """The user whose password this is, or None, after the same work for each wrong one.
 
-        Nobody is, while the account is suspended.
+        No user of a suspended account is.
         """
         user = cls.find(email)
         try:
@@ -105,5 +105,5 @@ def hash_password(password: str) -> str:
 
 
 def _bytes(password: str) -> bytes:
-    # Whatever a form or a terminal delivers, a lone surrogate included.
+    # A form or a terminal may deliver any text, a lone surrogate included.
     return password.encode("utf-8", "surrogatepass")

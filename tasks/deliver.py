@@ -92,7 +92,7 @@ class Engine:
             self._loop.call_soon_threadsafe(self._wake_lanes)
 
     def _wake_lanes(self) -> None:
-        # First: whoever sees that it was asked for has committed before it is looked for what is due.
+        # First: work that is committed after this line rings again.
         self._wake_asked = False
         for lane in self._lanes:
             lane.due.set()
@@ -196,7 +196,7 @@ class Engine:
         return await self._config.client.post(claimed.webhook.url, body, headers)
 
     async def _record_as_they_come(self) -> None:
-        """Record whatever has come in together; nothing waits for a slower attempt."""
+        """Record all outcomes that are there, without waiting for slower attempts."""
         while True:
             batch = [await self._outcomes.get()]
             while not self._outcomes.empty():

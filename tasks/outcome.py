@@ -1,7 +1,7 @@
 """What became of an outbound message: the network's acceptance, and its later statuses.
 
 Either may come first: a status can overtake the answer of the send itself. It finds its message by the
-identifier of ours that was sent along. Whatever the order, the same steps, events and status result
+identifier of ours that was sent along. Each order has the same steps, events and status as its result
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
@@ -83,7 +83,7 @@ def _accept(message: Message, wa_message_id: str, at: int, webhooks: Sequence[We
 
 
 def _apply(message: Message, update: StatusUpdate, webhooks: Sequence[Webhook]) -> None:
-    """Each status is a step of the history and an event, once, whatever was known before."""
+    """Each distinct status is one step of the history and one event."""
     status = STATUS_OF[update.status]
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None
@@ -108,8 +108,8 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
 def sent_response(message: Message) -> str:
     """The response of POST /messages/send to an accepted message, as JSON text.
 
-    It is about the acceptance, even when a later status was faster: whoever of the two writes it down, the
-    request and its repetitions get the same.
+    It is about the acceptance, also when a later status came first: the request and its repetitions always
+    get the same response.
     """
     status = MessageStatus.SENT
     sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": status}

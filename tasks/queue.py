@@ -36,7 +36,7 @@ class AlarmClock(MemoryHuey):
     """Until connect() it keeps tasks in memory, which is what tests of single functions want."""
 
     def is_revoked(self, *_task_and_time: Any, **_options: Any) -> bool:
-        """Nobody revokes a task here, and Huey would ask the storage twice for each."""
+        """No task is ever revoked, and Huey would ask the storage twice for each."""
         return False
 
     def delete(self, _key: str) -> None:

@@ -28,7 +28,7 @@ BATCH_SIZE = 200
 # Of each kind, in one round.
 MAX_BATCHES = 10
 PAUSE_SECONDS = 0.01
-# A callback that was ingested is of use only to whoever looks into yesterday's trouble.
+# An ingested callback is of use only to an operator who looks into yesterday's problem.
 CALLBACK_LIFETIME_MS = DAY_MS
 # No session lives for so long, and no attempt to sign in counts any more.
 SIGN_IN_LIFETIME_MS = DAY_MS

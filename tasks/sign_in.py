@@ -15,7 +15,7 @@ def sign_in(email: str, password: str, address: str) -> str:
     Raises TooManyAttemptsError or WrongCredentialsError.
     """
     SignInAttempt.begin(email, address)
-    # Nobody's password is longer, and hashing a megabyte is work for nothing.
+    # No password is longer, and hashing a megabyte would waste CPU.
     user = User.authenticate(email, password[: MAX_PASSWORD + 1])
     if user is None:
         raise WrongCredentialsError

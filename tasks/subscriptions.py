@@ -48,7 +48,7 @@ def change(
     number_ids: list[str] | None = None,
     active: bool | None = None,
 ) -> None:
-    """Change what is given, all of it or nothing. Whoever calls has checked the values.
+    """Change what is given, all of it or nothing. The caller has checked the values.
 
     Switched off, the webhook's waiting deliveries are skipped.
     """

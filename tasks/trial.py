@@ -1,4 +1,4 @@
-"""Trying out the queue and whoever works on it, without leaving anything in it."""
+"""A test of the queue and its workers that leaves nothing in the queue."""
 
 import time
 

@@ -246,7 +246,7 @@ class GatewayProtocol(HttpToolsProtocol):
         self._due = self.loop.time() + seconds
 
     def _is_idle(self) -> bool:
-        # Before the first request there is none, whatever its annotation in uvicorn says.
+        # None before the first request, against its annotation in uvicorn.
         cycle = cast("RequestResponseCycle | None", self.cycle)
         return cycle is None or cycle.response_complete
 
@@ -264,7 +264,7 @@ class GatewayProtocol(HttpToolsProtocol):
         self._watch = self.loop.call_later(self.bounds.tick, self._check)
 
     def _is_unread(self, now: float) -> bool:
-        """Whether the client is late to take what is written. A response that is not all written has time."""
+        """Whether the client reads too slowly. A response that is still being written has time."""
         left = self.transport.get_write_buffer_size()
         is_all = self.flow.write_paused or self._is_idle() or self.transport.is_closing()
         if not (left and is_all):

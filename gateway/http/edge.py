@@ -1,4 +1,4 @@
-"""What holds for every request, whatever it asks for.
+"""What every request passes through.
 
 Finds the operation, knows the caller, counts the request, bounds its body and reads it to its end, puts the
 rate limit headers on every response, and turns a crash of anything inside into the one error shape.
@@ -69,7 +69,7 @@ class Edge:
             try:
                 await work(scope, receive, response)
             except ClientDisconnect:
-                # Nobody is left to be answered.
+                # The client is gone.
                 return
             except Exception as error:  # noqa: BLE001 - it is logged, and the client gets 500
                 await response.fail(error)

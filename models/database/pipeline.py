@@ -97,7 +97,7 @@ class Pipeline:
         self._way.register(connection.fileno(), select.POLLIN | select.POLLOUT)
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """Have a statement go out before whatever is asked next."""
+        """Have a statement go out before the next question."""
         dumped = self._transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
         answer = Answer(self)
         self._waiting.append(_Statement(sql, dumped, answer))
@@ -141,7 +141,7 @@ class Pipeline:
             self._read_end(server)
             server.exit_pipeline_mode()
         except BaseException:
-            # Nobody knows what is still on its way on this connection.
+            # It is unknown what is still under way on this connection.
             self._connection.close()
             raise
         self._hand_out(steps, results)

@@ -2,7 +2,7 @@
 
 A write transaction is alone unless it names the keys that it works on: then it runs beside all others
 that share none of them (docs/decisions/0027-postgresql-beside-sqlite.md). Both are advisory locks, which
-PostgreSQL lets go with the transaction, whatever becomes of the process.
+PostgreSQL releases with the transaction, also if the process dies.
 """
 
 import logging
@@ -37,8 +37,8 @@ POOL_PATIENCE_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
 # How long a server is left alone that neither let a thread in nor refused it for as long.
 SILENCE_PAUSE_SECONDS = 1
-# A server whose machine is gone, or the network to it, says no word: whoever waits for one learns it in
-# half a minute. Linux alone would have them wait for a quarter of an hour, or for ever.
+# When the server's machine or the network to it is gone, a thread that waits for an answer fails after half a
+# minute. By Linux's own settings it would wait for a quarter of an hour, or for ever.
 SILENCE = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -239,7 +239,7 @@ class PostgresEngine:
         return held is None or (keys is not None and set(keys) <= set(held))
 
     def _lock(self, keys: Sequence[str] | None) -> None:
-        """Everybody's lock first, then those of the keys in their order: nobody waits in a circle."""
+        """The lock of all writers first, then those of the keys in order: so there is no deadlock."""
         locks = [_EVERYBODY % ("" if keys is None else "_shared")]
         numbers = sorted({_number_of(key) for key in keys or ()})
         locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)

@@ -33,7 +33,7 @@ class PreparedList:
         return self._of_size(len(filled)).run(*filled, *others)
 
     def put(self, values: Sequence[Any], *others: Any) -> None:
-        """As run(), where nobody asks how many (Prepared.put)."""
+        """As run(), without the number of rows (Prepared.put)."""
         filled = _filled(values)
         self._of_size(len(filled)).put(*filled, *others)
 

@@ -53,7 +53,7 @@ class Prepared:
         return int(self._ask(values).rowcount)
 
     def put(self, *values: Any) -> None:
-        """As run(), where nobody asks how many: with what is asked next, at the latest with the commit."""
+        """As run(), without the number of rows: with the next question, at the latest with the commit."""
         database.obj.put(*self._filled(values))
 
     def tuples(self, *values: Any) -> list[tuple[Any, ...]]:
@@ -62,7 +62,7 @@ class Prepared:
         return found
 
     def tuples_soon(self, *values: Any) -> Callable[[], list[tuple[Any, ...]]]:
-        """As tuples(), of a transaction: they come with what is asked next, at the latest with the commit."""
+        """As tuples(), in a transaction: the rows come with the next question, or with the commit."""
         answer = database.obj.put(*self._filled(values))
         return lambda: list(answer.fetchall())
 
@@ -107,7 +107,7 @@ class PreparedSelect(Prepared, Generic[Row]):
         return self.soon(*values)()
 
     def soon(self, *values: Any) -> Callable[[], list[Row]]:
-        """As all(), of a transaction: they come with what is asked next."""
+        """As all(), in a transaction: the rows come with the next question."""
         answer = database.obj.put(*self._filled(values))
         return lambda: [self._make(row) for row in answer.fetchall()]
 
