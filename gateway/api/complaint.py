@@ -8,9 +8,7 @@ alternative of each union that the value means.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
-from operator import getitem
 from typing import Any
 
 from jsonschema_rs import Draft4Validator, ValidationError, ValidationErrorKind
@@ -66,9 +64,11 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
         case ValidationErrorKind.AdditionalProperties():
             name = error.kind.unexpected[0]
         case ValidationErrorKind.Pattern():
-            part: Any = reduce(getitem, error.schema_path[:-1], schema)
+            part: Any = schema
+            for step in error.schema_path[:-1]:
+                part = part[step]
+            # It says more to a person than the pattern.
             if wanted := part.get("description"):
-                # More of a help than the pattern.
                 message = f"{json.dumps(error.instance)} does not match: {wanted}"
     return Complaint((*place, *error.instance_path), message, name)
 
