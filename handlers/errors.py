@@ -93,12 +93,6 @@ class ConflictError(ApiError):
     status = 409
 
 
-class PayloadTooLargeError(ApiError):
-    """The body or file is larger than is allowed."""
-
-    status = 413
-
-
 class ThrottledError(ApiError):
     """Too much at once."""
 

@@ -18,7 +18,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from handlers.errors import ApiError, ConflictError, InvalidError, PayloadTooLargeError
+from handlers.errors import ApiError, ConflictError, InvalidError
 from handlers.media_types import EXTENSIONS, KINDS, LIMITS
 from handlers.outcomes import Asked, asking
 from handlers.resources import owned
@@ -78,7 +78,7 @@ def _examine(file: UploadFile) -> tuple[MediaUpload, str]:
     mime_type, size = _type_of(file), file.size or 0
     if size > (limit := LIMITS[mime_type]):
         message = f"The file has {size} bytes; of {mime_type} at most {limit} are allowed."
-        raise PayloadTooLargeError(message, field="/file")
+        raise ApiError(message, status=413, field="/file")
     sha256 = hashlib.file_digest(file.file, "sha256").hexdigest()  # type: ignore[arg-type]
     file.file.seek(0)
     return MediaUpload(file.file, size, mime_type), sha256

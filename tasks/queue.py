@@ -54,6 +54,8 @@ class Doorbell:
     """
 
     PAUSE_SECONDS = 0.02
+    # After a queue that failed: it may be away.
+    FAILURE_PAUSE_SECONDS = 1.0
 
     def __init__(self, task: Callable[..., object], names_each: int = 0) -> None:
         """``task`` is put on the queue, with up to ``names_each`` of the names that were rung with."""
@@ -90,9 +92,10 @@ class Doorbell:
         while names := self._take():
             try:
                 self._enqueue(names)
+                time.sleep(self.PAUSE_SECONDS)
             except Exception:
                 logger.exception("wake-up not queued; the sweep finds the work")
-            time.sleep(self.PAUSE_SECONDS)
+                time.sleep(self.FAILURE_PAUSE_SECONDS)
 
     def _enqueue(self, names: Sequence[str]) -> None:
         if not self._names_each:

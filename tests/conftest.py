@@ -111,6 +111,7 @@ def state(
     # A wake-up is on the queue when the test has rung.
     monkeypatch.setattr(queue, "Thread", AtOnce)
     monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(queue.Doorbell, "FAILURE_PAUSE_SECONDS", 0)
     # For the queries of the test itself.
     connected.connect(reuse_if_open=True)
     yield stored

@@ -8,8 +8,9 @@ alternative of each union that the value means.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from jsonschema_rs import Draft4Validator, ValidationError, ValidationErrorKind
 
@@ -64,9 +65,8 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
         case ValidationErrorKind.AdditionalProperties():
             name = error.kind.unexpected[0]
         case ValidationErrorKind.Pattern():
-            part: Any = schema
-            for step in error.schema_path[:-1]:
-                part = part[step]
+            whole = cast("Any", schema)
+            part = reduce(lambda inner, step: inner[step], error.schema_path[:-1], whole)
             # It says more to a person than the pattern.
             if wanted := part.get("description"):
                 message = f"{json.dumps(error.instance)} does not match: {wanted}"

@@ -19,7 +19,7 @@ from gateway.http.connections import EDGE
 from gateway.http.observation import Response, observed
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.ops.metrics import RATE_LIMITED
-from handlers.errors import ApiError, PayloadTooLargeError, ThrottledError
+from handlers.errors import ApiError, ThrottledError
 from models.database import answers_at_once
 from tasks.shares import Share
 
@@ -78,7 +78,7 @@ class Edge:
 
     async def _refuse(self, scope: Scope, receive: Receive, response: Response) -> None:
         # The connection is closed then. A body that is not read would take the response with it.
-        with suppress(PayloadTooLargeError, ClientDisconnect):
+        with suppress(ApiError, ClientDisconnect):
             await read(scope, bounded(receive, MEBIBYTE), lambda: None)
         await self._admit(scope, response)
         raise ApiError(
@@ -149,7 +149,7 @@ class Edge:
 
 
 def bounded(receive: Receive, limit: int) -> Receive:
-    """``receive`` for a body of at most ``limit`` bytes. It raises PayloadTooLargeError past them.
+    """``receive`` for a body of at most ``limit`` bytes. It raises ApiError past them.
 
     The server throws away what is not read, so the client gets the answer.
     """
@@ -160,7 +160,7 @@ def bounded(receive: Receive, limit: int) -> Receive:
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            raise PayloadTooLargeError(f"The request body is larger than {limit} bytes.")
+            raise ApiError(f"The request body is larger than {limit} bytes.", status=413)
         return message
 
     return receive_bounded

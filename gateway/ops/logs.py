@@ -2,12 +2,14 @@
 
 A line carries time, level, logger, message, the identifiers of its request, and what the caller gives as
 ``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
-message. While PostgreSQL or Redis is away, every use of it fails: such errors are logged without tracebacks.
+message. While PostgreSQL or Redis is away, every use of it fails: such errors are logged at a limited rate,
+without tracebacks.
 """
 
 import logging
 import re
 import sys
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +23,9 @@ from tasks.telemetry import request_fields
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation")
+# How often a logger repeats a message about an outage.
+OUTAGE_SECONDS = 10
+_last_logged: dict[tuple[str, str], float] = {}
 # SQLSTATEs of an outage: broken connection (08), server shutting down or starting (57P), too many clients
 # (53300). A connection that cannot be opened, or that breaks, has none.
 _AWAY = ("08", "57P", "53300")
@@ -66,10 +71,20 @@ def _masked(line: str) -> str:
     return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
 
 
-def shorten_outage(record: logging.LogRecord) -> bool:
-    """A filter that replaces the traceback of an outage by the driver's text. All records pass."""
-    outage = _driver_error(record.exc_info[1] if record.exc_info else None)
-    if _is_outage(outage):
+def limit_outages(record: logging.LogRecord) -> bool:
+    """A filter for handlers: an outage is logged once in OUTAGE_SECONDS for each message of a logger.
+
+    The driver's text replaces the traceback.
+    """
+    errors = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
+    outage = next(filter(_is_outage, map(_driver_error, errors)), None)
+    if outage is None:
+        return True
+    place, now = (record.name, record.msg), time.monotonic()
+    if now < _last_logged.get(place, -OUTAGE_SECONDS) + OUTAGE_SECONDS:
+        return False
+    _last_logged[place] = now
+    if record.exc_info:
         record.msg, record.args = f"{record.getMessage()}: {' '.join(str(outage).split())}", ()
         record.exc_info = None
     return True
@@ -94,7 +109,7 @@ def configure_logging(log_format: str) -> None:
     as_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     handler = logging.StreamHandler()
     handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
-    handler.addFilter(shorten_outage)
+    handler.addFilter(limit_outages)
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:
         logging.getLogger(name).setLevel(logging.INFO)

@@ -1,4 +1,4 @@
-"""A server that is away is logged in one line, without a traceback."""
+"""A server that is away is logged at a limited rate, in one line, without a traceback."""
 
 import logging
 import sys
@@ -9,9 +9,28 @@ import pytest
 from peewee import OperationalError
 from redis import ConnectionError as RedisConnectionError
 
-from gateway.ops.logs import shorten_outage
+from gateway.ops import logs
+from gateway.ops.logs import OUTAGE_SECONDS, limit_outages
 
 REFUSED = psycopg.OperationalError("connection failed:\n\tis it running?")
+
+
+class Seconds:
+    """A clock that a test moves."""
+
+    at = 0.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
+    """The clock of a process that has logged nothing yet."""
+    still = Seconds()
+    monkeypatch.setattr("gateway.ops.logs.time.monotonic", still)
+    monkeypatch.setattr(logs, "_last_logged", {})
+    return still
 
 
 def _peewees(cause: Exception) -> Exception:
@@ -48,10 +67,31 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
 )
 def test_a_server_that_is_away_is_logged_in_one_line(error: Exception) -> None:
     record = _record(error)
-    assert shorten_outage(record)
+    assert limit_outages(record)
     assert record.exc_info is None
     assert record.getMessage().startswith("beat failed: ")
     assert len(record.getMessage().splitlines()) == 1
+
+
+def test_the_same_message_comes_once_in_ten_seconds(clock: Seconds) -> None:
+    passed = [limit_outages(_record(REFUSED)) for _ in range(5)]
+    assert passed == [True, False, False, False, False]
+    clock.at += OUTAGE_SECONDS
+    assert limit_outages(_record(REFUSED))
+
+
+def test_another_message_comes_at_once() -> None:
+    assert limit_outages(_record(REFUSED))
+    assert limit_outages(_record(REFUSED, "the claim of %s failed"))
+
+
+def test_an_outage_within_a_message_counts_as_well() -> None:
+    def warning() -> logging.LogRecord:
+        args = (_peewees(REFUSED),)
+        return logging.LogRecord("tasks.deliver", logging.WARNING, "", 0, "not yet: %s", args, None)
+
+    assert limit_outages(warning())
+    assert not limit_outages(warning())
 
 
 def _after_an_outage() -> Exception:
@@ -73,11 +113,11 @@ def _after_an_outage() -> Exception:
 )
 def test_any_other_error_keeps_its_traceback(make: Callable[[], Exception]) -> None:
     record = _record(make())
-    assert shorten_outage(record)
+    assert limit_outages(record)
     assert record.exc_info is not None
 
 
 def test_a_record_without_an_error_passes_unchanged() -> None:
     record = logging.LogRecord("tasks", logging.INFO, "", 0, "%s done", ("all",), None)
-    assert shorten_outage(record)
+    assert limit_outages(record)
     assert record.getMessage() == "all done"
