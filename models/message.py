@@ -215,10 +215,13 @@ class Message(BaseModel):
             return _UNSETTLED_BEFORE.all(status, before, limit)
 
     def history(self) -> list["StatusChange"]:
-        """Every step of the message, in the order in which it was recorded."""
+        """Every step of the message, in the order in which a message takes them (STATUS_RANK).
+
+        Two callbacks that are ingested at the same time may record their steps in either order.
+        """
         with reading():
-            query = StatusChange.select().where(StatusChange.message == self.id)
-            return list(query.order_by(StatusChange.id))
+            steps = list(StatusChange.select().where(StatusChange.message == self.id))
+        return sorted(steps, key=lambda step: STATUS_RANK[MessageStatus(step.status)])
 
 
 # Few of the many messages have not arrived, and most come out of these indexes within seconds.
@@ -233,7 +236,7 @@ Message.add_index(
 
 
 class StatusChange(BaseModel):
-    """One step of a message: ``at`` is the network's time, the row's order ours."""
+    """One step of a message: ``at`` is the network's time."""
 
     id = AutoField()
     message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")

@@ -1,7 +1,7 @@
 """The database of this process: connections for reading, and write transactions.
 
-SQLite has one writer at a time, so a write transaction is alone with the data. So it is on PostgreSQL,
-unless its keys say what it works on: see ``write``.
+SQLite runs one write transaction at a time. So does PostgreSQL here, except for transactions that name the
+keys they work on: see ``write``.
 
 An event loop must not wait for a disk or a server: its work goes through ``commit``, ``read`` and
 ``in_pool``.
@@ -54,7 +54,7 @@ def is_postgresql(url: str) -> bool:
 
 
 def answers_at_once() -> bool:
-    """Whether to read a row takes microseconds: SQLite's file is on this machine."""
+    """Whether a read takes only microseconds: true for SQLite, whose file is on this machine."""
     return isinstance(_engine, SqliteEngine)
 
 
@@ -99,7 +99,7 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
 
 @contextmanager
 def appending() -> Iterator[None]:
-    """A transaction that writes rows no other one has asked for. It waits for none of them on PostgreSQL."""
+    """A transaction that only adds rows. On PostgreSQL it takes no lock, so it waits for no other."""
     with _current().appending():
         yield
 

@@ -1,8 +1,8 @@
 """PostgreSQL's pipeline mode: statements go out together, and their answers come back together.
 
-To wait for the answer to each statement costs both processes more than most of the statements do
-(docs/decisions/0035-statements-in-one-exchange.md). So one of which no answer is wanted waits here for
-one of which it is. Each statement is prepared at its first use on its connection.
+A round trip for each statement costs both processes more than most statements themselves
+(docs/decisions/0035-statements-in-one-exchange.md). So a statement whose result is not needed waits here
+until the next one whose result is needed. Each statement is prepared at its first use on its connection.
 """
 
 import re
@@ -43,7 +43,7 @@ class _Statement(NamedTuple):
 
 
 class Answer:
-    """What becomes of a statement, as much of a cursor as is needed of one.
+    """The result of a statement: the part of a cursor that we use.
 
     It may be looked at later, but on the same connection, and first within the same transaction or behind it.
     """
@@ -104,7 +104,7 @@ class Pipeline:
         return answer
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """The answer to a statement, behind all that waits. Raises as flush()."""
+        """The answer to a statement, after the statements that wait. Raises as flush()."""
         answer = self.put(sql, values)
         self.flush()
         return answer
@@ -115,7 +115,7 @@ class Pipeline:
         return self._transformer.load_rows(0, result.ntuples, tuple)
 
     def forget(self) -> None:
-        """Send nothing of what waits."""
+        """Drop the statements that wait."""
         self._waiting.clear()
 
     def forget_prepared(self) -> None:
@@ -123,7 +123,7 @@ class Pipeline:
         self._names.clear()
 
     def flush(self) -> None:
-        """Send what waits and read all answers.
+        """Send the statements that wait, and read all answers.
 
         Raises a DatabaseError of peewee's as the first statement did that failed; none behind it was run.
         """
@@ -160,7 +160,7 @@ class Pipeline:
             steps.append(answer)
         server.pipeline_sync()
         while server.flush():
-            # The server may wait in turn for somebody to read what it has said.
+            # The server may wait until its answers are read.
             self._way.poll()
             server.consume_input()
         return steps
@@ -194,7 +194,7 @@ class Pipeline:
             if failed and error is None:
                 error = error_from_result(result)
                 if isinstance(error, InvalidSqlStatementName):
-                    # Somebody else dropped what was prepared, such as a pooler in between.
+                    # A pooler in between dropped the prepared statements.
                     self.forget_prepared()
             if isinstance(step, Answer):
                 step.result = None if failed else result

@@ -26,16 +26,17 @@ from psycopg.types.string import StrDumper
 
 from models.database.pipeline import Answer, Pipeline
 
-# Where peewee tells of each query.
+# The logger to which peewee writes each query.
 queries = logging.getLogger("peewee")
 
-# Advisory locks of two numbers and of one do not meet: the pair is for all writers, the one for a key.
+# Advisory locks with two numbers are separate from those with one: the pair is the lock of all writers, a
+# single number the lock of a key.
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
 _MIGRATIONS = "(20977, 2)"
 # How long a thread waits for a connection of the pool.
 POOL_PATIENCE_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 5
-# How long a server is left alone that neither let a thread in nor refused it for as long.
+# After a server did not answer for this long, it is not asked again for as long.
 SILENCE_PAUSE_SECONDS = 1
 # When the server's machine or the network to it is gone, a thread that waits for an answer fails after half a
 # minute. By Linux's own settings it would wait for a quarter of an hour, or for ever.
@@ -51,20 +52,20 @@ SILENCE = {
 PLANNING = "-c enable_seqscan=off -c jit=off"
 
 
-# Behind these psycopg drops what was prepared on the connection: not only by itself, but by anybody.
+# After these statements psycopg deallocates all prepared statements of the connection, ours included.
 _DEALLOCATING = re.compile(r"\s*(ROLLBACK|DROP|ALTER)\b", re.IGNORECASE)
 _IN_TRANSACTION = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
 
 class NotAloneError(BaseException):
-    """A transaction beside others came to a point where it must be alone; it is begun anew, alone.
+    """A transaction needs more than the keys that it holds. It is rolled back and begun again, alone.
 
-    Not an Exception: nothing on its way out may take it for a failure.
+    Not an Exception: no handler of errors in between may catch it.
     """
 
 
 class _TextDumper(StrDumper):
-    """PostgreSQL's text cannot hold the character NUL: it is kept as the replacement character."""
+    """Replaces the character NUL, which PostgreSQL's text cannot hold, by the replacement character."""
 
     def dump(self, obj: str) -> Any:
         return super().dump(obj.replace("\0", "\ufffd"))
@@ -84,7 +85,7 @@ class _Database(PooledPostgresqlDatabase):
         return self._pipeline().ask(sql, values)
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """As ask(), for a caller that looks at the answer later or never.
+        """As ask(), for a caller that reads the answer later or never.
 
         In a transaction it may fail as late as the commit.
         """
@@ -103,7 +104,7 @@ class _Database(PooledPostgresqlDatabase):
         return pipeline
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """As peewee's, behind what waits; of a savepoint that is undone nothing has to be done first."""
+        """As peewee's, after the statements that wait. A rollback to a savepoint drops those instead."""
         pipeline = self._pipeline()
         if sql.startswith("ROLLBACK TO SAVEPOINT"):
             pipeline.forget()
@@ -114,16 +115,16 @@ class _Database(PooledPostgresqlDatabase):
         return cursor
 
     def begin(self, _isolation_level: Any = None) -> None:
-        """As peewee's; the server learns of it with the first statement of which an answer is wanted."""
+        """As peewee's; it is sent with the first statement whose answer is needed."""
         self._pipeline().put("BEGIN")
 
     def commit(self) -> None:
-        """As peewee's. Raises InternalError where a failure was passed over, which had undone everything."""
+        """As peewee's. Raises InternalError if the server rolled back, because an error had been ignored."""
         if self.ask("COMMIT").tag != b"COMMIT":
             raise InternalError("the transaction was rolled back, because a part of it had failed")
 
     def rollback(self) -> None:
-        """As peewee's. A connection that is lost has taken all of it along."""
+        """As peewee's. A lost connection has rolled back already."""
         self._pipeline().forget()
         if self.connection().info.transaction_status in _IN_TRANSACTION:
             self.ask("ROLLBACK")
@@ -131,7 +132,7 @@ class _Database(PooledPostgresqlDatabase):
     def _connect(self) -> Any:
         began = time.monotonic()
         try:
-            # Threads come in here one at a time: each would wait as long again as those before it.
+            # One thread connects at a time: the waits of several would add up.
             if began < self._silent_until and not self._connections:
                 raise psycopg.errors.ConnectionTimeout("no answer a moment ago")
             connection = super()._connect()
@@ -143,9 +144,9 @@ class _Database(PooledPostgresqlDatabase):
         return connection
 
     def _is_closed(self, conn: Any) -> bool:
-        """A connection of a server that was restarted is found out before anything is asked of it.
+        """Whether the server closed the connection, without a round trip.
 
-        Without peewee's own way to find out, which asks the server each time, and all threads wait for it.
+        Peewee's own check asks the server each time, while all threads wait.
         """
         if conn.closed or _has_hung_up(conn):
             conn.close()
@@ -153,7 +154,7 @@ class _Database(PooledPostgresqlDatabase):
         return False
 
     def connect(self, reuse_if_open: bool = False) -> bool:  # noqa: FBT001, FBT002 - peewee's
-        """As peewee's; a pool without room is a database that cannot be used now."""
+        """As peewee's. Raises OperationalError if the pool is full."""
         try:
             return bool(super().connect(reuse_if_open))
         except MaxConnectionsExceeded as error:
@@ -161,14 +162,14 @@ class _Database(PooledPostgresqlDatabase):
 
 
 def _has_hung_up(connection: Any) -> bool:
-    """The server says nothing on a connection that is asked nothing, except that it goes."""
+    """An idle connection receives bytes only when the server closes it."""
     look = select.poll()
     look.register(connection.fileno(), select.POLLIN)
     return bool(look.poll(0))
 
 
 def given_options(url: str) -> str:
-    """The server's options that a URL ``postgresql://`` names itself. Of two the later one wins."""
+    """The server options in a URL ``postgresql://``. They override ours, because they come later."""
     return str(conninfo_to_dict(url).get("options", ""))
 
 
@@ -195,12 +196,12 @@ class PostgresEngine:
         self._state = threading.local()
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         self.database.close_all()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A connection of the pool, which the outermost user gives back."""
+        """A connection of the pool. The outermost caller returns it."""
         opened = self.database.connect(reuse_if_open=True)
         try:
             yield
@@ -212,8 +213,8 @@ class PostgresEngine:
     def writing(self, keys: Sequence[str] | None) -> Iterator[None]:
         """One write transaction; an inner one joins the outer one.
 
-        Without keys it is alone among the write transactions, with keys beside those with others. Raises
-        NotAloneError where an inner one needs more than the outer one has.
+        Without keys it is alone among the write transactions; with keys it excludes those that share one.
+        Raises NotAloneError if an inner one needs keys that the outer one does not hold.
         """
         with self.reading():
             if self.database.in_transaction():
@@ -228,7 +229,7 @@ class PostgresEngine:
 
     @contextmanager
     def appending(self) -> Iterator[None]:
-        """A transaction without any lock, which no other one is begun in."""
+        """A transaction without a lock. No other one may begin inside it."""
         with self.reading(), self.database.atomic():
             self._state.keys = ()
             yield
@@ -254,7 +255,7 @@ class PostgresEngine:
         """One process at a time; the others wait."""
         with self.reading():
             self.database.execute_sql(f"SELECT pg_advisory_lock{_MIGRATIONS}")
-            # They may look at whole tables.
+            # A migration may read whole tables.
             self.database.execute_sql("SET enable_seqscan = on")
             try:
                 yield
@@ -264,5 +265,5 @@ class PostgresEngine:
 
 
 def _number_of(key: str) -> int:
-    """A lock's number: two keys that share one wait for each other now and then, no more."""
+    """The number of a key's lock. Two keys with the same number only wait for each other needlessly."""
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), signed=True)

@@ -1,7 +1,7 @@
-"""Queries about lists of values, whose SQL is made once as well (models.database.rows).
+"""Prepared queries about lists of values (models.database.rows).
 
-For each power of two: a list is filled up to the next one with its last value, so that few queries serve
-all lengths. A query must not mind that a value comes twice.
+There is one query for each power of two. A list is padded to the next one with its last value, so a few
+queries serve all lengths. A query must give the same result when a value occurs twice.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class PreparedList:
     def tuples_soon(
         self, values: Sequence[Any], *others: Any
     ) -> Callable[[], list[tuple[Any, ...]]]:
-        """As tuples(), of a transaction (Prepared.tuples_soon)."""
+        """As tuples(), in a transaction (Prepared.tuples_soon)."""
         filled = _filled(values)
         return self._of_size(len(filled)).tuples_soon(*filled, *others)
 
@@ -63,7 +63,7 @@ class PreparedListSelect(Generic[Row]):
         return self.soon(values)()
 
     def soon(self, values: Sequence[Any]) -> Callable[[], list[Row]]:
-        """As all(), of a transaction: they come with what is asked next."""
+        """As all(), in a transaction: the rows come with the next question."""
         filled = _filled(values)
         return self._of_size(len(filled)).soon(*filled)
 

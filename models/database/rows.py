@@ -144,24 +144,21 @@ class BaseModel(Model):
 
     @classmethod
     def create(cls, **values: Any) -> Self:
-        """Write a row. A number that the database gives it as its key is not read back."""
-        row = cls(**values)
-        insert, data = row._insertion(once=False)
-        insert.put(*data)
-        return row
+        """Write a row. A key that the database generates is not read back."""
+        return cls._written(values, once=False)
 
     @classmethod
     def create_once(cls, **values: Any) -> Self:
-        """Write a row, unless there is one already with something that is unique."""
-        row = cls(**values)
-        insert, data = row._insertion(once=True)
-        insert.put(*data)
-        return row
+        """Write a row, unless another row has the same unique value."""
+        return cls._written(values, once=True)
 
-    def _insertion(self, *, once: bool) -> tuple[Prepared, list[Any]]:
-        data, fields = self.__data__, self._meta.fields
-        insert = _insert(type(self), tuple(data), once=once)
-        return insert, [fields[name].db_value(data[name]) for name in data]
+    @classmethod
+    def _written(cls, values: dict[str, Any], *, once: bool) -> Self:
+        row = cls(**values)
+        data, fields = row.__data__, cls._meta.fields
+        insert = _insert(cls, tuple(data), once=once)
+        insert.put(*(fields[name].db_value(data[name]) for name in data))
+        return row
 
 
 @cache
