@@ -40,16 +40,14 @@ def list_messages(
     user: str,
     limit: int,
     offset: int,
-    number_id: str | None = None,
+    numberId: str | None = None,  # noqa: N803 - as in the contract
     direction: str | None = None,
     status: str | None = None,
 ) -> dict[str, Any]:
     """GET /messages."""
-    if number_id is not None:
-        owned(Number, number_id, user)
-    page = Message.page(
-        user, limit, offset, number_id=number_id, direction=direction, status=status
-    )
+    if numberId is not None:
+        owned(Number, numberId, user)
+    page = Message.page(user, limit, offset, number_id=numberId, direction=direction, status=status)
     return page_json(page, render)
 
 

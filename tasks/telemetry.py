@@ -1,6 +1,6 @@
 """Log fields, spans and counters of the work that a request or a task does.
 
-Spans are OpenTelemetry's: its API does nothing until gateway.ops.tracing sets its SDK up. Log fields and
+Spans are OpenTelemetry's. There are none until gateway.ops.tracing sets a tracer. Log fields and
 attributes are identifiers, words and figures of ours: no key, secret, phone number or text of a message, and
 of an address only the host.
 """
@@ -11,7 +11,14 @@ from contextvars import ContextVar
 from types import NoneType
 
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span, get_tracer
+from opentelemetry.trace import (
+    INVALID_SPAN,
+    Span,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    get_current_span,
+)
 from prometheus_client import Counter, disable_created_metrics
 
 from networks import errors as network
@@ -38,7 +45,7 @@ for _outcome in (*SEND_OUTCOMES.values(), NUMBER):
 for _outcome in ("accepted", "forged"):
     CALLBACKS.labels(outcome=_outcome)
 
-tracer = get_tracer("gateway")
+tracer: Tracer | None = None
 # What each line of the log says of the request under way; None outside of one.
 request_fields: ContextVar[dict[str, str] | None] = ContextVar("request_fields", default=None)
 
@@ -60,6 +67,9 @@ def span(
     name: str, kind: SpanKind, attributes: Attributes, parent: Context | None = None
 ) -> Iterator[Span]:
     """A span of the work inside it. Of an exception it tells the class only: its text may hold secrets."""
+    if tracer is None:
+        yield INVALID_SPAN
+        return
     with tracer.start_as_current_span(
         name, parent, kind, attributes, record_exception=False, set_status_on_exception=False
     ) as begun:

@@ -3,6 +3,8 @@
 A reader replaces the address, the number and the port by his own; so do the tests, in the files that run.
 """
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -134,9 +136,11 @@ class Reader:
                 env=tool_environment() | environment,
                 stdout=printed,
                 stderr=said,
+                start_new_session=True,
             )
         try:
             yield log, errors
         finally:
-            process.terminate()
+            # `node` may be a program that starts another one.
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait(START_SECONDS)

@@ -1,6 +1,5 @@
-// Redoc of the contract, in the colours of reference.css, which change with what the system asks for.
+// Redoc of the contract, in the colours of reference.css, which follow the system's colour scheme.
 const place = document.getElementById("contract");
-const dark = matchMedia("(prefers-color-scheme: dark)");
 const contract = await readContract(place);
 
 const theme = () => {
@@ -59,19 +58,12 @@ new MutationObserver(() => {
   for (const item of place.querySelectorAll("li[aria-label]")) item.removeAttribute("aria-label");
 }).observe(place, {childList: true, subtree: true});
 
-const draw = then => {
-  const container = document.createElement("div");
-  place.replaceChildren(container);
-  Redoc.init(contract, {
-    theme: theme(),
-    hideDownloadButtons: true,
-    nativeScrollbars: true,
-    requiredPropsFirst: true,
-    scrollYOffset: ".bar",
-  }, container, then);
-};
-dark.addEventListener("change", () => {
-  const top = scrollY;
-  draw(() => scrollTo(0, top));
-});
-draw();
+// Redoc reads its colours once. The address names the operation that is open, so the page finds it again.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
+Redoc.init(contract, {
+  theme: theme(),
+  hideDownloadButtons: true,
+  nativeScrollbars: true,
+  requiredPropsFirst: true,
+  scrollYOffset: ".bar",
+}, place);

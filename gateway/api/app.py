@@ -88,7 +88,6 @@ def _api() -> AsyncApp:
         middlewares=MIDDLEWARES,
         # It needs no more of one than dumps().
         jsonifier=cast("Any", orjson),
-        pythonic_params=True,
         resolver=handlers_of(contract.load()["paths"]),
         validator_map=VALIDATORS,
         security_map={SCHEME: BearerSecurity},

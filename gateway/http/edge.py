@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.api.operations import KEY, LARGE_BODY, MEBIBYTE, Operation, Operations, Part
@@ -79,7 +79,7 @@ class Edge:
     async def _refuse(self, scope: Scope, receive: Receive, response: Response) -> None:
         # The connection is closed then. A body that is not read would take the response with it.
         with suppress(ApiError, ClientDisconnect):
-            await read(scope, bounded(receive, MEBIBYTE), lambda: None)
+            await read(bounded(receive, MEBIBYTE))
         await self._admit(scope, response)
         raise ApiError(
             "This server is stopping and did nothing. Send the request again in a moment.",
@@ -142,7 +142,7 @@ class Edge:
             # The handler of an upload reads the file by itself.
             if not (operation.transfer and operation.takes_body):
                 large = self._large_bodies
-                body = await read(scope, receive, lambda: places.enter_context(large.of(counted)))
+                body = await read(receive, lambda: places.enter_context(large.of(counted)))
                 receive = replayed(body, receive)
             part = self._parts[operation.part]
             await part(_normalised(scope, body), receive, response.send)
@@ -166,14 +166,18 @@ def bounded(receive: Receive, limit: int) -> Receive:
     return receive_bounded
 
 
-async def read(scope: Scope, receive: Receive, take_place: Callable[[], object]) -> bytes:
+async def read(receive: Receive, take_place: Callable[[], object] = lambda: None) -> bytes:
     """The whole body. Raises ClientDisconnect.
 
     A slow client then holds no thread, and a request that breaks off changes nothing. ``take_place`` is
     called when the body turns out to be large, and may raise.
     """
-    body = bytearray()
-    async for piece in Request(scope, receive).stream():
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        piece, more = message.get("body", b""), message.get("more_body", False)
         if len(body) <= LARGE_BODY < len(body) + len(piece):
             take_place()
         body += piece

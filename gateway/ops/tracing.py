@@ -11,6 +11,7 @@ from opentelemetry import trace
 
 from gateway import __version__
 from gateway.settings import SettingsError
+from tasks import telemetry
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 # The longest that a stop waits for the last batch: the collector may be down.
@@ -47,6 +48,7 @@ def start(part: str) -> None:
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+    telemetry.tracer = provider.get_tracer("gateway")
 
 
 def stop() -> None:
