@@ -54,7 +54,8 @@ def note(**identifiers: str) -> None:
     """Add identifiers, never content, to the log lines of the request under way and to its span."""
     if (fields := request_fields.get()) is not None:
         fields.update(identifiers)
-    get_current_span().set_attributes(ours(identifiers))
+    if tracer is not None:
+        get_current_span().set_attributes(ours(identifiers))
 
 
 def ours(fields: Attributes) -> dict[str, str | int]:
