@@ -94,6 +94,7 @@ class Parts(Gateway):
         )
         sender = Sender(grant.phone_number_id, wait_for_network(network.exchange_code(grant.code)))
         wait_for_network(network.register(sender, PIN))
+        wait_for_network(network.close())
         return sender
 
 
