@@ -122,8 +122,7 @@ def quoted(body: dict[str, Any], number: Number) -> str | None:
         problem = "was not accepted by the messaging network"
     else:
         return str(message.wa_message_id)
-    text = f"Request body, {place}.message_id: {message_id} {problem}."
-    raise ConflictError(text, field=field)
+    raise ConflictError(f"Request body, {place}.message_id: {message_id} {problem}.", field=field)
 
 
 def _response(

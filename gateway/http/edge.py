@@ -26,7 +26,6 @@ from tasks.shares import Share
 ADMITTING_THREADS = 20
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
-# Seconds until a client without a place tries again.
 
 
 class Edge:
@@ -106,8 +105,7 @@ class Edge:
         try:
             scope[CALLER], window = await self._identified(scope)
         except Exception:
-            counted = NOBODY.counted(scope.get("client"))
-            response.headers += self.limiter.look_here(*counted).headers
+            response.headers += self.limiter.look_here(*NOBODY.counted(scope.get("client"))).headers
             raise
         response.headers += window.headers
         note_use(scope[CALLER])
