@@ -4,18 +4,13 @@ Times are whole milliseconds since the Unix epoch, UTC. An identifier is a prefi
 resource, and a ULID.
 """
 
-import random
 import time
 
 from ulid import ULID, ULIDGenerator
 
-_TIME_CHARACTERS, _RANDOM_BYTES = 10, 10
-# The same clock as for created_at, so that an identifier tells when its row was made. Identifiers are unique,
-# not secret. os.urandom would let other threads run while this one holds the generator's lock.
-_generator = ULIDGenerator(
-    clock=lambda: now(),  # noqa: PLW0108 - looked up at each call
-    randomness=lambda _at: random.randbytes(_RANDOM_BYTES),  # noqa: S311 - see above
-)
+_TIME_CHARACTERS = 10
+# The same clock as for created_at, so that an identifier tells when its row was made.
+_generator = ULIDGenerator(clock=lambda: now())  # noqa: PLW0108 - looked up at each call
 
 
 def now() -> int:

@@ -105,9 +105,9 @@ def hash_password(password: str) -> str:
 
 @cache
 def _nobody() -> str:
-    """The hash that an unknown user's password is checked against: the answer takes as long as a known one's.
+    """A hash for unknown users, whose check takes as long as that of a known user's password.
 
-    Made at the first use, because it takes 50 ms of each process that starts.
+    Made at its first use, because each process would need some 50 ms more to start.
     """
     return _hasher.hash(secrets.token_urlsafe(32))
 

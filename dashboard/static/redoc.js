@@ -58,7 +58,7 @@ new MutationObserver(() => {
   for (const item of place.querySelectorAll("li[aria-label]")) item.removeAttribute("aria-label");
 }).observe(place, {childList: true, subtree: true});
 
-// Redoc reads its colours once. The address names the operation that is open, so the page finds it again.
+// Redoc reads its colours only when it starts, so another scheme needs a reload. The fragment of the URL keeps the place.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
 Redoc.init(contract, {
   theme: theme(),

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope
 
 from gateway.api.complaint import Complaint, Schema, complaint
 from gateway.api.operations import LARGE_BODY
-from gateway.http.edge import read, replayed
+from gateway.http.edge import replayed
 
 MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
@@ -74,21 +74,21 @@ class JsonBody:
 
     async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
         """Check the body. Returns a request without one, with what was parsed as its payload."""
-        body = await read(receive)
+        body = await Request(scope, receive).body()
         payload = None
         if body or self._required:
             _check_content_type(scope)
-            check = partial(self._check, body)
+            read = partial(self._read, body)
             is_large = len(body) >= LARGE_BODY
             payload, told = (
-                await to_thread.run_sync(check, limiter=ONE_AT_A_TIME) if is_large else check()
+                await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
             )
             if told is not None:
                 raise _problem(told, BODY)
         _keep_payload(scope, payload)
         return replayed(b"", receive), scope
 
-    def _check(self, body: bytes) -> tuple[Any, Complaint | None]:
+    def _read(self, body: bytes) -> tuple[Any, Complaint | None]:
         """The payload, or what is wrong with it.
 
         An error that a thread raises would keep the body until the next garbage collection.

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.api.operations import KEY, LARGE_BODY, MEBIBYTE, Operation, Operations, Part
@@ -78,7 +78,7 @@ class Edge:
     async def _refuse(self, scope: Scope, receive: Receive, response: Response) -> None:
         # The connection is closed then. A body that is not read would take the response with it.
         with suppress(ApiError, ClientDisconnect):
-            await read(bounded(receive, MEBIBYTE))
+            await read(scope, bounded(receive, MEBIBYTE), lambda: None)
         await self._admit(scope, response)
         raise ApiError(
             "This server is stopping and did nothing. Send the request again in a moment.",
@@ -105,7 +105,8 @@ class Edge:
         try:
             scope[CALLER], window = await self._identified(scope)
         except Exception:
-            response.headers += self.limiter.look_here(*NOBODY.counted(scope.get("client"))).headers
+            counted = NOBODY.counted(scope.get("client"))
+            response.headers += self.limiter.look_here(*counted).headers
             raise
         response.headers += window.headers
         note_use(scope[CALLER])
@@ -140,7 +141,7 @@ class Edge:
             # The handler of an upload reads the file by itself.
             if not (operation.transfer and operation.takes_body):
                 large = self._large_bodies
-                body = await read(receive, lambda: places.enter_context(large.of(counted)))
+                body = await read(scope, receive, lambda: places.enter_context(large.of(counted)))
                 receive = replayed(body, receive)
             part = self._parts[operation.part]
             await part(_normalised(scope, body), receive, response.send)
@@ -164,18 +165,14 @@ def bounded(receive: Receive, limit: int) -> Receive:
     return receive_bounded
 
 
-async def read(receive: Receive, take_place: Callable[[], object] = lambda: None) -> bytes:
+async def read(scope: Scope, receive: Receive, take_place: Callable[[], object]) -> bytes:
     """The whole body. Raises ClientDisconnect.
 
     A slow client then holds no thread, and a request that breaks off changes nothing. ``take_place`` is
     called when the body turns out to be large, and may raise.
     """
-    body, more = bytearray(), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        piece, more = message.get("body", b""), message.get("more_body", False)
+    body = bytearray()
+    async for piece in Request(scope, receive).stream():
         if len(body) <= LARGE_BODY < len(body) + len(piece):
             take_place()
         body += piece
