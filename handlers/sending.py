@@ -58,11 +58,11 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
     try:
         begun = await commit(partial(_begin, account_id, body, key, fingerprint))
     except _KeyTakenError as taken:
-        return _replay(taken.known, fingerprint)
+        return await _replay(taken.known, fingerprint)
     except ApiError:
         # A stored response is returned again, also if the number is not active any more.
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
-            return _replay(known, fingerprint)
+            return await _replay(known, fingerprint)
         raise
     return await _finish_sending(*begun)
 
@@ -136,21 +136,24 @@ def _response(
     return response
 
 
-def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
+async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
     if known.fingerprint != fingerprint:
         raise ConflictError(
             "This Idempotency-Key was used with another request body. Use a new key."
         )
-    if known.response_status is None:
+    telemetry.note(message_id=known.message_id)
+    if known.response_status is not None:
+        body = known.response_body or ""
+        return _response(known.response_status, body, known.retry_after, replayed=True)
+    message = await read(partial(Message.get_by_id, known.message_id))
+    if message.wa_message_id is None:
         raise ConflictError(
             "The first request with this Idempotency-Key has no outcome yet. "
             f"Its message is {known.message_id}.",
             retry_after=RETRY_AFTER_RUNNING,
             message_id=known.message_id,
         )
-    telemetry.note(message_id=known.message_id)
-    body = known.response_body or ""
-    return _response(known.response_status, body, known.retry_after, replayed=True)
+    return _response(200, sent_response(message), replayed=True)
 
 
 async def _finish_sending(number: Number, message: Message, outbound: OutboundMessage) -> Response:
@@ -200,9 +203,7 @@ async def _hand_over(number: Number, message: Message, outbound: OutboundMessage
 
 def _record_success(message: Message, wa_message_id: str) -> Response:
     def accept() -> Response:
-        body = sent_response(record_acceptance(message, wa_message_id))
-        IdempotencyKey.answer(message, 200, body)
-        return _response(200, body)
+        return _response(200, sent_response(record_acceptance(message, wa_message_id)))
 
     return write(accept, *Message.keys(message.id, wa_message_id))
 

@@ -1,7 +1,8 @@
 """Idempotency keys: a claim before the network is asked, the answer after it.
 
-A row without an answer is a claim: its request is running, or its process died. It is never taken
-over by another request, because the network may have been asked (decisions 14 and 15 of the design).
+A row without an answer is a claim. It is never taken over by another request, because the network may have
+been asked (decisions 14 and 15 of the design). The response to an accepted message is made of the message,
+so only other responses are kept here.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ WINDOW_MS = 24 * 3_600_000
 
 
 class IdempotencyKey(BaseModel):
-    """What became of the request that first carried ``key`` in this account."""
+    """The request that first carried ``key`` in this account, and its error response if it has one."""
 
     message_id: str
     id = AutoField()
@@ -61,13 +62,6 @@ class IdempotencyKey(BaseModel):
     ) -> None:
         """Keep the response of the request that wrote ``message``, in the caller's transaction."""
         _ANSWER.put(status, body, retry_after, message.id)
-
-    @classmethod
-    def settle(cls, message: Message, status: int, body: str) -> None:
-        """Keep a response for a request that gave none, because its process died."""
-        cls.update(response_status=status, response_body=body).where(
-            cls.message == message.id, cls.response_status.is_null()
-        ).execute()
 
     @classmethod
     def release(cls, message: Message) -> None:

@@ -124,11 +124,7 @@ class Message(BaseModel):
 
     @classmethod
     def _write(cls, number: Number, **values: Any) -> Self:
-        message = cls.create(
-            id=new_id("msg"), account=number.account_id, number=number.id, **values
-        )
-        StatusChange.append(message, MessageStatus(message.status), message.created_at)
-        return message
+        return cls.create(id=new_id("msg"), account=number.account_id, number=number.id, **values)
 
     def advance(
         self,
@@ -217,11 +213,18 @@ class Message(BaseModel):
     def history(self) -> list["StatusChange"]:
         """Every step of the message, in the order in which a message takes them (STATUS_RANK).
 
-        Two callbacks that are ingested at the same time may record their steps in either order.
+        The row of the message itself tells the first step. Two callbacks that are ingested at the same time
+        may record theirs in either order.
         """
+        is_outbound = self.direction == Direction.OUTBOUND
+        first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
         with reading():
-            steps = list(StatusChange.select().where(StatusChange.message == self.id))
-        return sorted(steps, key=lambda step: STATUS_RANK[MessageStatus(step.status)])
+            # Version 0.1.0 wrote a row for the first step too.
+            kept = StatusChange.select().where(
+                StatusChange.message == self.id, StatusChange.status != first
+            )
+            steps = sorted(kept, key=lambda step: STATUS_RANK[MessageStatus(step.status)])
+        return [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
 
 
 # Few of the many messages have not arrived, and most come out of these indexes within seconds.
@@ -236,7 +239,7 @@ Message.add_index(
 
 
 class StatusChange(BaseModel):
-    """One step of a message: ``at`` is the network's time."""
+    """One step of a message behind its first: ``at`` is the network's time."""
 
     id = AutoField()
     message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")

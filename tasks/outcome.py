@@ -12,7 +12,6 @@ import orjson
 
 from models import clock
 from models.database import writing
-from models.idempotency import IdempotencyKey
 from models.message import Message, StatusChange
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
@@ -70,9 +69,6 @@ def record_status(update: StatusUpdate) -> bool:
     if is_new:
         _accept(message, update.wa_message_id, update.at or clock.now(), webhooks())
     _apply(message, update, [each for each in webhooks() if each.account_id == message.account_id])
-    if is_new:
-        # The request may have died before its answer; it gets the one that is known now.
-        IdempotencyKey.settle(message, 200, sent_response(message))
     return True
 
 

@@ -19,7 +19,9 @@ from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number, NumberStatus
 from networks import errors
+from networks.callbacks import StatusUpdate
 from networks.interface import OutboundMessage, Sender
+from tasks.outcome import record_status
 from tests import factories
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
@@ -55,6 +57,12 @@ def _refuse(error: errors.NetworkError) -> Callable[[OutboundMessage], str]:
 def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Response:
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": text}}
     return asyncio.run(sending.send(number.account_id, body, key))
+
+
+def _report(message: Message, status: str) -> None:
+    update = StatusUpdate("1001", "wamid.1", status, message.id, (), message.created_at)
+    with writing():
+        assert record_status(update)
 
 
 def _kinds() -> list[str]:
@@ -215,6 +223,34 @@ def test_a_crash_in_the_middle_keeps_the_key_and_never_sends_again(
         _send(number)
     assert caught.value.retry_after is not None
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("status", ["delivered", "failed"])
+def test_a_status_tells_a_repetition_what_the_crashed_request_would_have_answered(
+    number: Number, network: Network, status: str
+) -> None:
+    def die(_: OutboundMessage) -> str:
+        raise SystemExit
+
+    asked = network(die)
+    with pytest.raises(SystemExit):
+        _send(number)
+    message = Message.get()
+    _report(message, status)
+    response = _send(number)
+    assert (response.status_code, response.headers[sending.REPLAYED]) == (200, "true")
+    assert _json(response) == {"id": message.id, "wa_message_id": "wamid.1", "status": "sent"}
+    assert len(asked) == 1
+
+
+def test_a_status_does_not_change_the_answer_that_a_repetition_gets(
+    number: Number, network: Network
+) -> None:
+    network(_refuse(errors.AmbiguousError("timeout", "No answer.")))
+    first = _send(number)
+    _report(Message.get(), "delivered")
+    again = _send(number)
+    assert (again.status_code, again.body) == (500, first.body)
 
 
 def test_a_number_that_is_not_active_asks_nobody(number: Number, network: Network) -> None:

@@ -95,23 +95,13 @@ def test_keys_differ_by_case_and_are_not_trimmed(number: Number) -> None:
     assert _fingerprint(number, f"{KEY} ") is None
 
 
-def test_an_answer_is_kept_and_a_later_status_does_not_change_it(number: Number) -> None:
+def test_an_answer_is_kept(number: Number) -> None:
     message = _claim(number)
     with writing():
         IdempotencyKey.answer(message, 500, "unclear", retry_after=None)
-        IdempotencyKey.settle(message, 200, "sent")
     found = IdempotencyKey.find(number.account_id, KEY)
     assert found is not None
     assert (found.response_status, found.response_body) == (500, "unclear")
-
-
-def test_a_status_settles_a_claim_whose_process_died(number: Number) -> None:
-    message = _claim(number)
-    with writing():
-        IdempotencyKey.settle(message, 200, "sent")
-    found = IdempotencyKey.find(number.account_id, KEY)
-    assert found is not None
-    assert (found.response_status, found.response_body) == (200, "sent")
 
 
 def test_a_released_key_is_free_at_once(number: Number) -> None:

@@ -107,9 +107,8 @@ def _send_twice(world: World) -> None:
     _send(world)
 
 
-def _settle(world: World) -> None:
+def _release(world: World) -> None:
     with writing():
-        IdempotencyKey.settle(world.message, 200, "{}")
         IdempotencyKey.release(world.message)
 
 
@@ -135,7 +134,7 @@ def _redeliver(world: World) -> None:
 HOT_PATHS: dict[str, Work] = {
     "a key is looked up": lambda world: factories.owner(world.key),
     "a message is sent, and again": _send_twice,
-    "a key of a dead request is settled": _settle,
+    "a key is released": _release,
     "a callback is stored": lambda _: Callback.store(b"{}"),
     "a status is taken in": lambda world: _ingest_status(world, "delivered"),
     "a failure is taken in": lambda world: _ingest_status(

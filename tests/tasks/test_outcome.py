@@ -9,14 +9,12 @@ from models.account import Account
 from models.database import database, writing
 from models.delivery import Delivery
 from models.event import Event
-from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number
 from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories
-from tests.conftest import Clock
 
 SENT, DELIVERED, READ, FAILED = (
     MessageStatus.SENT,
@@ -223,36 +221,3 @@ def test_a_status_waits_for_one_answer_of_the_database(
         assert outcome.record_status(update)
         monkeypatch.undo()
     assert len(asked) == 1
-
-
-def _claim_key(message: Message) -> None:
-    with writing():
-        IdempotencyKey.claim(message.account_id, "key-1", "fingerprint", message)
-
-
-def test_a_status_answers_for_a_request_that_died_as_that_would_have(
-    message: Message, clock: Clock
-) -> None:
-    """It may not have died but be slow, and answers a moment later: with the same."""
-    _claim_key(message)
-    _report(message, DELIVERED, at=clock.at)
-    key = IdempotencyKey.find(message.account_id, "key-1")
-    assert key is not None
-    assert key.response_status == 200
-    assert key.response_body is not None
-    assert json.loads(key.response_body) == {
-        "id": message.id,
-        "wa_message_id": "wamid.1",
-        "status": "sent",
-    }
-    assert outcome.sent_response(Message.get_by_id(message.id)) == key.response_body
-
-
-def test_a_status_does_not_change_an_answer_that_was_given(message: Message, clock: Clock) -> None:
-    _claim_key(message)
-    with writing():
-        IdempotencyKey.answer(message, 500, '{"error":{}}')
-    _report(message, DELIVERED, at=clock.at)
-    key = IdempotencyKey.find(message.account_id, "key-1")
-    assert key is not None
-    assert (key.response_status, key.response_body) == (500, '{"error":{}}')
