@@ -1,4 +1,4 @@
-"""The system's Chromium, and a witness of what its pages ask for and complain about."""
+"""The system's Chromium without windows, and a witness of what its pages ask for and complain about."""
 
 import shutil
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def launched() -> Iterator[Browser]:
     expect.set_options(timeout=WAIT_SECONDS * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), headless=True, args=FLAGS
+            executable_path=shutil.which("chromium-headless-shell"), headless=True, args=FLAGS
         )
         yield browser
         browser.close()
