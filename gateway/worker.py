@@ -16,10 +16,7 @@ from webhooks.schedule import RetrySchedule
 # The consumer knows the tasks of modules that are imported.
 TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 CONSUMER_THREADS = 4
-# Huey's defaults let an idle consumer sleep for up to 10 s.
-POLL_SECONDS = 0.02
-MAX_POLL_SECONDS = 0.05
-# A blocking queue (Redis, PostgreSQL) is not polled: its consumer sleeps only after a failure.
+# A consumer waits for its queue, and sleeps only after a failure.
 RETRY_SECONDS = 0.5
 
 
@@ -101,8 +98,8 @@ def run_worker(settings: Settings) -> None:
         engine,
         sweeper,
         workers=CONSUMER_THREADS,
-        initial_delay=RETRY_SECONDS if huey.storage.blocking else POLL_SECONDS,
-        max_delay=RETRY_SECONDS if huey.storage.blocking else MAX_POLL_SECONDS,
+        initial_delay=RETRY_SECONDS,
+        max_delay=RETRY_SECONDS,
         scheduler_interval=1,
         # Tasks are short, so SIGTERM lets them finish too.
         graceful_signal="TERM",

@@ -8,9 +8,11 @@ Task names are module paths and so a wire format: renaming a task needs an alias
 
 import logging
 import os
+import select
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -30,6 +32,8 @@ NAME = "gateway"
 CONNECT_TIMEOUT_SECONDS = 5
 # Longer than the second for which a worker asks Redis to wait for a task.
 ANSWER_TIMEOUT_SECONDS = 10
+# How long a worker waits for a task in a file, until it looks whether it is to stop.
+WAIT_SECONDS = 0.5
 
 
 class AlarmClock(MemoryHuey):
@@ -114,12 +118,17 @@ class Doorbell:
 Identity = tuple[tuple[int, int] | None, ...]
 
 
-class RenewedStorage(SqliteStorage):
-    """Notices that its files were deleted, and begins anew.
+class FileStorage(SqliteStorage):
+    """Waits for a task without polling, and notices that its files were deleted.
+
+    Whoever adds a task writes a byte into a named pipe, which wakes one that waits. Huey's own storage polls:
+    at 20 ms that takes 2.5 % of a core.
 
     A connection goes on working on a deleted file. Processes that opened the queue before and after
     the deletion would never hear of each other's tasks again.
     """
+
+    blocking = True
 
     _conn: sqlite3.Connection | None
     _identity: Identity = ()
@@ -137,8 +146,48 @@ class RenewedStorage(SqliteStorage):
             self._conn, self._identity = connection, self._look()
         return self._conn
 
+    @property
+    def _pipe(self) -> str:
+        return f"{self.filename}.pipe"
+
+    def enqueue(self, data: bytes, priority: float | None = None) -> None:
+        """Add a task, and wake a process that waits for one."""
+        super().enqueue(data, priority)
+        # Nobody waits, or more bytes are in the pipe than ever wait.
+        with suppress(OSError):
+            pipe = os.open(self._pipe, os.O_WRONLY | os.O_NONBLOCK)
+            try:
+                os.write(pipe, b"\0")
+            finally:
+                os.close(pipe)
+
+    def dequeue(self) -> bytes | None:
+        """Take a task. Waits up to ``WAIT_SECONDS`` for one."""
+        with suppress(FileExistsError):
+            os.mkfifo(self._pipe, 0o600)
+        # Open before the look for a task: one that is added behind the look leaves its byte in the pipe.
+        pipe = os.open(self._pipe, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            task: bytes | None = super().dequeue()
+            if task is None and _is_woken(pipe):
+                task = super().dequeue()
+        finally:
+            os.close(pipe)
+        return task
+
     def _look(self) -> Identity:
         return tuple(_identify(f"{self.filename}{suffix}") for suffix in ("", "-wal", "-shm"))
+
+
+def _is_woken(pipe: int) -> bool:
+    """Wait for a byte, and take it. False if none came, or another thread took it."""
+    looked = select.poll()
+    looked.register(pipe, select.POLLIN)
+    if not looked.poll(WAIT_SECONDS * 1000):
+        return False
+    with suppress(BlockingIOError):
+        return bool(os.read(pipe, 1))
+    return False
 
 
 def _identify(path: str) -> tuple[int, int] | None:
@@ -173,7 +222,7 @@ def open_storage(url: str, name: str) -> BaseStorage:
             path = Path(unquote(urlsplit(url).path))
             path.parent.mkdir(parents=True, exist_ok=True)
             # The queue need not survive a power cut: without fsync it is several times faster.
-            return RenewedStorage(name, filename=str(path), fsync=False)
+            return FileStorage(name, filename=str(path), fsync=False)
 
 
 def _redis_pool(url: str) -> ConnectionPool:

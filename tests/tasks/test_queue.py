@@ -1,11 +1,13 @@
-"""The queue's file may be deleted at any time."""
+"""The queue in a file, which may be deleted at any time, and whose tasks come without polling."""
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tasks.queue import NAME, RenewedStorage
+from tasks.queue import NAME, WAIT_SECONDS, FileStorage
 
 FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
 
@@ -17,24 +19,24 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sender(path: Path) -> Iterator[RenewedStorage]:
+def sender(path: Path) -> Iterator[FileStorage]:
     """The queue as one process opened it."""
-    storage = RenewedStorage(NAME, filename=str(path), fsync=False)
+    storage = FileStorage(NAME, filename=str(path), fsync=False)
     yield storage
     storage.close()
 
 
 @pytest.fixture
-def consumer(path: Path) -> Iterator[RenewedStorage]:
+def consumer(path: Path) -> Iterator[FileStorage]:
     """The queue as another process opened it."""
-    storage = RenewedStorage(NAME, filename=str(path), fsync=False)
+    storage = FileStorage(NAME, filename=str(path), fsync=False)
     yield storage
     storage.close()
 
 
 @pytest.mark.parametrize("deleted", [FILES, FILES[:1], FILES[:2]])
 def test_processes_that_opened_the_queue_before_its_deletion_still_meet(
-    path: Path, sender: RenewedStorage, consumer: RenewedStorage, deleted: tuple[str, ...]
+    path: Path, sender: FileStorage, consumer: FileStorage, deleted: tuple[str, ...]
 ) -> None:
     sender.enqueue(b"before")
     assert consumer.dequeue() == b"before"
@@ -46,19 +48,50 @@ def test_processes_that_opened_the_queue_before_its_deletion_still_meet(
 
 
 def test_a_process_that_starts_after_the_deletion_meets_the_others(
-    path: Path, consumer: RenewedStorage
+    path: Path, consumer: FileStorage
 ) -> None:
     assert consumer.dequeue() is None
     for name in FILES:
         path.with_name(name).unlink()
-    late = RenewedStorage(NAME, filename=str(path), fsync=False)
+    late = FileStorage(NAME, filename=str(path), fsync=False)
     late.enqueue(b"after")
     assert consumer.dequeue() == b"after"
     late.close()
 
 
-def test_the_connection_is_kept_while_the_files_are(consumer: RenewedStorage) -> None:
+def test_the_connection_is_kept_while_the_files_are(consumer: FileStorage) -> None:
     consumer.enqueue(b"one")
     kept = consumer.conn
     assert consumer.dequeue() == b"one"
     assert consumer.conn is kept
+
+
+def test_one_that_waits_gets_a_task_at_once(sender: FileStorage, consumer: FileStorage) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(20):
+            taken = pool.submit(consumer.dequeue)
+            time.sleep(0.01)
+            began = time.monotonic()
+            sender.enqueue(b"task")
+            assert taken.result() == b"task"
+            assert time.monotonic() - began < WAIT_SECONDS / 2
+
+
+def test_four_that_wait_take_each_task_once(sender: FileStorage, consumer: FileStorage) -> None:
+    sent = [b"%d" % number for number in range(200)]
+
+    def take_all() -> list[bytes]:
+        return list(iter(consumer.dequeue, None))
+
+    with ThreadPoolExecutor(4) as pool:
+        taking = [pool.submit(take_all) for _ in range(4)]
+        for task in sent:
+            sender.enqueue(task)
+        taken = [task for each in taking for task in each.result()]
+    assert sorted(taken) == sorted(sent)
+
+
+def test_a_task_needs_nobody_who_waits(sender: FileStorage, consumer: FileStorage) -> None:
+    for _ in range(3):
+        sender.enqueue(b"task")
+    assert [consumer.dequeue() for _ in range(4)] == [b"task"] * 3 + [None]
