@@ -239,7 +239,7 @@ Message.add_index(
 
 
 class StatusChange(BaseModel):
-    """One step of a message behind its first: ``at`` is the network's time."""
+    """One step of a message after its first: ``at`` is the network's time."""
 
     id = AutoField()
     message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")

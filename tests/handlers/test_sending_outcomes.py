@@ -59,6 +59,18 @@ def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Res
     return asyncio.run(sending.send(number.account_id, body, key))
 
 
+def _crash_in_the_middle(number: Number, network: Network) -> list[OutboundMessage]:
+    """Send, and crash before the network's answer is recorded. Returns what the network was asked to send."""
+
+    def die(_: OutboundMessage) -> str:
+        raise SystemExit
+
+    asked = network(die)
+    with pytest.raises(SystemExit):
+        _send(number)
+    return asked
+
+
 def _report(message: Message, status: str) -> None:
     update = StatusUpdate("1001", "wamid.1", status, message.id, (), message.created_at)
     with writing():
@@ -213,12 +225,7 @@ def test_an_outcome_that_cannot_be_recorded_is_not_said_to_be_repeatable(
 def test_a_crash_in_the_middle_keeps_the_key_and_never_sends_again(
     number: Number, network: Network
 ) -> None:
-    def die(_: OutboundMessage) -> str:
-        raise SystemExit
-
-    asked = network(die)
-    with pytest.raises(SystemExit):
-        _send(number)
+    asked = _crash_in_the_middle(number, network)
     with pytest.raises(ConflictError, match="no outcome yet") as caught:
         _send(number)
     assert caught.value.retry_after is not None
@@ -229,12 +236,7 @@ def test_a_crash_in_the_middle_keeps_the_key_and_never_sends_again(
 def test_a_status_tells_a_repetition_what_the_crashed_request_would_have_answered(
     number: Number, network: Network, status: str
 ) -> None:
-    def die(_: OutboundMessage) -> str:
-        raise SystemExit
-
-    asked = network(die)
-    with pytest.raises(SystemExit):
-        _send(number)
+    asked = _crash_in_the_middle(number, network)
     message = Message.get()
     _report(message, status)
     response = _send(number)
