@@ -162,7 +162,7 @@ class FileStorage(SqliteStorage):
                 os.close(pipe)
 
     def dequeue(self) -> bytes | None:
-        """Take a task. Waits up to ``WAIT_SECONDS`` for one."""
+        """Take a task. Waits up to ``WAIT_SECONDS`` for one. None also if another thread was faster."""
         with suppress(FileExistsError):
             os.mkfifo(self._pipe, 0o600)
         # Open before the look for a task: one that is added behind the look leaves its byte in the pipe.
