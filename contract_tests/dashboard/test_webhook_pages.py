@@ -56,7 +56,9 @@ def member_page(page: Page, person: Person) -> Page:
 
 
 def _answer(status: str, body: str) -> Iterable[bytes]:
-    return [f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()]
+    # A ScriptedReceiver closes each connection: a client that kept it would lose its next request.
+    head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return [f"{head}{body}".encode()]
 
 
 def test_the_answer_to_a_test_appears_in_place(
