@@ -24,7 +24,7 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.database.postgresql import SILENCE, given_options
+from models.database.postgresql import BOUNDS, SILENCE, given_options
 
 logger = logging.getLogger(__name__)
 
@@ -213,7 +213,7 @@ def open_storage(url: str, name: str) -> BaseStorage:
                 dsn=url,
                 connect_timeout=CONNECT_TIMEOUT_SECONDS,
                 # What the last moments before a power cut put on the queue is found by the sweep.
-                options=f"-c synchronous_commit=off {given_options(url)}",
+                options=f"-c synchronous_commit=off {BOUNDS} {given_options(url)}",
                 **SILENCE,
             )
         case "redis" | "rediss":

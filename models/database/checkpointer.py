@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from peewee import OperationalError
+
 logger = logging.getLogger(__name__)
 
 # Pages of 4 KiB. In a longer log a read takes longer to find a page. Its pages are also written less often,
@@ -62,7 +64,7 @@ class Checkpointer:
                 return
             try:
                 self._copy()
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OperationalError) as error:
                 logger.warning("SQLite's checkpoint failed; a later one makes up for it: %s", error)
 
     def _copy(self) -> None:

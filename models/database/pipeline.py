@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import peewee
 import psycopg
 from peewee import ExceptionWrapper, InterfaceError
+from psycopg import OperationalError
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import InvalidSqlStatementName, error_from_result
 from psycopg.pq import ConnStatus, ExecStatus
@@ -219,7 +220,8 @@ def _numbered(sql: str) -> str:
 
 
 def _lost(server: PGconn, result: PGresult | None) -> psycopg.Error:
-    """Why the connection has ended, in the server's own words if it said any."""
+    """Why the connection has ended, in the server's own words if it said any: an OperationalError."""
     if result is not None and result.status == ExecStatus.FATAL_ERROR:
-        return error_from_result(result)
-    return psycopg.OperationalError(server.get_error_message() or "the connection is lost")
+        error = error_from_result(result)
+        return error if isinstance(error, OperationalError) else OperationalError(str(error))
+    return OperationalError(server.get_error_message() or "the connection is lost")

@@ -50,7 +50,20 @@ SILENCE = {
 # every row was the cheapest. Each statement here has an index that serves it
 # (docs/decisions/0034-plans-without-statistics.md).
 PLANNING = "-c enable_seqscan=off -c jit=off"
-
+# A process that freezes inside a transaction, or whose machine is lost, holds locks that others wait for. So
+# the server ends a transaction whose client says nothing, and a wait or a statement that takes too long.
+TIMEOUTS = {
+    "idle_in_transaction_session_timeout": "5s",
+    "lock_timeout": "15s",
+    "statement_timeout": "30s",
+}
+# How the server finds out that a client's machine is gone (the client's side is SILENCE).
+SERVER_KEEPALIVES = {
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "4",
+}
+BOUNDS = " ".join(f"-c {name}={value}" for name, value in (TIMEOUTS | SERVER_KEEPALIVES).items())
 
 # After these statements psycopg deallocates all prepared statements of the connection, ours included.
 _DEALLOCATING = re.compile(r"\s*(ROLLBACK|DROP|ALTER)\b", re.IGNORECASE)
@@ -190,7 +203,7 @@ class PostgresEngine:
             # A query outside of reading() and writing() would keep its connection from the pool.
             autoconnect=False,
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            options=f"{PLANNING} {given_options(url)}",
+            options=f"{PLANNING} {BOUNDS} {given_options(url)}",
             **SILENCE,
         )
         self._state = threading.local()
@@ -252,16 +265,18 @@ class PostgresEngine:
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        """One process at a time; the others wait."""
+        """One process at a time; the others wait. A migration may read whole tables, and take its time."""
+        settings = {"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")
         with self.reading():
+            for name, value in settings.items():
+                self.database.execute_sql(f"SET {name} = {value}")
             self.database.execute_sql(f"SELECT pg_advisory_lock{_MIGRATIONS}")
-            # A migration may read whole tables.
-            self.database.execute_sql("SET enable_seqscan = on")
             try:
                 yield
             finally:
-                self.database.execute_sql("RESET enable_seqscan")
                 self.database.execute_sql(f"SELECT pg_advisory_unlock{_MIGRATIONS}")
+                for name in settings:
+                    self.database.execute_sql(f"RESET {name}")
 
 
 def _number_of(key: str) -> int:

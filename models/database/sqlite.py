@@ -13,6 +13,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, copy_context
@@ -22,7 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
-from peewee import SqliteDatabase
+from peewee import OperationalError, SqliteDatabase
 
 from models.database.checkpointer import LONG_LOG_PAGES, Checkpointer
 
@@ -30,7 +31,10 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-BUSY_TIMEOUT_SECONDS = 30
+# How long a writer waits for another that has a lock. A process that freezes keeps its lock.
+LOCK_SECONDS = 10
+# Between two looks at the lock that another process has.
+LOCK_POLL_SECONDS = 0.001
 # The most pieces of work that share a transaction: the first waits for the last.
 MOST_TOGETHER = 64
 # A commit that finds so many pages in the log makes a checkpoint itself, while all other writers wait. That
@@ -39,6 +43,13 @@ MAX_LOG_PAGES = 8 * LONG_LOG_PAGES
 FULL = "synchronous=full"
 # Commits between two checkpoints. They fill some 2,000 pages of the log.
 COMMITS = 100
+
+
+class BusyError(OperationalError):
+    """Another writer kept the lock for too long. Nothing was written."""
+
+    def __init__(self) -> None:
+        super().__init__(f"another writer has kept the database locked for {LOCK_SECONDS} s")
 
 
 class _Answer:
@@ -120,6 +131,10 @@ class _Writer:
             batch = [first, *self._more()]
             try:
                 self._run_together(batch)
+            except BusyError as error:
+                # Each of them would wait as long again.
+                for job in batch:
+                    job.error = error
             except BaseException:  # noqa: BLE001 - each job keeps its own error
                 for job in batch:
                     self._run_alone(job)
@@ -200,7 +215,7 @@ class SqliteEngine:
                 "cache_size": -16_000,
                 "wal_autocheckpoint": MAX_LOG_PAGES,
             },
-            timeout=BUSY_TIMEOUT_SECONDS,
+            timeout=LOCK_SECONDS,
             # The writer's connection goes from thread to thread, one at a time.
             check_same_thread=False,
         )
@@ -230,13 +245,13 @@ class SqliteEngine:
 
     @contextmanager
     def writing(self, _keys: Sequence[str] | None = None) -> Iterator[None]:
-        """One write transaction, alone whatever its keys. An inner one joins the outer one.
+        """One write transaction, alone whatever its keys. An inner one joins the outer one. Raises BusyError.
 
         It begins IMMEDIATE: a read transaction that starts to write fails at once with SQLITE_BUSY. A writer
         that waits for SQLite's own lock polls it, and sleeps for up to 100 ms in between. So writers wait for
         two locks of ours instead: the threads of a process for one, the processes for the other.
         """
-        with self._thread_lock:
+        with self._alone_in_process():
             if self.database.in_transaction():
                 yield
                 return
@@ -269,13 +284,36 @@ class SqliteEngine:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the write lock. The kernel releases the lock of a process that dies."""
-        with self._thread_lock:
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX)
+        """Hold the write lock. The kernel releases the lock of a process that dies. Raises BusyError."""
+        with self._alone_in_process():
+            self._lock()
             try:
                 yield
             finally:
                 fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+
+    @contextmanager
+    def _alone_in_process(self) -> Iterator[None]:
+        """Be the only thread that writes."""
+        if not self._thread_lock.acquire(timeout=LOCK_SECONDS):
+            raise BusyError
+        try:
+            yield
+        finally:
+            self._thread_lock.release()
+
+    def _lock(self) -> None:
+        """Exclude the other processes. A wait in the kernel would have no end."""
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise BusyError from None
+                time.sleep(LOCK_POLL_SECONDS)
+            else:
+                return
 
     @contextmanager
     def migrating(self) -> Iterator[None]:

@@ -1,7 +1,10 @@
 """Connections that PostgreSQL cuts, at any moment: the process goes on as soon as it can."""
 
 import os
+import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +14,15 @@ import pytest
 from peewee import OperationalError
 
 from contract_tests.servers import PostgresServer
+from contract_tests.waiting import WAIT_SECONDS
 from models.database.postgresql import (
     CONNECT_TIMEOUT_SECONDS,
     POOL_PATIENCE_SECONDS,
+    TIMEOUTS,
     PostgresEngine,
 )
+
+IDLE_SECONDS = int(TIMEOUTS["idle_in_transaction_session_timeout"].removesuffix("s"))
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +116,57 @@ def test_one_that_is_cut_before_the_commit_takes_all_of_it_along(
         interrupted()
     assert _kept(engine, 40) == 0
     assert _works_at_once(engine, 41)
+
+
+FREEZES = """
+import sys, time
+from models.database.postgresql import PostgresEngine
+
+engine = PostgresEngine(sys.argv[1], 1)
+with engine.writing(None):
+    engine.database.execute_sql("INSERT INTO kept VALUES (60)")
+    print("inside", flush=True)
+    time.sleep(1)
+"""
+
+
+def test_a_client_that_freezes_in_a_transaction_holds_nobody_up(
+    engine: PostgresEngine, url: str
+) -> None:
+    frozen = subprocess.Popen(
+        [sys.executable, "-c", FREEZES, url],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert frozen.stdout is not None
+        assert frozen.stdout.readline() == "inside\n"
+        frozen.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        assert _works_at_once(engine, 61)
+        waited = time.monotonic() - began
+        assert IDLE_SECONDS - 2 < waited < IDLE_SECONDS + 1
+        frozen.send_signal(signal.SIGCONT)
+        _, said = frozen.communicate(timeout=WAIT_SECONDS)
+    finally:
+        frozen.kill()
+    assert "OperationalError" in said
+    assert _kept(engine, 60) == 0
+
+
+def test_a_wait_for_a_lock_and_a_statement_end(engine: PostgresEngine) -> None:
+    with engine.reading():
+        found = {
+            name: engine.database.execute_sql(f"SHOW {name}").fetchone()[0] for name in TIMEOUTS
+        }
+        assert found == TIMEOUTS
+    with engine.migrating():
+        for name in TIMEOUTS:
+            assert engine.database.execute_sql(f"SHOW {name}").fetchone()[0] == "0"
+    with engine.reading():
+        for name, value in TIMEOUTS.items():
+            assert engine.database.execute_sql(f"SHOW {name}").fetchone()[0] == value
 
 
 def test_a_server_that_is_away_is_told_at_once_and_back_at_once(

@@ -1,12 +1,29 @@
 """The engine on a file."""
 
+import asyncio
+import signal
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from models.database import sqlite
+from models.database.sqlite import BusyError, SqliteEngine
+
+FREEZES = """
+import sys, time
 from models.database.sqlite import SqliteEngine
+
+engine = SqliteEngine(sys.argv[1])
+with engine.writing():
+    engine.database.execute_sql("CREATE TABLE kept (id)")
+    print("inside", flush=True)
+    time.sleep(1)
+"""
 
 
 def test_the_engine_closes_after_the_transaction_under_way(tmp_path: Path) -> None:
@@ -27,3 +44,36 @@ def test_the_engine_closes_after_the_transaction_under_way(tmp_path: Path) -> No
             closing.result(timeout=0.2)
         may_go_on.set()
         assert (writing.result(), closing.result()) == (None, None)
+
+
+def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "LOCK_SECONDS", 1)
+    url = f"sqlite:///{tmp_path}/gateway.db"
+    engine = SqliteEngine(url)
+
+    async def write_ten_times() -> list[BaseException | None]:
+        writes = [engine.commit(lambda: None) for _ in range(10)]
+        return await asyncio.gather(*writes, return_exceptions=True)
+
+    with subprocess.Popen(
+        [sys.executable, "-c", FREEZES, url], stdout=subprocess.PIPE, text=True
+    ) as frozen:
+        try:
+            assert frozen.stdout is not None
+            assert frozen.stdout.readline() == "inside\n"
+            frozen.send_signal(signal.SIGSTOP)
+            began = time.monotonic()
+            with pytest.raises(BusyError), engine.writing():
+                pass
+            found = asyncio.run(write_ten_times())
+            assert 2 <= time.monotonic() - began < 5
+            assert all(isinstance(error, BusyError) for error in found)
+            frozen.send_signal(signal.SIGCONT)
+            assert frozen.wait(10) == 0
+        finally:
+            frozen.kill()
+    with engine.writing():
+        assert engine.database.table_exists("kept")  # type: ignore[no-untyped-call]
+    engine.close()
