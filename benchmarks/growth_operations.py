@@ -16,7 +16,7 @@ from handlers import deliveries, messages, sending
 from models import clock
 from models.attempt import Outcome
 from models.callback import Callback
-from models.claim import ClaimedDelivery, claim_due
+from models.claim import ClaimedDelivery, Terms, claim_due
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
@@ -145,7 +145,7 @@ def _deliver(owner: Owner) -> tuple[float, float]:
             )
             Delivery.schedule(event, [owner.webhook])
     claimed: list[ClaimedDelivery] = []
-    took = timed(lambda: claimed.extend(claim_due(DUE, DUE, LEASE_MS)))
+    took = timed(lambda: claimed.extend(claim_due(DUE, Terms(DUE, LEASE_MS))))
     if len(claimed) != DUE:
         raise RuntimeError(f"{len(claimed)} claimed, not {DUE}")
     return took, timed(lambda: _record(claimed))
@@ -161,7 +161,7 @@ def _record(claimed: list[ClaimedDelivery]) -> None:
 
 def _finishing(operation: Operation) -> float:
     took = operation()
-    while claimed := claim_due(DUE, DUE, LEASE_MS):
+    while claimed := claim_due(DUE, Terms(DUE, LEASE_MS)):
         _record(claimed)
     return took
 

@@ -1,8 +1,10 @@
 """The worker: Huey's consumer, the delivery engine and the sweep, in one process."""
 
 import gc
+import logging
 import signal
 import threading
+from collections.abc import Callable, Sequence
 
 from huey.consumer import Consumer
 from prometheus_client import start_http_server
@@ -13,6 +15,8 @@ from tasks.queue import huey
 from tasks.sender import make_client
 from webhooks.schedule import RetrySchedule
 
+logger = logging.getLogger(__name__)
+
 # The consumer knows the tasks of modules that are imported.
 TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 CONSUMER_THREADS = 4
@@ -20,36 +24,43 @@ CONSUMER_THREADS = 4
 RETRY_SECONDS = 0.5
 
 
-class Sweeper(threading.Thread):
-    """Runs the sweep at once and then every ``interval`` seconds."""
+class Rounds(threading.Thread):
+    """Does ``work`` at once and then every ``interval`` seconds. An error ends only its round."""
 
-    def __init__(self, interval: float) -> None:
-        super().__init__(name="sweep", daemon=True)
+    def __init__(self, work: Callable[[], None], interval: float) -> None:
+        super().__init__(name=work.__name__, daemon=True)
+        self._work = work
         self._interval = interval
         self._stopping = threading.Event()
 
     def run(self) -> None:
-        """Sweep until ``stop``."""
-        sweep.sweep()
+        """Work until ``stop``."""
+        self._try()
         while not self._stopping.wait(self._interval):
-            sweep.sweep()
+            self._try()
+
+    def _try(self) -> None:
+        try:
+            self._work()
+        except Exception:
+            logger.exception("%s failed; it is tried again", self.name)
 
     def stop(self) -> None:
-        """End after the current sweep."""
+        """End after the current round."""
         self._stopping.set()
         self.join()
 
 
 class StoppingConsumer(Consumer):
-    """Huey's consumer, with engine and sweep.
+    """Huey's consumer, with the engine and the looks for work that has no wake-up.
 
-    At SIGTERM the engine stops claiming, then tasks and sweep finish.
+    At SIGTERM the engine stops claiming, then tasks and looks finish.
     """
 
-    def __init__(self, engine: deliver.Engine, sweeper: Sweeper, **options: object) -> None:
+    def __init__(self, engine: deliver.Engine, rounds: Sequence[Rounds], **options: object) -> None:
         super().__init__(huey, **options)
         self._engine = engine
-        self._sweeper = sweeper
+        self._rounds = rounds
 
     def start(self) -> None:
         """Start all threads. A signal that comes meanwhile stops them once they run.
@@ -61,7 +72,8 @@ class StoppingConsumer(Consumer):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda came, _frame: early.append(came))
         self._engine.start()
-        self._sweeper.start()
+        for each in self._rounds:
+            each.start()
         super().start()
         if early:
             signal.raise_signal(early[0])
@@ -93,10 +105,10 @@ def run_worker(settings: Settings) -> None:
             deactivate_after=settings.deactivate_after,
         )
     )
-    sweeper = Sweeper(settings.sweep_interval)
+    rounds = [Rounds(sweep.sweep, settings.sweep_interval)]
     consumer = StoppingConsumer(
         engine,
-        sweeper,
+        rounds,
         workers=CONSUMER_THREADS,
         initial_delay=RETRY_SECONDS,
         max_delay=RETRY_SECONDS,
@@ -109,5 +121,6 @@ def run_worker(settings: Settings) -> None:
     try:
         consumer.run()
     finally:
-        sweeper.stop()
+        for each in rounds:
+            each.stop()
         engine.stop()

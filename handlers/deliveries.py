@@ -22,7 +22,7 @@ def render(delivery: Delivery) -> dict[str, Any]:
         "eventId": delivery.event_id,
         "event": delivery.event_kind,
         "state": delivery.state,
-        "attemptCount": delivery.attempt_count,
+        "attemptCount": delivery.finished_attempts,
         "nextAttemptAt": None if due is None else timestamp(due),
         "createdAt": timestamp(delivery.created_at),
         "completedAt": None if delivery.completed_at is None else timestamp(delivery.completed_at),

@@ -24,7 +24,10 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one attempt. Times in milliseconds; ``status_code`` is None when no answer came."""
+    """What came of one attempt. Times in milliseconds; ``status_code`` is None when no answer came.
+
+    ``proven_url`` is the url of a webhook on trial that answered 2xx.
+    """
 
     delivery_id: str
     lease_token: str
@@ -35,6 +38,7 @@ class Outcome:
     error: str | None
     response_body: str | None
     timed_out: bool = False
+    proven_url: str | None = None
 
 
 class Attempt(BaseModel):

@@ -1,23 +1,34 @@
-"""Claiming due deliveries (design, section 2.3). What comes of them is recorded by models.recording."""
+"""Claiming due deliveries (design, section 2.3). What comes of them is recorded by models.recording.
+
+A claim counts the attempt and leases the delivery. So a worker that dies in an attempt has used it up.
+"""
 
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from peewee import PostgresqlDatabase, Select, fn
+from peewee import SQL, PostgresqlDatabase, Select, fn
 
 from models import clock
+from models.attempt import Attempt, Outcome
 from models.database import Prepared, database, reading, write
 from models.database.prepared_list import PreparedList
-from models.delivery import IS_PENDING, Delivery
+from models.delivery import IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import Webhook
 
 # What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
 # transaction at a time keeps each webhook's cap; both come in batches.
 CLAIMS = "claims"
+# A delivery has at least so many attempts until workers that died count as its failure.
+LEAST_TRIES = 4
+# The most that one claim brings back.
+MOST_BACK = 500
+# A url that has never answered 2xx gets so many events in a minute. Their retries do not count.
+MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
+NO_OUTCOME = "No outcome is known: the worker ended or froze during this attempt."
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,8 @@ class ClaimedDelivery:
     webhook: Webhook
     # Whether the claim took as many as the webhook had room for, so that more may be due.
     fills_webhook: bool
+    # Whether workers died in its attempts before, and this is the last one.
+    is_suspect: bool
     event_kind: str
     payload: str
     event_id: str
@@ -38,40 +51,107 @@ class ClaimedDelivery:
     created_at: int
 
 
-def _pending(alias: Any) -> Any:
-    return alias.state == IS_PENDING
+@dataclass(frozen=True)
+class Terms:
+    """How a worker claims for one of its lanes.
 
-
-def _due_webhooks(now: Any, slow: Any, per_webhook: Any, limit: Any) -> Any:
-    """Webhooks of a lane, below their cap, with a due delivery; the one that waits longest first.
-
-    Walks the partial index from webhook to webhook, so that the cost depends on how many webhooks
-    wait, not on how many deliveries.
+    ``per_account`` bounds what the lane has in flight for an account; ``in_flight`` says what it has by
+    account. ``tries`` are the attempts that a delivery gets. Only with ``suspects`` a delivery is claimed
+    that may have killed its worker before and has its last attempt left: one of them at a time, so that it
+    cannot take others with it.
     """
-    later, oldest = Delivery.alias(), Delivery.alias()
+
+    per_webhook: int
+    lease_ms: int
+    slow: bool = False
+    per_account: int = 1_000_000
+    in_flight: Mapping[str, int] = field(default_factory=dict)
+    tries: int = LEAST_TRIES
+    suspects: bool = True
+
+    @property
+    def last_try(self) -> int:
+        """The attempt after which a delivery fails whose workers died."""
+        return max(self.tries, LEAST_TRIES)
+
+
+def server_time() -> Any:
+    """The time of a database that has a clock of its own; hosts may disagree."""
+    return clock.SERVER_TIME if isinstance(database.obj, PostgresqlDatabase) else clock.NO_TIME
+
+
+def _look() -> Any:
+    waits_until = Delivery.select(fn.MIN(Delivery.next_attempt_at)).where(IS_WAITING)
+    some_due = Delivery.select(fn.MIN(Delivery.webhook)).where(Delivery.due)
+    return Select([], [waits_until, server_time(), some_due])
+
+
+def _waited(now: Any, last_but_one: Any, limit: Any) -> Any:
+    """What has waited long enough, without suspects."""
+    return (
+        Delivery.select(Delivery.id, Delivery.tries, Delivery.lease_token, Delivery.attempt_count)
+        .where(
+            IS_WAITING,
+            Delivery.next_attempt_at <= now,
+            Delivery.lease_token.is_null() | (Delivery.tries != last_but_one),
+        )
+        .order_by(Delivery.next_attempt_at)
+        .limit(limit)
+    )
+
+
+def _suspects(now: Any, last_but_one: Any) -> Any:
+    return (
+        Delivery.select(Delivery.id, Delivery.webhook, Delivery.attempt_count)
+        .where(
+            IS_WAITING,
+            Delivery.next_attempt_at <= now,
+            Delivery.lease_token.is_null(False),
+            Delivery.tries == last_but_one,
+        )
+        .order_by(Delivery.next_attempt_at)
+        .limit(1)
+    )
+
+
+def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
+    """Webhooks of a lane, below their cap, with a due delivery: the first of each account, then the second.
+
+    Walks the partial index of what is due from webhook to webhook. So the cost depends neither on how many
+    deliveries are due nor on what waits for a later time.
+    """
+    later, oldest, again = Delivery.alias(), Delivery.alias(), Delivery.alias()
     walk = (
         Delivery.select(fn.MIN(Delivery.webhook).alias("webhook_id"))
-        .where(_pending(Delivery))
+        .where(Delivery.due)
         .cte("walk", recursive=True, columns=("webhook_id",))
     )
     following = later.select(fn.MIN(later.webhook)).where(
-        _pending(later), later.webhook > walk.c.webhook_id
+        later.due, later.webhook > walk.c.webhook_id
     )
     step = Select([walk], [following]).where(walk.c.webhook_id.is_null(False))
     waiting = walk.union_all(step)
     due = oldest.select(fn.MIN(oldest.next_attempt_at)).where(
-        _pending(oldest), oldest.webhook == waiting.c.webhook_id
+        oldest.due, oldest.webhook == Webhook.id
     )
-    return (
-        Select([waiting], [waiting.c.webhook_id, due.alias("due")])
+    open_ = (
+        Webhook.select(Webhook.id, Webhook.account, due.alias("due_at"))
+        .join(waiting, on=(waiting.c.webhook_id == Webhook.id))
         .where(
-            waiting.c.webhook_id.is_null(False),
-            due <= now,
-            Webhook.select(Webhook.slow).where(Webhook.id == waiting.c.webhook_id) == slow,
+            Webhook.slow == slow,
+            Webhook.trial_minute_at.is_null()
+            | (Webhook.trial_minute_at + MINUTE_MS <= now)
+            | (Webhook.trial_events < MOST_ON_TRIAL)
+            | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
             # Webhooks that hang would else take up the limit, for as long as they hang.
-            _in_flight(waiting.c.webhook_id, now) < per_webhook,
+            _in_flight(Webhook.id, now) < per_webhook,
         )
-        .order_by(due)
+        .alias("open")
+    )
+    turn = fn.ROW_NUMBER().over(partition_by=[open_.c.account_id], order_by=[open_.c.due_at])
+    return (
+        Select([open_], [open_.c.id, open_.c.account_id])
+        .order_by(turn, open_.c.due_at)
         .limit(limit)
         .with_cte(waiting)
     )
@@ -86,22 +166,37 @@ def _in_flight(webhook_id: Any, now: Any) -> Select:
     )
 
 
-def _lease(webhook_id: Any, token: Any, now: Any, until: Any, room: Any) -> Any:
-    """Claim up to ``room`` due deliveries of a webhook by one conditional UPDATE. Returns their ids."""
-    oldest = (
-        Delivery.select(Delivery.id)
-        .where(Delivery.webhook == webhook_id, _pending(Delivery), Delivery.next_attempt_at <= now)
-        .order_by(Delivery.next_attempt_at)
-        .limit(room)
+def _claiming(token: Any, until: Any) -> Any:
+    return Delivery.update(
+        due=False,
+        lease_token=token,
+        next_attempt_at=until,
+        tries=Delivery.tries + 1,
+        attempt_count=Delivery.attempt_count + 1,
     )
-    # PostgreSQL may run a subquery behind IN once for each due row, but one that makes an array once.
-    on_postgresql = isinstance(database.obj, PostgresqlDatabase)
-    chosen = Delivery.id == fn.ANY(fn.ARRAY(oldest)) if on_postgresql else Delivery.id.in_(oldest)
-    # Only pending ones have a next attempt. The sum keeps PostgreSQL from looking at all that are due
-    # instead of those that were chosen, which it takes for more as long as few are due.
-    still_due = Delivery.next_attempt_at + 0 <= now
-    update = Delivery.update(lease_token=token, next_attempt_at=until)
-    return update.where(chosen, still_due).returning(Delivery.id)
+
+
+def _lease(which: Any) -> Prepared:
+    """Claim up to ``room`` of a webhook's deliveries by one conditional UPDATE. Returns their ids."""
+
+    def lease(webhook_id: Any, token: Any, until: Any, room: Any) -> Any:
+        oldest = (
+            Delivery.select(Delivery.id)
+            .where(Delivery.webhook == webhook_id, which)
+            .order_by(Delivery.next_attempt_at)
+            .limit(room)
+        )
+        # PostgreSQL may run a subquery behind IN once for each due row, but one that makes an array once.
+        on_postgresql = isinstance(database.obj, PostgresqlDatabase)
+        rows = fn.ANY(fn.ARRAY(oldest)) if on_postgresql else oldest
+        chosen = Delivery.id == rows if on_postgresql else Delivery.id.in_(rows)
+        return _claiming(token, until).where(chosen).returning(Delivery.id)
+
+    return Prepared(lease)
+
+
+def _lease_one(delivery_id: Any, token: Any, until: Any) -> Any:
+    return _claiming(token, until).where(Delivery.id == delivery_id)
 
 
 def _details(delivery_ids: Any) -> Any:
@@ -122,78 +217,221 @@ def _details(delivery_ids: Any) -> Any:
     )
 
 
+_LOOK = Prepared(_look)
+_WAITED = Prepared(_waited)
+_SUSPECTS = Prepared(_suspects)
 _DUE_WEBHOOKS = Prepared(_due_webhooks)
 _IN_FLIGHT = Prepared(_in_flight)
-_LEASE = Prepared(_lease)
+_LEASE = _lease(Delivery.due)
+_LEASE_AGAIN = _lease(IS_DUE_AGAIN)
+_LEASE_NEW = _lease(SQL("due AND tries = 0"))
+_LEASE_ONE = Prepared(_lease_one)
 _DETAILS = PreparedList(_details)
+_BRING_BACK = PreparedList(
+    lambda ids: Delivery.update(due=True, lease_token=None).where(Delivery.id.in_(ids))
+)
+_GIVE_UP = PreparedList(
+    lambda ids, now: Delivery.update(
+        state=DeliveryState.FAILED, next_attempt_at=None, lease_token=None, completed_at=now
+    ).where(Delivery.id.in_(ids)),
+    1,
+)
 
 
-@dataclass(frozen=True)
+class Look(NamedTuple):
+    """When the first delivery that waits becomes due, None without one; the time now; whether any is due."""
+
+    waits_until: int | None
+    now: int
+    is_due: bool
+
+
+def look() -> Look:
+    """What there is to claim, now or later."""
+    with reading():
+        [(waits_until, server, some_due)] = _LOOK.tuples()
+        return Look(waits_until, clock.of_server(server), some_due is not None)
+
+
+def _note_lost(lost: Sequence[tuple[str, int, str]], now: int) -> None:
+    """Log attempts of which no outcome came: delivery, number of the attempt, token."""
+    Attempt.append_all(
+        (
+            Outcome(
+                delivery_id,
+                token,
+                started_at=now,
+                duration_ms=0,
+                success=False,
+                status_code=None,
+                error=NO_OUTCOME,
+                response_body=None,
+            ),
+            number,
+        )
+        for delivery_id, number, token in lost
+    )
+
+
+def _bring_back(now: int, last_try: int) -> None:
+    """Make due what has waited long enough. What workers died of after the last attempt has failed."""
+    waited = _WAITED.tuples(now, last_try - 1, MOST_BACK)
+    lost = [(id_, number, token) for id_, _, token, number in waited if token is not None]
+    given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
+    if lost:
+        _note_lost(lost, now)
+    if given_up:
+        _GIVE_UP.put(list(given_up), now)
+    if back := [id_ for id_, *_ in waited if id_ not in given_up]:
+        _BRING_BACK.put(back)
+
+
+@dataclass
 class _Claim:
     """One claim, inside its transaction. What needs no answer of the other is asked for together."""
 
-    token: str
     now: int
-    until: int
+    room: int
+    terms: Terms
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    claimed: list[str] = field(default_factory=list)
+    webhooks: dict[str, Webhook] = field(default_factory=dict)
+    # The webhooks that took as many as they might.
+    full: set[str] = field(default_factory=set)
+    suspect: str | None = None
 
-    def lease(self, free: Mapping[str, int], room: int) -> tuple[list[str], set[str]]:
-        """Claim up to ``room`` deliveries, of each webhook as many as it has free.
+    @property
+    def until(self) -> int:
+        return self.now + self.terms.lease_ms
 
-        Returns their identifiers, and the webhooks that took as many as they might.
-        """
-        claimed: list[str] = []
-        full: set[str] = set()
-        waiting = deque((webhook_id, count) for webhook_id, count in free.items() if count > 0)
-        # Who had less due than was free leaves room for those behind.
-        while waiting and (left := room - len(claimed)) > 0:
-            asked = []
-            while waiting and left > 0:
-                webhook_id, count = waiting.popleft()
-                wanted = min(count, left)
-                left -= wanted
-                leased = _LEASE.tuples_soon(webhook_id, self.token, self.now, self.until, wanted)
-                asked.append((webhook_id, wanted, leased))
-            for webhook_id, wanted, leased in asked:
-                ids = [row[0] for row in leased()]
-                claimed += ids
-                if len(ids) == wanted:
-                    full.add(webhook_id)
-        return claimed, full
+    def take_suspect(self) -> None:
+        """Claim the oldest suspect."""
+        for delivery_id, webhook_id, number in _SUSPECTS.tuples(self.now, self.terms.last_try - 1):
+            webhook = Webhook.get_by_id(webhook_id)
+            if not webhook.active:
+                Delivery.skip_waiting(webhook_id)
+                return
+            _note_lost([(delivery_id, number, "")], self.now)
+            _LEASE_ONE.put(delivery_id, self.token, self.until)
+            self.webhooks[webhook_id] = webhook
+            self.suspect = delivery_id
+            self.claimed.append(delivery_id)
 
-    def make(
-        self, webhook_ids: Sequence[str], room: int, per_webhook: int
-    ) -> Callable[[], list[ClaimedDelivery]]:
-        """Claim. What was claimed comes with the commit."""
-        asked = {id_: _IN_FLIGHT.tuples_soon(id_, self.now) for id_ in webhook_ids}
+    def take_due(self, webhook_ids: Sequence[str]) -> None:
+        """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
+        in_flight = {id_: _IN_FLIGHT.tuples_soon(id_, self.now) for id_ in webhook_ids}
         found = Webhook.soon_of_ids(webhook_ids)
-        free = {id_: per_webhook - in_flight()[0][0] for id_, in_flight in asked.items()}
+        free = {id_: self.terms.per_webhook - count()[0][0] for id_, count in in_flight.items()}
         # Many deliveries, few webhooks: each is read once.
-        webhooks = {webhook.id: webhook for webhook in found()}
-        claimed, full = self.lease(free, room)
-        if not claimed:
+        self.webhooks |= {webhook.id: webhook for webhook in found()}
+        for webhook_id in webhook_ids:
+            if webhook_id in self.webhooks and not self.webhooks[webhook_id].active:
+                Delivery.skip_waiting(webhook_id)
+        open_ = [row for id_ in free if (row := self.webhooks.get(id_)) and row.active]
+        taken = Counter(self.terms.in_flight)
+        waiting = deque[tuple[str, int]]()
+        for webhook in open_:
+            if webhook.on_trial:
+                self._take_on_trial(webhook, free[webhook.id], taken)
+            elif free[webhook.id] > 0:
+                waiting.append((webhook.id, free[webhook.id]))
+        while waiting and len(self.claimed) < self.room:
+            waiting = self._take_turns(waiting, taken)
+
+    def _take_on_trial(self, webhook: Webhook, free: int, taken: Counter[str]) -> None:
+        """Claim what is tried again as it is due, and of new events a few in each minute."""
+        room = min(free, self.room - len(self.claimed), self._account_room(webhook.id, taken))
+        if room <= 0:
+            return
+        ids = [row[0] for row in _LEASE_AGAIN.tuples(webhook.id, self.token, self.until, room)]
+        since, events = webhook.trial_minute_at or 0, webhook.trial_events
+        if since + MINUTE_MS <= self.now:
+            since, events = self.now, 0
+        if wanted := min(room - len(ids), MOST_ON_TRIAL - events):
+            new = _LEASE_NEW.tuples(webhook.id, self.token, self.until, wanted)
+            ids += [row[0] for row in new]
+            webhook.note_trial(since, events + len(new))
+        self.claimed += ids
+        taken[webhook.account_id] += len(ids)
+        if len(ids) == free:
+            self.full.add(webhook.id)
+
+    def _take_turns(
+        self, waiting: Sequence[tuple[str, int]], taken: Counter[str]
+    ) -> deque[tuple[str, int]]:
+        """Claim for each webhook its part of the room. Returns those that may have more, and how much."""
+        left = self.room - len(self.claimed)
+        part = max(1, left // len(waiting))
+        asked, skipped, more = [], [], deque[tuple[str, int]]()
+        for webhook_id, count in waiting:
+            wanted = min(count, part, left, self._account_room(webhook_id, taken))
+            if wanted > 0:
+                left -= wanted
+                taken[self.webhooks[webhook_id].account_id] += wanted
+                leased = _LEASE.tuples_soon(webhook_id, self.token, self.until, wanted)
+                asked.append((webhook_id, count, wanted, leased))
+            else:
+                skipped.append((webhook_id, count))
+        for webhook_id, count, wanted, leased in asked:
+            ids = [row[0] for row in leased()]
+            self.claimed += ids
+            taken[self.webhooks[webhook_id].account_id] -= wanted - len(ids)
+            if len(ids) == count:
+                self.full.add(webhook_id)
+            elif len(ids) == wanted:
+                more.append((webhook_id, count - wanted))
+        # Others of the account may have taken less than was kept for them.
+        has_room = (each for each in skipped if self._account_room(each[0], taken) > 0)
+        return more + deque(has_room)
+
+    def _account_room(self, webhook_id: str, taken: Counter[str]) -> int:
+        return self.terms.per_account - taken[self.webhooks[webhook_id].account_id]
+
+    def details(self) -> Callable[[], list[ClaimedDelivery]]:
+        """What was claimed, which comes with the commit."""
+        if not self.claimed:
             return list
-        details = _DETAILS.tuples_soon(claimed)
+        details = _DETAILS.tuples_soon(self.claimed)
         return lambda: [
             ClaimedDelivery(
-                id_, self.token, attempts + 1, webhooks[webhook], webhook in full, *rest
+                id_,
+                self.token,
+                number,
+                self.webhooks[webhook],
+                webhook in self.full,
+                id_ == self.suspect,
+                *rest,
             )
-            for id_, attempts, webhook, *rest in details()
+            for id_, number, webhook, *rest in details()
         ]
 
 
-def claim_due(
-    room: int, per_webhook: int, lease_ms: int, *, slow: bool = False
-) -> list[ClaimedDelivery]:
-    """Claim up to ``room`` due deliveries, at most ``per_webhook`` in flight for each webhook.
-
-    Those of slow webhooks are claimed apart from the others.
-    """
-    now = clock.now()
-    claim = _Claim(uuid.uuid4().hex, now, now + lease_ms)
-    # One connection for both: on PostgreSQL taking one out of the pool costs as much as a query.
+def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
+    """Claim up to ``room`` due deliveries of a lane. Accounts take turns."""
+    # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
-        webhook_ids = [row[0] for row in _DUE_WEBHOOKS.tuples(now, slow, per_webhook, room)]
-        if not webhook_ids:
+        waits_until, now, is_due = look()
+        has_suspect = False
+        if waits_until is not None and waits_until <= now:
+            last_try = terms.last_try
+            if _WAITED.tuples(now, last_try - 1, 1):
+                write(lambda: _bring_back(now, last_try), CLAIMS)
+                is_due = True
+            has_suspect = terms.suspects and bool(_SUSPECTS.tuples(now, last_try - 1))
+        if not (is_due or has_suspect):
             return []
-        claimed = write(lambda: claim.make(webhook_ids, room, per_webhook), CLAIMS)
-        return claimed()
+        busy = {id_ for id_, count in terms.in_flight.items() if count >= terms.per_account}
+        found = _DUE_WEBHOOKS.tuples(terms.slow, now, terms.per_webhook, room + len(busy))
+        webhook_ids = [id_ for id_, account_id in found if account_id not in busy]
+        if not webhook_ids and not has_suspect:
+            return []
+
+        def claim() -> Callable[[], list[ClaimedDelivery]]:
+            making = _Claim(now, room, terms)
+            if has_suspect:
+                making.take_suspect()
+            if webhook_ids:
+                making.take_due(webhook_ids)
+            return making.details()
+
+        return write(claim, CLAIMS)()

@@ -1,15 +1,24 @@
 """Deliveries: one event on its way to one webhook. These rows are the queue.
 
-``next_attempt_at`` says when a pending delivery may be claimed. A claim writes a token into
-``lease_token`` and moves ``next_attempt_at`` to the end of the lease. So a claim whose worker died
-becomes due again by itself, and an outcome is only recorded by the one who holds the token.
+A pending delivery is ``due``, or waits until ``next_attempt_at``: for a retry, or for the end of a lease. A
+claim counts the attempt, writes a token into ``lease_token`` and moves ``next_attempt_at`` to the end of the
+lease. So a delivery whose worker died becomes due again by itself, and only the holder of the token records
+an outcome.
 """
 
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegerField, Value
+from peewee import (
+    SQL,
+    BigIntegerField,
+    BooleanField,
+    CharField,
+    ForeignKeyField,
+    IntegerField,
+    Value,
+)
 
 from models import clock
 from models.clock import id_bound, new_id
@@ -23,6 +32,8 @@ from models.webhook import Webhook
 ID_SLACK_MS = 60_000
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_PENDING = SQL("'pending'")
+IS_WAITING = SQL("state = 'pending' AND NOT due")
+IS_DUE_AGAIN = SQL("due AND tries > 0")
 IS_UNDELIVERED = SQL("state IN ('failed', 'skipped')")
 FREQUENT = ("message.received", "message.sent", "message.delivered", "message.read")
 IS_RARE = SQL(
@@ -40,7 +51,10 @@ class DeliveryState(StrEnum):
 
 
 class Delivery(BaseModel):
-    """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled anew."""
+    """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled anew.
+
+    Both count the attempt under way.
+    """
 
     webhook_id: str
     event_id: str
@@ -55,9 +69,15 @@ class Delivery(BaseModel):
     lease_token = CharField(null=True)
     created_at = BigIntegerField()
     completed_at = BigIntegerField(null=True)
+    due = BooleanField(default=False, constraints=[SQL("DEFAULT false")])
 
     class Meta:
         indexes = ((("webhook", "id"), False), (("webhook", "event"), True))
+
+    @property
+    def finished_attempts(self) -> int:
+        """How many attempts have come to an end."""
+        return self.attempt_count - (self.lease_token is not None)
 
     @classmethod
     def schedule(cls, event: Event, webhooks: Sequence[Webhook]) -> bool:
@@ -76,6 +96,7 @@ class Delivery(BaseModel):
                 now if webhook.active else None,
                 now,
                 None if webhook.active else now,
+                webhook.active,
                 event.id,
             )
         return any(w.active for w in wanted)
@@ -127,7 +148,11 @@ class Delivery(BaseModel):
         # A lease that ran out is no attempt under way: its worker died.
         waits = cls.lease_token.is_null() | (cls.next_attempt_at <= now)
         query = cls.update(
-            state=DeliveryState.SKIPPED, next_attempt_at=None, lease_token=None, completed_at=now
+            state=DeliveryState.SKIPPED,
+            due=False,
+            next_attempt_at=None,
+            lease_token=None,
+            completed_at=now,
         ).where(cls.webhook == webhook_id, cls.state == IS_PENDING, waits)
         return int(query.execute())
 
@@ -171,8 +196,11 @@ class Delivery(BaseModel):
     @classmethod
     def before_first_attempt(cls, delivery_ids: Sequence[str]) -> set[str]:
         """Those that wait for the first attempt since they were scheduled, or are in it."""
+        in_first = (cls.tries == 1) & cls.lease_token.is_null(False)
         query = cls.select(cls.id).where(
-            cls.id.in_(delivery_ids), cls.state == DeliveryState.PENDING, cls.tries == 0
+            cls.id.in_(delivery_ids),
+            cls.state == DeliveryState.PENDING,
+            (cls.tries == 0) | in_first,
         )
         rows: Any = query.tuples()
         return {row[0] for row in rows}
@@ -181,19 +209,20 @@ class Delivery(BaseModel):
 def _schedule(*slots: Any) -> Any:
     """A row beside its event, which nobody has to ask for first."""
     *values, event_id = slots
-    names = ("id", "webhook", "state", "next_attempt_at", "created_at", "completed_at")
+    names = ("id", "webhook", "state", "next_attempt_at", "created_at", "completed_at", "due")
     row = dict(zip(names, values, strict=True)) | {"attempt_count": Value(0), "tries": Value(0)}
     row |= {"event": Event.id, "event_kind": Event.kind}
     fields = [getattr(Delivery, name) for name in row]
     return Delivery.insert_from(Event.select(*row.values()).where(Event.id == event_id), fields)
 
 
-_SCHEDULE = Prepared(_schedule, 7)
+_SCHEDULE = Prepared(_schedule, 8)
 
 
 def _scheduled_anew() -> dict[str, Any]:
     return {
         "state": DeliveryState.PENDING,
+        "due": True,
         "tries": 0,
         "next_attempt_at": clock.now(),
         "completed_at": None,
@@ -228,6 +257,15 @@ Delivery.add_index(
 )
 Delivery.add_index(
     Delivery.index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
+)
+Delivery.add_index(
+    Delivery.index(
+        Delivery.webhook, Delivery.next_attempt_at, where=SQL("due"), name="delivery_due"
+    )
+)
+Delivery.add_index(Delivery.index(Delivery.webhook, where=IS_DUE_AGAIN, name="delivery_due_again"))
+Delivery.add_index(
+    Delivery.index(Delivery.next_attempt_at, where=IS_WAITING, name="delivery_waiting")
 )
 # A webhook's few failures among its many deliveries. Most deliveries never come into this index.
 Delivery.add_index(

@@ -5,11 +5,14 @@ from typing import Any, NamedTuple
 
 from models import clock
 from models.attempt import Attempt, Outcome
-from models.claim import CLAIMS
-from models.database import write, writing
+from models.claim import CLAIMS, server_time
+from models.database import Prepared, reading, write, writing
 from models.database.prepared_list import PreparedList
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Deactivation, Webhook
+
+# A receiver that takes so long for one answer is slow (tasks.lanes).
+SLOW_MS = 2_000
 
 RetryDelay = Callable[[int], float | None]
 
@@ -22,24 +25,31 @@ class _Leased(NamedTuple):
     attempt_count: int
     tries: int
     token: str | None
+    server_time: int | None
 
 
 def _leases(delivery_ids: Any) -> Any:
     wanted = (Delivery.id, Delivery.webhook, Delivery.attempt_count, Delivery.tries)
-    return Delivery.select(*wanted, Delivery.lease_token).where(Delivery.id.in_(delivery_ids))
+    return Delivery.select(*wanted, Delivery.lease_token, server_time()).where(
+        Delivery.id.in_(delivery_ids)
+    )
 
 
 def _deliver(delivery_ids: Any, at: Any) -> Any:
     return Delivery.update(
         state=DeliveryState.DELIVERED,
-        attempt_count=Delivery.attempt_count + 1,
-        tries=Delivery.tries + 1,
         next_attempt_at=None,
         lease_token=None,
         completed_at=at,
     ).where(Delivery.id.in_(delivery_ids))
 
 
+def _wanted(delivery_id: Any, token: Any) -> Any:
+    held = (Delivery.id == delivery_id) & (Delivery.lease_token == token)
+    return Delivery.select(Delivery.id).join(Webhook).where(held, Webhook.active)
+
+
+_WANTED = Prepared(_wanted)
 _LEASES = PreparedList(_leases)
 _DELIVER = PreparedList(_deliver, 1)
 
@@ -58,9 +68,16 @@ def record_outcomes(
 
     def record() -> list[int | None]:
         ours = _still_ours(finished)
-        Attempt.append_all([(outcome, delivery.attempt_count + 1) for outcome, delivery in ours])
-        # Where a receiver failed, its outcomes count in their order; else nothing depends on it.
-        troubled = {delivery.webhook_id for outcome, delivery in ours if not outcome.success}
+        Attempt.append_all([(outcome, delivery.attempt_count) for outcome, delivery in ours])
+        # Where a receiver failed or was slow, its outcomes count in their order; else nothing depends on it.
+        troubled = {
+            delivery.webhook_id
+            for outcome, delivery in ours
+            if not outcome.success or _is_slow(outcome)
+        }
+        for outcome, delivery in ours:
+            if outcome.proven_url is not None:
+                Webhook.end_trial(delivery.webhook_id, outcome.proven_url)
         smooth = [delivery for _, delivery in ours if delivery.webhook_id not in troubled]
         if smooth:
             _record_successes(smooth)
@@ -71,6 +88,28 @@ def record_outcomes(
         ]
 
     return [at for at in write(record, CLAIMS) if at is not None]
+
+
+def is_wanted(delivery_id: str, token: str) -> bool:
+    """Whether a claim still holds, and the webhook is active."""
+    with reading():
+        return bool(_WANTED.tuples(delivery_id, token))
+
+
+def give_back(delivery_id: str, token: str) -> None:
+    """Undo a claim whose attempt was not begun. It is as if it had never been claimed."""
+
+    def undo() -> None:
+        given_back = Delivery.update(
+            due=True,
+            lease_token=None,
+            next_attempt_at=clock.now(),
+            tries=Delivery.tries - 1,
+            attempt_count=Delivery.attempt_count - 1,
+        )
+        given_back.where(Delivery.id == delivery_id, Delivery.lease_token == token).execute()
+
+    write(undo, CLAIMS)
 
 
 def _still_ours(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, _Leased]]:
@@ -89,25 +128,26 @@ def _record_successes(deliveries: Sequence[_Leased]) -> None:
 def _record(
     outcome: Outcome, delivery: _Leased, retry_delay: RetryDelay, deactivate_after: int
 ) -> int | None:
-    now = clock.now()
-    tries = delivery.tries + 1
-    delay = None if outcome.success else retry_delay(tries)
-    next_attempt_at = None if delay is None else now + round(delay * 1000)
+    delay = None if outcome.success else retry_delay(delivery.tries)
+    due_from = clock.of_server(delivery.server_time)
+    next_attempt_at = None if delay is None else due_from + round(delay * 1000)
     state = _next_state(delivery, outcome, next_attempt_at)
     if state is not DeliveryState.PENDING:
         next_attempt_at = None
     Delivery.update(
         state=state,
-        attempt_count=Delivery.attempt_count + 1,
-        tries=tries,
         next_attempt_at=next_attempt_at,
         lease_token=None,
-        completed_at=None if next_attempt_at else now,
+        completed_at=None if next_attempt_at else clock.now(),
     ).where(Delivery.id == delivery.id).execute()
-    if outcome.timed_out:
-        Webhook.note_timeout(delivery.webhook_id)
     _count_failures(delivery.webhook_id, state, deactivate_after)
+    if _is_slow(outcome):
+        Webhook.note_slow(delivery.webhook_id)
     return next_attempt_at
+
+
+def _is_slow(outcome: Outcome) -> bool:
+    return outcome.timed_out or outcome.duration_ms >= SLOW_MS
 
 
 def _next_state(delivery: _Leased, outcome: Outcome, next_attempt_at: int | None) -> DeliveryState:

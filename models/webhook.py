@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Self
 
 from peewee import (
+    SQL,
     BigIntegerField,
     BooleanField,
     CharField,
@@ -46,9 +47,10 @@ class Webhook(BaseModel):
     """A callback address with its subscriptions.
 
     ``failure_count`` counts deliveries in a row that failed after all their retries. ``slow`` says that
-    an attempt timed out and none succeeded since. ``deactivated_because`` is a Deactivation, None while
-    the webhook is active. ``secret_changed_at`` is when its secret was last rotated, None for never;
-    ``previous_sealed_secret`` is the secret before, None where there is none that can be read.
+    an attempt took long or timed out, and none succeeded quickly since. ``deactivated_because`` is a
+    Deactivation, None while the webhook is active. ``secret_changed_at`` is when its secret was last
+    rotated, None for never; ``previous_sealed_secret`` is the secret before, None if there is none that can
+    be read.
     """
 
     account_id: str
@@ -66,6 +68,14 @@ class Webhook(BaseModel):
     deactivated_because = CharField(null=True)
     secret_changed_at = BigIntegerField(null=True)
     previous_sealed_secret = TextField(null=True)
+    # The last minute in which its url got events while on trial, and how many. None once it answered 2xx.
+    trial_minute_at = BigIntegerField(null=True, default=0)
+    trial_events = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether its url has never answered an event with 2xx."""
+        return self.trial_minute_at is not None
 
     @property
     def secret(self) -> str:
@@ -181,9 +191,10 @@ class Webhook(BaseModel):
         number_ids: list[str] | None = None,
     ) -> None:
         """Change what is given, inside the caller's transaction."""
-        changes: dict[str, str] = {}
-        if url is not None:
-            changes["url"] = url
+        changes: dict[str, str | int] = {}
+        if url is not None and url != self.url:
+            # Perhaps somebody else's server.
+            changes |= {"url": url, "trial_minute_at": 0, "trial_events": 0}
         if events is not None:
             changes["events_json"] = json.dumps(events)
         if number_ids is not None:
@@ -207,18 +218,32 @@ class Webhook(BaseModel):
             "deactivated_because": because,
             "failure_count": 0,
         }
+        if because is Deactivation.FAILURES:
+            # Somebody has to activate it. Then the first events need not wait for the next minute.
+            changes["trial_events"] = 0
         Webhook.update(changes).where(Webhook.id == self.id, Webhook.active != active).execute()
         self.__data__.update(changes)
 
     @classmethod
     def note_success(cls, webhook_ids: Collection[str]) -> None:
-        """Their receivers answered 2xx: the count of failures starts anew, and they are not slow."""
+        """Their receivers answered 2xx: failures count anew, and they are not slow."""
         _NOTE_SUCCESS.put(list(webhook_ids))
 
     @classmethod
-    def note_timeout(cls, webhook_id: str) -> None:
-        """A receiver let an attempt time out: it is slow until it answers 2xx."""
+    def note_slow(cls, webhook_id: str) -> None:
+        """A receiver took long, or let an attempt time out: it is slow until it answers 2xx in time."""
         cls.update(slow=True).where(cls.id == webhook_id, ~cls.slow).execute()
+
+    def note_trial(self, minute_at: int, events: int) -> None:
+        """Its url on trial got so many events in this minute, inside the caller's transaction."""
+        Webhook.update(trial_minute_at=minute_at, trial_events=events).where(
+            Webhook.id == self.id, Webhook.trial_minute_at.is_null(False)
+        ).execute()
+
+    @classmethod
+    def end_trial(cls, webhook_id: str, url: str) -> None:
+        """A url has answered an event with 2xx, inside the caller's transaction."""
+        cls.update(trial_minute_at=None).where(cls.id == webhook_id, cls.url == url).execute()
 
     @classmethod
     def note_discarded(cls, webhook_id: str) -> int:

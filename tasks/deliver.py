@@ -14,27 +14,36 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
-from peewee import OperationalError
+from peewee import InterfaceError, InternalError, OperationalError
 
 from models import clock
 from models.attempt import Outcome
-from models.claim import ClaimedDelivery, claim_due
-from models.recording import record_outcomes
+from models.claim import ClaimedDelivery, claim_due, look
+from models.recording import give_back, is_wanted, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
 from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
 from tasks.queue import Doorbell, huey
 from tasks.sender import signed_headers
-from webhooks.client import Answer, WebhookClient
+from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 LEASE_MARGIN_SECONDS = 20
 # Outcomes that come in quick succession are recorded together, fewer if anything waits for their room.
 RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
+# Between two looks at what waits for a retry, at least and at most.
+LOOK_SECONDS, MOST_LOOK_SECONDS = 0.1, 1.0
+# An attempt that begins so long after its claim asks first whether it is still wanted.
+STALE_SECONDS = 0.5
+# The database cannot be written now. Any other error is about what is written.
+UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 
 
 @huey.task()
@@ -73,6 +82,8 @@ class Engine:
         self._lanes = make_lanes()
         self._stopping = False
         self._wake_asked = False
+        # Outcomes that could not be recorded yet. Nothing is claimed meanwhile.
+        self._has_unrecorded = False
         self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()
         # Webhooks of which more may be due than their caps let in, when they were last claimed or failed.
         self._crowded: set[str] = set()
@@ -120,11 +131,16 @@ class Engine:
 
     async def _run(self) -> None:
         async with self._config.client:
-            recorder = asyncio.create_task(self._record_as_they_come())
             self._wake_lanes()
-            await asyncio.gather(*(self._serve(lane) for lane in self._lanes))
-            await self._outcomes.join()
-            recorder.cancel()
+            async with asyncio.TaskGroup() as tasks:
+                # Any of them that fails ends all, and with them the worker.
+                others = [tasks.create_task(self._record_as_they_come())]
+                others.append(tasks.create_task(self._wake_for_retries()))
+                serving = [tasks.create_task(self._serve(lane)) for lane in self._lanes]
+                await asyncio.wait(serving)
+                await self._outcomes.join()
+                for task in others:
+                    task.cancel()
 
     async def _serve(self, lane: Lane) -> None:
         while not self._stopping:
@@ -137,33 +153,62 @@ class Engine:
 
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
-        while not self._stopping and (room := lane.room) > 0:
+        while not (self._stopping or self._has_unrecorded) and (room := lane.room) > 0:
             batch = await self._claim(lane, room)
-            lane.is_full = len(batch) == room
-            lane.is_behind = lane.is_full or any(each.fills_webhook for each in batch)
+            lane.note_claim(batch, room)
+            claimed_at = self._loop.time()
             for claimed in batch:
                 self._note_crowd(claimed)
-                task = asyncio.create_task(self._attempt(claimed))
-                lane.in_flight.add(task)
-                task.add_done_callback(lane.in_flight.discard)
+                lane.start(claimed, asyncio.create_task(self._attempt(claimed, claimed_at)))
             if len(batch) < room:
                 # No more is due now, or its webhooks are at their caps: a wake-up follows either change.
                 return
 
     async def _claim(self, lane: Lane, room: int) -> list[ClaimedDelivery]:
-        claim = functools.partial(
-            claim_due, room, lane.max_per_webhook, self._lease_ms, slow=lane.slow
-        )
+        terms = lane.terms(self._lease_ms, self._config.schedule.tries)
         try:
-            return await self._loop.run_in_executor(self._database, claim)
+            return await self._in_database(functools.partial(claim_due, room, terms))
         except Exception:
             logger.exception("claim failed; the sweep will try again")
             return []
 
-    async def _attempt(self, claimed: ClaimedDelivery) -> None:
+    async def _wake_for_retries(self) -> None:
+        """Have the lanes look when a wait ends: for a retry, or for a lease whose worker died.
+
+        Finds also what is due without a wake-up, as while the queue is away.
+        """
+        while True:
+            pause = MOST_LOOK_SECONDS
+            try:
+                waits_until, now, is_due = await self._in_database(look)
+            except UNAVAILABLE as error:
+                logger.warning("retries are not looked for: %s", error)
+            else:
+                if waits_until is not None and waits_until <= now + MOST_LOOK_SECONDS * 1000:
+                    pause = max(LOOK_SECONDS, (waits_until - now) / 1000)
+                if is_due:
+                    self._wake_lanes()
+            await asyncio.sleep(pause)
+            if pause < MOST_LOOK_SECONDS:
+                self._wake_lanes()
+
+    async def _in_database(self, work: Callable[[], Result]) -> Result:
+        return await self._loop.run_in_executor(self._database, work)
+
+    async def _attempt(self, claimed: ClaimedDelivery, claimed_at: float) -> None:
+        async def may_start() -> bool:
+            if self._loop.time() < claimed_at + STALE_SECONDS:
+                return True
+            wanted = functools.partial(is_wanted, claimed.delivery_id, claimed.lease_token)
+            return await self._in_database(wanted)
+
         started_at = clock.now()
         with attempt_span(claimed):
-            answer = await self._post(claimed, started_at)
+            try:
+                answer = await self._post(claimed, started_at, may_start)
+            except WithdrawnError:
+                await self._give_back(claimed)
+                return
             report_attempt(claimed, answer, started_at)
         count_attempt(claimed, answer, started_at)
         outcome = Outcome(
@@ -176,10 +221,19 @@ class Engine:
             error=answer.error,
             response_body=answer.body,
             timed_out=answer.timed_out,
+            proven_url=claimed.webhook.url if answer.success and claimed.webhook.on_trial else None,
         )
         self._outcomes.put_nowait((claimed.webhook.id, outcome))
 
-    async def _post(self, claimed: ClaimedDelivery, at: int) -> Answer:
+    async def _give_back(self, claimed: ClaimedDelivery) -> None:
+        try:
+            await self._in_database(
+                functools.partial(give_back, claimed.delivery_id, claimed.lease_token)
+            )
+        except UNAVAILABLE as error:
+            logger.warning("delivery %s waits for its lease's end: %s", claimed.delivery_id, error)
+
+    async def _post(self, claimed: ClaimedDelivery, at: int, may_start: MayStart) -> Answer:
         body = claimed.payload.encode()
         try:
             headers = signed_headers(
@@ -193,7 +247,7 @@ class Engine:
             )
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)
-        return await self._config.client.post(claimed.webhook.url, body, headers)
+        return await self._config.client.post(claimed.webhook.url, body, headers, may_start)
 
     async def _record_as_they_come(self) -> None:
         """Record all outcomes that are there, without waiting for slower attempts."""
@@ -224,35 +278,34 @@ class Engine:
         return is_crowded or any(lane.is_full for lane in self._lanes)
 
     async def _record(self, batch: list[Outcome]) -> None:
-        config = self._config
-        record = functools.partial(
-            record_outcomes, batch, config.schedule.delay_after, config.deactivate_after
-        )
+        """Record outcomes together, or one by one where that fails: a bad one leaves the others alone."""
         try:
-            due_again = await self._record_when_possible(record)
-        except Exception:
+            await self._record_together(batch)
+        except UNAVAILABLE as error:
             # The leases run out, and the deliveries are attempted again: late and doubled, never lost.
-            logger.exception("%d outcomes not recorded", len(batch))
-            return
-        count_recorded(batch, retried=len(due_again))
-        for at in due_again:
-            _wake_at(at)
+            logger.warning("%d outcomes are not recorded: %s", len(batch), error)
+        except Exception:
+            if len(batch) > 1:
+                for outcome in batch:
+                    await self._record([outcome])
+            else:
+                logger.exception("the outcome of delivery %s is not recorded", batch[0].delivery_id)
 
-    async def _record_when_possible(self, record: Callable[[], list[int]]) -> list[int]:
+    async def _record_together(self, batch: list[Outcome]) -> None:
         """A disk that is full may have room again: then nothing has to be sent twice."""
-        while True:
+        schedule, deactivate_after = self._config.schedule, self._config.deactivate_after
+        record = functools.partial(record_outcomes, batch, schedule.delay_after, deactivate_after)
+        due_again: list[int] | None = None
+        while due_again is None:
             try:
-                return await self._loop.run_in_executor(self._database, record)
-            except OperationalError as error:
+                due_again = await self._in_database(record)
+            except UNAVAILABLE as error:
                 if self._stopping:
                     raise
+                self._has_unrecorded = True
                 logger.warning("outcomes are not recorded yet: %s", error)
-            await asyncio.sleep(RECORD_PAUSE_SECONDS)
-
-
-def _wake_at(at: int) -> None:
-    """Set the alarm for a retry; the sweep covers for a queue that loses it."""
-    try:
-        deliver_due.schedule(delay=max(0, (at - clock.now()) / 1000))
-    except Exception:
-        logger.exception("retry not queued")
+                await asyncio.sleep(RECORD_PAUSE_SECONDS)
+        count_recorded(batch, retried=len(due_again))
+        if self._has_unrecorded:
+            self._has_unrecorded = False
+            self._wake_lanes()

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
+from redis import ConnectionError as RedisConnectionError
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -30,9 +31,10 @@ logger = logging.getLogger(__name__)
 
 NAME = "gateway"
 CONNECT_TIMEOUT_SECONDS = 5
-# Longer than the second for which a worker asks Redis to wait for a task.
-ANSWER_TIMEOUT_SECONDS = 10
-# How long a worker waits for a task in a file, until it looks whether it is to stop.
+# A Redis that is silent for longer is away. Until then threads wait for it: those that put tasks on the
+# queue, which keep a process from ending, and /readyz. Longer than WAIT_SECONDS.
+REDIS_TIMEOUT_SECONDS = 1
+# How long a worker waits for a task in a file or in Redis, until it looks whether it is to stop.
 WAIT_SECONDS = 0.5
 
 
@@ -54,7 +56,8 @@ class Doorbell:
     """Wakes the workers for one kind of work, at most once in ``PAUSE_SECONDS``.
 
     A thread calls the queue. So neither an event loop nor a transaction waits for it, and the process does
-    not end before the last wake-up is on the queue. The sweep finds work whose wake-up was lost.
+    not end before the last wake-up is on the queue or lost. Workers find
+    work whose wake-up was lost.
     """
 
     PAUSE_SECONDS = 0.02
@@ -98,7 +101,7 @@ class Doorbell:
                 self._enqueue(names)
                 time.sleep(self.PAUSE_SECONDS)
             except Exception:
-                logger.exception("wake-up not queued; the sweep finds the work")
+                logger.exception("wake-up not queued; a worker finds the work")
                 time.sleep(self.FAILURE_PAUSE_SECONDS)
 
     def _enqueue(self, names: Sequence[str]) -> None:
@@ -217,7 +220,8 @@ def open_storage(url: str, name: str) -> BaseStorage:
                 **SILENCE,
             )
         case "redis" | "rediss":
-            return PriorityRedisStorage(name, connection_pool=_redis_pool(url))
+            pool = _redis_pool(url)
+            return PriorityRedisStorage(name, connection_pool=pool, read_timeout=WAIT_SECONDS)
         case _:
             path = Path(unquote(urlsplit(url).path))
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -226,10 +230,11 @@ def open_storage(url: str, name: str) -> BaseStorage:
 
 
 def _redis_pool(url: str) -> ConnectionPool:
-    """Connections that are tried again once, at once: what the queue loses, the sweep finds."""
+    """Connections that wait for Redis only briefly: what the queue loses, a worker finds."""
     return ConnectionPool.from_url(
         url,
-        socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
-        socket_timeout=ANSWER_TIMEOUT_SECONDS,
-        retry=Retry(NoBackoff(), 1),
+        socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
+        socket_timeout=REDIS_TIMEOUT_SECONDS,
+        # A kept connection may be closed. A Redis that is silent is not asked twice.
+        retry=Retry(NoBackoff(), 1, (RedisConnectionError,)),
     )

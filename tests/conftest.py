@@ -55,6 +55,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """What the service takes for now: 2026-11-20T09:30:00.000Z, until it is moved."""
     still = Clock(1_795_167_000_000)
     monkeypatch.setattr("models.clock.now", still)
+    monkeypatch.setattr("models.clock.of_server", lambda _: still())
     return still
 
 

@@ -82,8 +82,11 @@ def webhook(
     number_ids: list[str] | None = None,
     active: bool = True,
 ) -> Webhook:
-    """A webhook, of all event kinds and numbers unless said otherwise."""
+    """A webhook, of all event kinds and numbers unless said otherwise. Its url has answered before."""
     row = Webhook.register(account.id, url, events or ALL_KINDS, number_ids or [])
+    with writing():
+        Webhook.end_trial(row.id, url)
+    row = Webhook.get_by_id(row.id)
     if not active:
         with writing():
             row.deactivate()

@@ -9,7 +9,8 @@ import functools
 import socket
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -48,6 +49,15 @@ class Answer:
     def success(self) -> bool:
         """Whether the receiver answered 2xx within the time."""
         return self.error is None
+
+
+class WithdrawnError(Exception):
+    """The request is no longer wanted. Nothing of it was sent."""
+
+
+MayStart = Callable[[], Awaitable[bool]]
+# Asked when the connection of a request is there, right before the request is sent.
+_may_start: ContextVar[MayStart | None] = ContextVar("may_start", default=None)
 
 
 class _GuardedResolver(AbstractResolver):
@@ -112,7 +122,7 @@ class _Bounded(asyncio.Protocol):
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Bounds the bytes that come over each connection."""
+    """Bounds the bytes that come over each connection, and gives each request a connection that is clean."""
 
     async def connect(
         self,
@@ -120,8 +130,16 @@ class _Connector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature is aiohttp's
     ) -> Connection:
-        """A connection for one request, new or kept."""
+        """A connection for one request, new or kept. Raises WithdrawnError."""
         connection = await super().connect(req, traces, timeout)
+        while connection.protocol is not None and connection.protocol.should_close:
+            # Bytes came while nothing was asked: they would pass for the answer to this request.
+            connection.close()
+            connection = await super().connect(req, traces, timeout)
+        may_start = _may_start.get()
+        if may_start is not None and not await may_start():
+            connection.release()
+            raise WithdrawnError
         transport, reader = connection.transport, connection.protocol
         if transport is not None and reader is not None:
             transport.set_protocol(_Bounded(transport, reader))
@@ -200,8 +218,14 @@ class WebhookClient:
         if self._resolver is not None:
             await self._resolver.close()
 
-    async def post(self, url: str, body: bytes, headers: dict[str, str]) -> Answer:
-        """Send one delivery. Never raises: every failure is the answer's ``error``."""
+    async def post(
+        self, url: str, body: bytes, headers: dict[str, str], may_start: MayStart | None = None
+    ) -> Answer:
+        """Send one delivery. Every failure is the answer's ``error``.
+
+        ``may_start`` is asked before the first byte is sent. Raises WithdrawnError if it says no.
+        """
+        _may_start.set(may_start)
         started = time.monotonic()
         status: int | None = None
         kept: str | None = None
@@ -213,6 +237,8 @@ class WebhookClient:
         except TimeoutError:
             timed_out = True
             error = f"No answer: timed out after {self._timeout:g} s."
+        except WithdrawnError:
+            raise
         except Exception as exception:  # noqa: BLE001 - an attempt that raises must still be recorded
             error = f"No answer: {_reason(exception)}"
         duration_ms = round((time.monotonic() - started) * 1000)

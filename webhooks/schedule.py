@@ -13,6 +13,11 @@ class RetrySchedule:
     delays: tuple[float, ...]
 
     @property
+    def tries(self) -> int:
+        """The most attempts: the first one and all retries."""
+        return len(self.delays) + 1
+
+    @property
     def longest_delays(self) -> tuple[float, ...]:
         """The delays with the greatest jitter."""
         return tuple(delay * (1 + JITTER) for delay in self.delays)

@@ -9,7 +9,7 @@ from flask import Flask
 from dashboard.first_message import first_message
 from dashboard.urls import blueprint
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import writing
 from models.message import Message
 from models.message_status import MessageStatus
@@ -76,7 +76,7 @@ def test_an_old_message_is_asked_for_again_while_an_attempt_is_near(
     with writing():
         emit_message(EventKind.MESSAGE_SENT, message)
     assert "hx-get" in shown(message)
-    record_outcomes(map(factories.failure, claim_due(100, 100, 1000)), lambda _: 600.0, 1000)
+    record_outcomes(map(factories.failure, claim_due(100, Terms(100, 1000))), lambda _: 600.0, 1000)
     assert "hx-get" not in shown(message)
     clock.advance(minutes=10)
     assert "hx-get" in shown(message)

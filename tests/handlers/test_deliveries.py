@@ -9,7 +9,7 @@ from contract_tests.stored import Stored
 from handlers import deliveries
 from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -39,7 +39,7 @@ def _schedule(account: Account, webhook: Webhook, kind: str = SENT) -> str:
 
 def _finish_all(*, success: bool) -> None:
     finish = factories.success if success else factories.failure
-    record_outcomes(map(finish, claim_due(100, 100, 1000)), lambda _: None, 1000)
+    record_outcomes(map(finish, claim_due(100, Terms(100, 1000))), lambda _: None, 1000)
 
 
 def _list(webhook: Webhook, **parameters: Any) -> Any:

@@ -4,7 +4,7 @@ import pytest
 
 from models.account import Account
 from models.backlog import Backlog
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.recording import record_outcomes
 from tests import factories
 from tests.conftest import Clock
@@ -29,12 +29,12 @@ def test_what_is_under_way_or_waits_for_its_retry_is_pending_and_not_due(
 ) -> None:
     factories.deliveries(account, factories.webhook(account), count=2)
     clock.advance(seconds=1)
-    retried, _ = claim_due(9, 9, 10_000)
+    retried, _ = claim_due(9, Terms(9, 10_000))
     record_outcomes([factories.failure(retried)], lambda _: 30, 9)
     assert Backlog.read() == Backlog(pending=2, due=0, oldest_due_seconds=0)
 
 
 def test_what_was_delivered_waits_no_longer(account: Account) -> None:
     factories.deliveries(account, factories.webhook(account))
-    record_outcomes(map(factories.success, claim_due(9, 9, 10_000)), lambda _: None, 9)
+    record_outcomes(map(factories.success, claim_due(9, Terms(9, 10_000))), lambda _: None, 9)
     assert Backlog.read().pending == 0

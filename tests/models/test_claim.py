@@ -3,16 +3,21 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.settings import get_settings
 from models.account import Account
-from models.claim import ClaimedDelivery, claim_due
+from models.attempt import Attempt
+from models.claim import NO_OUTCOME, ClaimedDelivery, Terms, claim_due
 from models.database import database, writing
-from models.delivery import Delivery
+from models.delivery import Delivery, DeliveryState
+from models.recording import record_outcomes
+from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
 
@@ -21,19 +26,19 @@ ROOT = Path(__file__).resolve().parents[2]
 CLAIMER = """
 import sys
 from models import database
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 database.connect(sys.argv[1])
 database.pending_migrations()
 print("ready", flush=True)
 sys.stdin.readline()
-while claimed := claim_due(3, 100, 30_000):
+while claimed := claim_due(3, Terms(100, 30_000)):
     for one in claimed:
         print(one.delivery_id)
 """
 
 
 def _claim(room: int = 100, per_webhook: int = 100) -> list[ClaimedDelivery]:
-    return claim_due(room, per_webhook, LEASE_MS)
+    return claim_due(room, Terms(per_webhook, LEASE_MS))
 
 
 def _ids(claimed: list[ClaimedDelivery]) -> list[str]:
@@ -78,7 +83,7 @@ def test_what_is_claimed_is_not_claimed_again(account: Account) -> None:
 def test_what_is_not_due_yet_is_left_alone(account: Account, clock: Clock) -> None:
     [delivery] = factories.deliveries(account, factories.webhook(account))
     with writing():
-        Delivery.update(next_attempt_at=clock.at + 1).execute()
+        Delivery.update(due=False, next_attempt_at=clock.at + 1).execute()
     assert _claim() == []
     clock.advance(milliseconds=1)
     assert _ids(_claim()) == [delivery.id]
@@ -186,7 +191,124 @@ def test_a_claim_whose_worker_died_is_due_again_when_its_lease_runs_out(
     [claimed] = _claim()
     assert claimed.delivery_id == dead.delivery_id
     assert claimed.lease_token != dead.lease_token
-    assert claimed.attempt_number == 1
+    assert claimed.attempt_number == 2, "the attempt of the dead worker counts"
+    [lost] = Attempt.of(Delivery.get_by_id(dead.delivery_id))
+    assert (lost.number, lost.success, lost.error) == (1, False, NO_OUTCOME)
+
+
+def _die(clock: Clock, **terms: Any) -> list[ClaimedDelivery]:
+    """Claim, and let the leases run out."""
+    claimed = claim_due(100, Terms(100, LEASE_MS, **terms))
+    clock.advance(milliseconds=LEASE_MS)
+    return claimed
+
+
+def test_a_delivery_fails_when_its_worker_has_died_in_every_attempt(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    [poison] = factories.deliveries(account, webhook)
+    for number in range(1, 5):
+        assert [one.attempt_number for one in _die(clock)] == [number]
+    assert _claim() == []
+    failed = Delivery.get_by_id(poison.id)
+    assert (failed.state, failed.completed_at) == (DeliveryState.FAILED, clock.at)
+    assert [a.error for a in Attempt.of(failed)] == [NO_OUTCOME] * 4
+    assert Webhook.get_by_id(webhook.id).failure_count == 0, "it is no fault of the receiver"
+    failed.redeliver()
+    assert _ids(_claim()) == [poison.id]
+
+
+def test_the_last_attempt_after_dead_workers_is_made_alone(account: Account, clock: Clock) -> None:
+    """So what they died of takes nothing else with it."""
+    made = factories.deliveries(account, factories.webhook(account), count=3)
+    for _ in range(3):
+        assert len(_die(clock)) == 3
+    assert claim_due(100, Terms(100, LEASE_MS, suspects=False)) == []
+    [fresh] = factories.deliveries(account, factories.webhook(account))
+    first = _claim()
+    assert [(one.delivery_id, one.is_suspect) for one in first] == [
+        (made[0].id, True),
+        (fresh.id, False),
+    ]
+    later = [_ids(_claim()) for _ in range(3)]
+    assert later == [[made[1].id], [made[2].id], []]
+
+
+def test_a_webhook_that_is_off_gets_nothing_of_what_a_dead_worker_left(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    rows = factories.deliveries(account, webhook, count=2)
+    with writing():
+        Delivery.update(tries=3).where(Delivery.id == rows[0].id).execute()
+    claim_due(100, Terms(100, LEASE_MS))
+    with writing():
+        webhook.deactivate()
+        assert Delivery.skip_waiting(webhook.id) == 0, "both are under way"
+    clock.advance(milliseconds=LEASE_MS)
+    assert _claim() == []
+    assert {Delivery.get_by_id(row.id).state for row in rows} <= {"skipped", "failed"}
+    assert not Delivery.select().where(Delivery.due | (Delivery.state == "pending")).exists()
+
+
+def test_accounts_take_turns(account: Account, clock: Clock) -> None:
+    other = Account.open("Other", "starter")
+    crowd = [factories.webhook(account) for _ in range(20)]
+    factories.deliveries(account, *crowd, count=3)
+    clock.advance(seconds=1)
+    late = factories.webhook(other)
+    factories.deliveries(other, late)
+    assert late.id in _webhooks(_claim(room=2))
+
+
+def test_an_account_has_no_more_in_flight_than_its_part(account: Account) -> None:
+    webhooks = [factories.webhook(account) for _ in range(4)]
+    factories.deliveries(account, *webhooks, count=5)
+    assert len(claim_due(100, Terms(10, LEASE_MS, per_account=7))) == 7
+    assert len(claim_due(100, Terms(10, LEASE_MS, per_account=7, in_flight={account.id: 5}))) == 2
+    assert claim_due(100, Terms(10, LEASE_MS, per_account=7, in_flight={account.id: 7})) == []
+
+
+@pytest.fixture
+def on_trial(account: Account) -> Webhook:
+    """A webhook whose url never answered, with 30 events."""
+    webhook = factories.webhook(account)
+    with writing():
+        Webhook.update(trial_minute_at=0).execute()
+    factories.deliveries(account, webhook, count=30)
+    return webhook
+
+
+def test_a_url_that_never_answered_gets_ten_events_in_a_minute(
+    on_trial: Webhook, clock: Clock
+) -> None:
+    terms, claimed = Terms(100, 3 * 60_000), []
+    for _ in range(120):
+        claimed += claim_due(100, terms)
+        clock.advance(seconds=1)
+    assert len(claimed) == 20
+    proof = replace(factories.success(claimed[-1]), proven_url=on_trial.url)
+    record_outcomes([proof], lambda _: None, 10)
+    assert len(claim_due(100, terms)) == 10
+
+
+@pytest.mark.usefixtures("on_trial")
+def test_retries_do_not_count_against_the_trial_of_a_url(clock: Clock) -> None:
+    terms = Terms(100, LEASE_MS)
+    first = claim_due(100, terms)
+    assert claim_due(100, terms) == []
+    record_outcomes(map(factories.failure, first), lambda _: 1.0, 10)
+    clock.advance(seconds=1)
+    assert {c.delivery_id for c in claim_due(100, terms)} == {c.delivery_id for c in first}
+
+
+def test_an_answer_of_the_url_before_does_not_end_the_trial(on_trial: Webhook) -> None:
+    [claimed, *_] = claim_due(100, Terms(100, LEASE_MS))
+    on_trial.change(url="http://127.0.0.1:9/other")
+    proof = replace(factories.success(claimed), proven_url=claimed.webhook.url)
+    record_outcomes([proof], lambda _: None, 10)
+    assert Webhook.get_by_id(on_trial.id).on_trial
 
 
 def _trace(take: Callable[[str], object] | None) -> None:
@@ -213,9 +335,27 @@ def plans(account: Account) -> Callable[[], str]:
 
 @pytest.mark.sqlite("the words of its query plans")
 def test_claiming_walks_the_partial_indexes_and_scans_no_table(plans: Callable[[], str]) -> None:
+    waiting = Delivery.get()
+    with writing():
+        Delivery.update(due=False).where(Delivery.id == waiting.id).execute()
     assert len(_claim()) == 6
     plan = plans()
-    assert "INDEX delivery_pending (webhook_id=? AND next_attempt_at<?)" in plan
+    assert "INDEX delivery_due (webhook_id=?" in plan
+    assert "INDEX delivery_waiting" in plan
     assert "INDEX delivery_leased (webhook_id=?)" in plan
     scans = [step for step in plan.splitlines() if step.startswith("SCAN")]
-    assert [step for step in scans if "walk" not in step and "delivery_pending" not in step] == []
+    ours = ("walk", "open", "delivery_due", "delivery_waiting", "subquery")
+    assert [step for step in scans if not any(word in step for word in ours)] == []
+
+
+def test_what_waits_for_a_retry_costs_a_claim_nothing(account: Account, clock: Clock) -> None:
+    """Only webhooks with something due are walked."""
+    waiting = [factories.webhook(account) for _ in range(50)]
+    factories.deliveries(account, *waiting)
+    with writing():
+        Delivery.update(due=False, next_attempt_at=clock.at + 1_000).execute()
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook)
+    walked = Delivery.select(Delivery.webhook).where(Delivery.due).distinct()
+    assert [row.webhook_id for row in walked] == [webhook.id]
+    assert _webhooks(_claim()) == [webhook.id]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.page import Page
@@ -29,7 +29,7 @@ def _states(webhook: Webhook) -> list[str]:
 
 
 def _fail_all() -> None:
-    claimed = claim_due(100, 100, 1000)
+    claimed = claim_due(100, Terms(100, 1000))
     record_outcomes(map(factories.failure, claimed), lambda _: None, 1000)
 
 
@@ -68,7 +68,7 @@ def test_only_webhooks_that_want_the_kind_and_number_get_a_delivery(account: Acc
 def test_a_skipped_wait_leaves_attempts_under_way_alone(account: Account) -> None:
     webhook, other = factories.webhook(account), factories.webhook(account)
     factories.deliveries(account, webhook, other, count=3)
-    claim_due(room=1, per_webhook=1, lease_ms=1000)
+    claim_due(1, Terms(1, 1000))
     with writing():
         skipped = Delivery.skip_waiting(webhook.id)
     assert skipped == 2
@@ -85,26 +85,26 @@ def test_redelivering_starts_a_fresh_retry_schedule(account: Account, clock: Clo
     assert (delivery.state, delivery.tries) == (PENDING, 0)
     assert (delivery.next_attempt_at, delivery.completed_at) == (clock.at, None)
     assert delivery.attempt_count == 1, "the log of attempts goes on"
-    [claimed] = claim_due(1, 1, 1000)
+    [claimed] = claim_due(1, Terms(1, 1000))
     assert claimed.attempt_number == 2
 
 
 def test_redelivering_what_waits_makes_it_due_now(account: Account, clock: Clock) -> None:
     [delivery] = factories.deliveries(account, factories.webhook(account))
-    [claimed] = claim_due(1, 1, 1000)
+    [claimed] = claim_due(1, Terms(1, 1000))
     record_outcomes([factories.failure(claimed)], lambda _: 1800, 10)
-    assert claim_due(1, 1, 1000) == []
+    assert claim_due(1, Terms(1, 1000)) == []
     delivery.redeliver()
     assert delivery.tries == 0
-    assert len(claim_due(1, 1, 1000)) == 1
+    assert len(claim_due(1, Terms(1, 1000))) == 1
     assert clock.at == delivery.next_attempt_at
 
 
 def test_redelivering_during_an_attempt_does_not_double_it(account: Account) -> None:
     [delivery] = factories.deliveries(account, factories.webhook(account))
-    [claimed] = claim_due(1, 1, 1000)
+    [claimed] = claim_due(1, Terms(1, 1000))
     delivery.redeliver()
-    assert claim_due(1, 1, 1000) == []
+    assert claim_due(1, Terms(1, 1000)) == []
     record_outcomes([factories.success(claimed)], lambda _: None, 10)
     assert Delivery.get_by_id(delivery.id).state == DeliveryState.DELIVERED
 

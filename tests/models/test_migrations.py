@@ -57,6 +57,25 @@ def test_migrated_columns_have_the_types_and_references_of_the_models(tmp_path: 
     assert {table: _columns(database.database.obj, table) for table in tables} == expected
 
 
+def _insert_webhook(
+    old: Any,
+    webhook_id: str,
+    account_id: str,
+    sealed: str,
+    *,
+    off_since: int | None = None,
+) -> None:
+    """A webhook as it was before its later columns."""
+    old.execute_sql(
+        "INSERT INTO webhook (id, account_id, url, sealed_secret, events_json, number_ids_json,"
+        " active, failure_count, slow, deactivated_at, created_at)"
+        " VALUES (?, ?, 'https://example.com/', ?, '[\"number.banned\"]', '[]', ?, 0, ?, ?, 1)".replace(
+            "?", old.param
+        ),
+        (webhook_id, account_id, sealed, off_since is None, False, off_since),
+    )
+
+
 def test_migrating_again_does_nothing_and_keeps_what_is_there() -> None:
     account = Account.open("Acme", "pro")
     assert database.migrate() == []
@@ -81,15 +100,8 @@ def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_p
     account = Account.open("Acme", "pro")
     sealed = secret.encrypt("whsec_of_before")
     rows = [("wh_on", True, None), ("wh_off", False, 1)]
-    for webhook_id, active, deactivated_at in rows:
-        old.execute_sql(
-            "INSERT INTO webhook (id, account_id, url, sealed_secret, events_json, number_ids_json,"
-            " active, failure_count, slow, deactivated_at, created_at)"
-            " VALUES (?, ?, 'https://example.com/', ?, '[]', '[]', ?, 0, ?, ?, 1)".replace(
-                "?", old.param
-            ),
-            (webhook_id, account.id, sealed, active, False, deactivated_at),
-        )
+    for webhook_id, _, deactivated_at in rows:
+        _insert_webhook(old, webhook_id, account.id, sealed, off_since=deactivated_at)
     before = round(time.time() * 1000)
     assert database.migrate()[0] == "0008_webhook_history"
     taken_over = {row.id: row for row in Webhook.all()}
@@ -142,10 +154,21 @@ def test_what_is_there_before_totals_are_kept_is_counted_once(tmp_path: Path) ->
     old.connect(reuse_if_open=True)
     Runner(old, str(engine.MIGRATIONS)).up("0010_sizes_on_postgresql")
     account = Account.open("Acme", "pro")
-    number, webhook = factories.active_number(account), factories.webhook(account)
+    number = factories.active_number(account)
     factories.outbound(number)
-    factories.deliveries(account, webhook, count=3)
+    _insert_webhook(old, "wh_1", account.id, secret.encrypt("whsec_1"))
+    for delivery_id in ("dlv_1", "dlv_2", "dlv_3"):
+        with database.writing():
+            event = factories.event(account)
+        old.execute_sql(
+            "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, attempt_count, tries,"
+            " next_attempt_at, created_at) VALUES (?, 'wh_1', ?, ?, 'pending', 0, 0, 1, 1)".replace(
+                "?", old.param
+            ),
+            (delivery_id, event.id, event.kind),
+        )
     assert database.migrate()[0] == "0011_tallies"
+    webhook = Webhook.get()
     factories.outbound(number)
     factories.deliveries(account, webhook)
     assert Message.page(account.id, 1, 0, number_id=number.id).total == 2

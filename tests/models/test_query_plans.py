@@ -18,7 +18,7 @@ from models.api_key import ApiKey
 from models.attempt import Attempt
 from models.backlog import Backlog
 from models.callback import Callback
-from models.claim import ClaimedDelivery, claim_due
+from models.claim import ClaimedDelivery, Terms, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -74,7 +74,7 @@ def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> 
     message = factories.outbound(number)
     factories.deliveries(account, webhook)
     key = ApiKey.issue(account, "test")[1]
-    return World(account, key, number, webhook, message, claim_due(10, 10, LEASE_MS))
+    return World(account, key, number, webhook, message, claim_due(10, Terms(10, LEASE_MS)))
 
 
 Work = Callable[[World], object]
@@ -141,7 +141,7 @@ HOT_PATHS: dict[str, Work] = {
         world, "failed", errors=[{"code": 131026}]
     ),
     "an inbound text is taken in": _ingest_text,
-    "due deliveries are claimed": lambda _: claim_due(10, 20, LEASE_MS),
+    "due deliveries are claimed": lambda _: claim_due(10, Terms(20, LEASE_MS)),
     "a success is recorded": lambda world: record_outcomes(
         [*map(factories.success, world.claimed)], lambda _: 1, 10
     ),
@@ -290,7 +290,7 @@ def test_a_status_finds_its_message_before_the_number_and_not_among_all_of_the_n
 def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
     """A join may choose them anew for each delivery that is due."""
     factories.deliveries(world.account, world.webhook)
-    queries = queries_of(lambda: claim_due(10, 20, LEASE_MS))
+    queries = queries_of(lambda: claim_due(10, Terms(20, LEASE_MS)))
     [lease] = [query for query in queries if query.sql.startswith("UPDATE")]
     assert [step for step in lease.steps() if "Join" in step or "CORRELATED" in step] == []
 
@@ -298,9 +298,9 @@ def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
 def test_a_claim_looks_only_at_what_it_chose_however_much_is_due(world: World) -> None:
     """The index of what is due serves the choice alone; to read all of it looks cheap while it is little."""
     factories.deliveries(world.account, world.webhook)
-    queries = queries_of(lambda: claim_due(10, 20, LEASE_MS))
+    queries = queries_of(lambda: claim_due(10, Terms(20, LEASE_MS)))
     [lease] = [query for query in queries if query.sql.startswith("UPDATE")]
-    assert len([step for step in lease.steps() if "delivery_pending" in step]) == 1
+    assert len([step for step in lease.steps() if "delivery_due" in step]) == 1
 
 
 def test_the_activity_of_the_last_day_is_bounded_by_the_day(world: World) -> None:

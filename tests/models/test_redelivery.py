@@ -7,7 +7,7 @@ import pytest
 from contract_tests.stored import Stored
 from models import redelivery
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -39,7 +39,7 @@ def _states(webhook: Webhook) -> list[str]:
 
 
 def _finish_all(*, success: bool = False) -> None:
-    claimed = claim_due(100, 100, 1000)
+    claimed = claim_due(100, Terms(100, 1000))
     finish = factories.success if success else factories.failure
     record_outcomes(map(finish, claimed), lambda _: None, 1000)
 
@@ -139,7 +139,7 @@ def test_a_batch_that_breaks_off_is_left_as_it_was_and_done_once_later(
     assert _states(webhook).count(PENDING) == 2
     assert _work_off_all() == 3
     assert _states(webhook) == [PENDING] * 5
-    assert len(claim_due(100, 100, 1000)) == 5
+    assert len(claim_due(100, Terms(100, 1000))) == 5
 
 
 def test_nothing_is_written_until_all_of_a_call_is(account: Account, webhook: Webhook) -> None:
@@ -168,7 +168,7 @@ def test_one_that_fails_after_the_call_is_not_of_the_call(
     account: Account, webhook: Webhook
 ) -> None:
     [waiting] = factories.deliveries(account, webhook)
-    [claimed] = claim_due(1, 1, 1000)
+    [claimed] = claim_due(1, Terms(1, 1000))
     younger = _failed(account, webhook, 3)
     call = _request(webhook)
     record_outcomes([factories.failure(claimed)], lambda _: None, 1000)
@@ -184,12 +184,12 @@ def test_one_that_was_delivered_again_by_itself_is_left_alone(
     _request(webhook)
     for delivery_id in (first, second):
         Delivery.get_by_id(delivery_id).redeliver()
-    [claimed] = claim_due(1, 1, 1000)
+    [claimed] = claim_due(1, Terms(1, 1000))
     assert claimed.delivery_id == first
     assert _work_off_all() == 1, "one is under way, one waits already"
     record_outcomes([factories.success(claimed)], lambda _: None, 1000)
     assert _states(webhook) == [DELIVERED, PENDING, PENDING]
-    assert {c.delivery_id for c in claim_due(9, 9, 1000)} == {second, third}
+    assert {c.delivery_id for c in claim_due(9, Terms(9, 1000))} == {second, third}
 
 
 def test_two_workers_share_the_batches_and_double_nothing(
@@ -232,7 +232,7 @@ def test_a_redelivery_holds_no_other_webhook_back(account: Account, webhook: Web
     _work_off_all()
     other = factories.webhook(account)
     [new] = factories.deliveries(account, other)
-    claimed = claim_due(room=20, per_webhook=10, lease_ms=1000)
+    claimed = claim_due(20, Terms(10, 1000))
     assert len(claimed) == 11
     assert new.id in {c.delivery_id for c in claimed}
 
@@ -244,7 +244,7 @@ def test_a_call_knows_what_waits_for_its_first_attempt(account: Account, webhook
     assert call.waiting(ids) == ids
     Redelivery.work_off_one()
     assert call.waiting(ids) == ids, "two are scheduled"
-    claimed = claim_due(100, 100, 1000)
+    claimed = claim_due(100, Terms(100, 1000))
     assert call.waiting(ids) == ids, "two are under way"
     record_outcomes(map(factories.failure, claimed), lambda _: 60, 1000)
     assert call.waiting(ids) == ids[2:], "a retry is not the first attempt"

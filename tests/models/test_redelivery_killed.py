@@ -10,7 +10,7 @@ import pytest
 from gateway.settings import get_settings
 from models import redelivery
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
@@ -58,7 +58,7 @@ def test_a_batch_is_scheduled_whole_and_once_whenever_the_kill_comes(
     monkeypatch.setattr(redelivery, "BATCH_SIZE", 2)
     webhook = factories.webhook(account)
     factories.deliveries(account, webhook, count=5)
-    record_outcomes(map(factories.failure, claim_due(9, 9, 1000)), lambda _: None, 1000)
+    record_outcomes(map(factories.failure, claim_due(9, Terms(9, 1000))), lambda _: None, 1000)
     states = [DeliveryState.FAILED]
     assert Redelivery.request(webhook.id, states=states, since=None, until=None).count == 5
 
@@ -76,4 +76,4 @@ def test_a_batch_is_scheduled_whole_and_once_whenever_the_kill_comes(
     while (batch := Redelivery.work_off_one()) is not None:
         later += batch
     assert (later, _pending()) == (5 - scheduled, 5)
-    assert len(claim_due(9, 9, 1000)) == 5
+    assert len(claim_due(9, Terms(9, 1000))) == 5

@@ -10,7 +10,7 @@ from models import retention
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -42,7 +42,7 @@ ALL = [DELIVERIES, MESSAGES, EVENTS, INGESTED_CALLBACKS, SET_ASIDE]
 
 def _finish_all(*, success: bool = True) -> None:
     finish = factories.success if success else factories.failure
-    record_outcomes(map(finish, claim_due(100, 100, 1000)), lambda _: None, 1000)
+    record_outcomes(map(finish, claim_due(100, Terms(100, 1000))), lambda _: None, 1000)
 
 
 def _delivered(account: Account, count: int = 1) -> list[str]:
@@ -97,7 +97,7 @@ def test_failed_and_skipped_deliveries_go_and_pending_ones_never(
     factories.deliveries(account, factories.webhook(account, active=False))
     [waiting] = factories.deliveries(account, factories.webhook(account))
     [under_way] = factories.deliveries(account, factories.webhook(account))
-    claim_due(1, 1, 1000)
+    claim_due(1, Terms(1, 1000))
     clock.advance(days=400)
     assert DELIVERIES.remove(clock.at, 10) == 2
     assert [d.id for d in Delivery.select().order_by(Delivery.id)] == [waiting.id, under_way.id]
@@ -110,7 +110,7 @@ def test_an_event_goes_when_its_last_delivery_has_gone(account: Account, clock: 
     clock.advance(days=1)
     assert EVENTS.remove(clock.at, 10) == 1
     assert Event.get_or_none(Event.id == lonely.id) is None
-    [claimed] = claim_due(1, 1, 1000)
+    [claimed] = claim_due(1, Terms(1, 1000))
     record_outcomes([factories.success(claimed)], lambda _: None, 10)
     assert (DELIVERIES.remove(clock.at, 10), EVENTS.remove(clock.at, 10)) == (1, 0)
     _finish_all()

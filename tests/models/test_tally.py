@@ -8,7 +8,7 @@ import pytest
 
 from models import tally
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
 from models.message import Message
@@ -78,7 +78,7 @@ def test_whatever_happens_to_deliveries_they_are_tallied(account: Account, clock
     webhook, other = factories.webhook(account), factories.webhook(account)
     factories.deliveries(account, webhook, other, count=20)
     _check()
-    claimed = claim_due(30, 15, 1000)
+    claimed = claim_due(30, Terms(15, 1000))
     _check()
     outcomes = [*map(factories.success, claimed[:20]), *map(factories.failure, claimed[20:])]
     record_outcomes(outcomes, lambda _: None, 1000)

@@ -10,7 +10,7 @@ from gateway.api import contract
 from handlers import deliveries, messages, numbers, signup, webhooks
 from handlers.errors import CODES, ApiError
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import writing
 from models.event import Event
 from models.message import Message
@@ -72,10 +72,10 @@ def test_a_delivery_is_the_contracts_wherever_it_is(account: Account) -> None:
     made = factories.deliveries(account, webhook, inactive, count=4)
     with writing():
         Event.update(payload=sample).execute()
-    succeeding, failing, retried = claim_due(3, 10, 1000)
+    succeeding, failing, retried = claim_due(3, Terms(10, 1000))
     record_outcomes([factories.success(succeeding), factories.failure(failing)], lambda _: None, 9)
     record_outcomes([factories.failure(retried)], lambda _: 30, 9)
-    claim_due(1, 10, 1000)
+    claim_due(1, Terms(10, 1000))
     shown = [deliveries.get_delivery(account.id, row.id) for row in made]
     assert {one["state"] for one in shown} == {"pending", "delivered", "failed", "skipped"}
     for one in shown:

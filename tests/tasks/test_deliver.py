@@ -11,7 +11,7 @@ import pytest
 from models import secret
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import ClaimedDelivery, claim_due
+from models.claim import ClaimedDelivery, Terms, claim_due
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
 from tasks import deliver, lanes
@@ -236,10 +236,10 @@ def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
     factories.deliveries(account, factories.webhook(account, receiver.url()))
     failures = [OSError("disk full")]
 
-    def claim(*args: int, slow: bool) -> list[ClaimedDelivery]:
+    def claim(room: int, terms: Terms) -> list[ClaimedDelivery]:
         if failures:
             raise failures.pop()
-        return claim_due(*args, slow=slow)
+        return claim_due(room, terms)
 
     monkeypatch.setattr(deliver, "claim_due", claim)
     with _running():
@@ -247,16 +247,19 @@ def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
     assert "claim failed" in caplog.text
 
 
-def test_a_retry_sets_the_queues_alarm(account: Account, receiver: Receiver) -> None:
-    receiver.behave(answer(500))
-    [delivery] = factories.deliveries(account, factories.webhook(account, receiver.url()))
+def test_a_retry_needs_neither_the_queue_nor_a_wake_up(
+    account: Account, receiver: Receiver
+) -> None:
+    receiver.behave(lambda exchange: exchange.reply(200 if len(receiver.at()) > 1 else 500))
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook)
     engine = _engine()
+    # Its only wake-up.
     engine.start()
-    until(lambda: Attempt.of(delivery), "an attempt")
+    receiver.wait(2)
+    until(lambda: _states(webhook) == [DeliveryState.DELIVERED], "the retry's outcome")
     engine.stop()
-    alarm = huey.dequeue()
-    assert (alarm.name, alarm.args) == ("deliver_due", ())
-    assert alarm.eta is not None
+    assert huey.dequeue() is None
 
 
 def test_a_wake_up_in_another_process_goes_through_the_queue() -> None:

@@ -7,7 +7,7 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Outcome
-from models.claim import ClaimedDelivery, claim_due
+from models.claim import ClaimedDelivery, Terms, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 def _claim(*, slow: bool) -> list[ClaimedDelivery]:
-    return claim_due(100, 10, LEASE_MS, slow=slow)
+    return claim_due(100, Terms(10, LEASE_MS, slow=slow))
 
 
 def _record(claimed: ClaimedDelivery, *, success: bool, timed_out: bool) -> None:
@@ -136,6 +136,7 @@ def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hang
     account: Account, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lanes, "MAX_IN_FLIGHT", 2)
+    monkeypatch.setattr(lanes, "ACCOUNT_PART", 1)
     receiver.behave(hang, "/hanging")
     for path in ("/hook", "/hanging", "/hook", "/hook"):
         factories.deliveries(account, factories.webhook(account, receiver.url(path)))
@@ -159,7 +160,7 @@ def test_what_waits_for_a_webhook_that_became_slow_needs_no_other_wake_up(
     engine.wake()
     receiver.wait(before)
     with writing():
-        Webhook.note_timeout(webhook.id)
+        Webhook.note_slow(webhook.id)
     receiver.behave(lambda exchange: exchange.reply(200))
     factories.deliveries(account, webhook)
     engine.wake()

@@ -4,7 +4,7 @@ import pytest
 
 from models import redelivery
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
@@ -25,7 +25,7 @@ def webhook(account: Account) -> Webhook:
     """A webhook for which five failed deliveries are to be redelivered."""
     row = factories.webhook(account)
     factories.deliveries(account, row, count=5)
-    record_outcomes(map(factories.failure, claim_due(100, 100, 1000)), lambda _: None, 1000)
+    record_outcomes(map(factories.failure, claim_due(100, Terms(100, 1000))), lambda _: None, 1000)
     assert _request(row) == 5
     return row
 

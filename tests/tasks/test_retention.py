@@ -7,7 +7,7 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
@@ -28,7 +28,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _delivered(account: Account, count: int = 1) -> None:
     factories.deliveries(account, factories.webhook(account), count=count)
-    claimed = claim_due(100, 100, 1000)
+    claimed = claim_due(100, Terms(100, 1000))
     record_outcomes(map(factories.success, claimed), lambda _: None, 10)
 
 

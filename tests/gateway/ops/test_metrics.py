@@ -14,7 +14,7 @@ from redis import RedisError
 from gateway.ops import metrics
 from gateway.settings import SettingsError
 from models.account import Account
-from models.claim import claim_due
+from models.claim import Terms, claim_due
 from models.database import writing
 from models.heartbeat import Heartbeat
 from models.set_aside import Reason, SetAside
@@ -54,7 +54,7 @@ def _steps(before: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]
 def test_what_waits_is_read_at_the_moment_of_asking(account: Account, clock: Clock) -> None:
     factories.deliveries(account, factories.webhook(account), count=3)
     clock.advance(seconds=7)
-    claim_due(1, 1, 10_000)
+    claim_due(1, Terms(1, 10_000))
     deliver.deliver_due()
     Heartbeat.beat()
     with writing():
@@ -101,7 +101,7 @@ def test_an_attempt_is_timed_by_its_outcome(
     account: Account, clock: Clock, answer: Answer, outcome: str
 ) -> None:
     factories.deliveries(account, factories.webhook(account))
-    [claimed] = claim_due(1, 1, 10_000)
+    [claimed] = claim_due(1, Terms(1, 10_000))
     before = _read()
     attempt_log.count_attempt(claimed, answer, clock.advance(seconds=2))
     steps = _steps(before)
@@ -112,7 +112,7 @@ def test_an_attempt_is_timed_by_its_outcome(
 
 def test_a_delivery_counts_when_it_is_at_its_end(account: Account) -> None:
     factories.deliveries(account, factories.webhook(account), count=4)
-    good, *bad = claim_due(4, 4, 10_000)
+    good, *bad = claim_due(4, Terms(4, 10_000))
     before = _read()
     outcomes = [factories.success(good), *map(factories.failure, bad)]
     attempt_log.count_recorded(outcomes, retried=2)

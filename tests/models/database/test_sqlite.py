@@ -75,5 +75,5 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
         finally:
             frozen.kill()
     with engine.writing():
-        assert engine.database.table_exists("kept")  # type: ignore[no-untyped-call]
+        assert engine.database.table_exists("kept")
     engine.close()

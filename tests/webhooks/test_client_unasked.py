@@ -1,0 +1,55 @@
+"""Kept connections on which bytes came unasked, and requests that are withdrawn before they are sent."""
+
+import asyncio
+
+import pytest
+
+from tests.receiver import Exchange, Receiver
+from tests.webhooks.posting import BODY, HEADERS, make_client
+from webhooks.client import Answer, WithdrawnError
+
+UNASKED = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+async def _post_twice(url: str) -> list[Answer]:
+    async with make_client() as client:
+        first = await client.post(url, BODY, HEADERS)
+        # The bytes that nobody asked for arrive meanwhile.
+        await asyncio.sleep(0.05)
+        return [first, await client.post(url, BODY, HEADERS)]
+
+
+@pytest.mark.parametrize("pieces", [(OK, UNASKED), (OK + UNASKED,)], ids=["later", "at once"])
+def test_an_answer_that_nobody_asked_for_does_not_answer_the_next_request(
+    receiver: Receiver, pieces: tuple[bytes, ...]
+) -> None:
+    def answer_twice(exchange: Exchange) -> None:
+        if len(receiver.at()) > 1:
+            exchange.reply(500)
+            return
+        for piece in pieces:
+            exchange.wfile.write(piece)
+
+    receiver.behave(answer_twice)
+    first, second = asyncio.run(_post_twice(receiver.url()))
+    assert (first.status_code, second.status_code) == (200, 500)
+    assert len({request.peer for request in receiver.at()}) == 2, "the connection was used again"
+
+
+def test_a_request_that_is_withdrawn_is_not_sent(receiver: Receiver) -> None:
+    answers = iter([True, False, True])
+
+    async def may_start() -> bool:
+        return next(answers)
+
+    async def post_three() -> None:
+        async with make_client() as client:
+            await client.post(receiver.url(), BODY, HEADERS, may_start)
+            with pytest.raises(WithdrawnError):
+                await client.post(receiver.url(), BODY, HEADERS, may_start)
+            await client.post(receiver.url(), BODY, HEADERS, may_start)
+
+    asyncio.run(post_three())
+    assert len(receiver.at()) == 2
+    assert len({request.peer for request in receiver.at()}) == 1, "the connection was thrown away"
