@@ -22,13 +22,15 @@ TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
 CONSUMER_THREADS = 4
 # A consumer waits for its queue, and sleeps only after a failure.
 RETRY_SECONDS = 0.5
+# Between two looks for callbacks and checks of numbers that are due.
+LOOK_SECONDS = 1.0
 
 
 class Rounds(threading.Thread):
     """Does ``work`` at once and then every ``interval`` seconds. An error ends only its round."""
 
     def __init__(self, work: Callable[[], None], interval: float) -> None:
-        super().__init__(name=work.__name__, daemon=True)
+        super().__init__(name=work.__module__, daemon=True)
         self._work = work
         self._interval = interval
         self._stopping = threading.Event()
@@ -105,7 +107,12 @@ def run_worker(settings: Settings) -> None:
             deactivate_after=settings.deactivate_after,
         )
     )
-    rounds = [Rounds(sweep.sweep, settings.sweep_interval)]
+    rounds = [
+        Rounds(sweep.sweep, settings.sweep_interval),
+        # Both are found without the queue, which may be away or have lost the wake-up.
+        Rounds(ingest.work_off, LOOK_SECONDS),
+        Rounds(checks.work_off, LOOK_SECONDS),
+    ]
     consumer = StoppingConsumer(
         engine,
         rounds,

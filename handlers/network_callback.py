@@ -32,13 +32,12 @@ def authenticate(body: bytes, given: str | None) -> None:
         raise ApiError("The signature of the callback is wrong.", status=401)
 
 
-def store(body: bytes) -> str:
-    """Store an authentic callback. Returns its identifier."""
-    [stored] = Callback.store(body)
-    return str(stored.id)
+def store(body: bytes) -> None:
+    """Store an authentic callback."""
+    Callback.store(body)
 
 
-def arrived(callback_id: str) -> None:
+def arrived() -> None:
     """Count a stored callback, and have it ingested."""
     telemetry.CALLBACKS.labels(outcome="accepted").inc()
-    ingest.bell.ring(callback_id)
+    ingest.bell.ring()

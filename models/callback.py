@@ -1,17 +1,30 @@
 """Callbacks of the network, stored raw before they are answered, and ingested afterwards."""
 
+import uuid
 from typing import Self
 
-from peewee import BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
+from peewee import SQL, BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
 
-from models import clock
+from models import clock, work
 from models.clock import new_id
-from models.database import BaseModel, Prepared, appending, reading, writing
-from models.database.prepared_list import PreparedList, PreparedListSelect, PreparedRows
+from models.database import BaseModel, PreparedSelect, appending, reading, write, writing
+from models.database.prepared_list import PreparedList, PreparedRows
+
+# Between two tries, in seconds: over 12 hours in all, for a new version of the gateway mends most failures.
+PAUSES = (2, 10, 60, 300, 900, 3_600, 3 * 3_600, 8 * 3_600)
+MAX_TRIES = len(PAUSES) + 1
+LEASE_MS = 60_000
+# What claims work on (models.database.write).
+CLAIMS = "callback claims"
+AT_ONCE = 0
 
 
 class Callback(BaseModel):
-    """The raw body of one callback. ``ingested_at`` is null while it waits."""
+    """The raw body of one callback.
+
+    It waits until ``due_at``: AT_ONCE, after a pause, or at the end of a lease. ``ingested_at`` is when its
+    last item was ingested or set aside; then it has no ``due_at``. ``tries`` counts the try under way.
+    """
 
     id = CharField(primary_key=True)
     body = BlobField()
@@ -19,6 +32,8 @@ class Callback(BaseModel):
     ingested_at = BigIntegerField(null=True)
     tries = IntegerField(default=0)
     error = TextField(null=True)
+    due_at = BigIntegerField(null=True)
+    lease_token = CharField(null=True)
 
     class Meta:
         indexes = ((("ingested_at", "id"), False),)
@@ -28,23 +43,32 @@ class Callback(BaseModel):
         """Keep raw bodies, all or none."""
         stored = [cls(id=new_id("cb"), body=body, received_at=clock.now()) for body in bodies]
         with appending():
-            _ROWS.write([(each.id, each.body, each.received_at, each.tries) for each in stored])
+            _ROWS.write([(each.id, each.body, each.received_at, 0, AT_ONCE) for each in stored])
         return stored
 
     @classmethod
-    def find_waiting(cls, *callback_ids: str) -> list["Callback"]:
-        """Those of these callbacks that are not ingested yet, oldest first."""
-        with reading():
-            return _WAITING.all(callback_ids)
+    def claim(cls, limit: int) -> list["Callback"]:
+        """Claim callbacks that are due, those first that have been due for longest.
 
-    @classmethod
-    def waiting_before(cls, before: int, limit: int = 100) -> list[str]:
-        """Identifiers of callbacks received before ``before`` that still wait, oldest first.
-
-        Those received in the future count too: the clock was set back since.
+        One whose worker died or froze is claimed alone: it may have been the cause.
         """
         with reading():
-            return [row[0] for row in _WAITING_BEFORE.tuples(before, clock.now(), limit)]
+            now = work.now()
+            if not _DUE.all(now, 1):
+                return []
+
+            def claim() -> list[Callback]:
+                due = _DUE.all(now, limit)
+                is_alone = bool(due) and due[0].lease_token is not None
+                claimed = due[:1] if is_alone else [one for one in due if not one.lease_token]
+                token = uuid.uuid4().hex
+                if claimed:
+                    _CLAIM.put([one.id for one in claimed], token, now + LEASE_MS)
+                for one in claimed:
+                    one.tries, one.lease_token = one.tries + 1, token
+                return claimed
+
+            return write(claim, CLAIMS)
 
     @classmethod
     def oldest_waiting(cls) -> int | None:
@@ -59,37 +83,49 @@ class Callback(BaseModel):
         """All their items are ingested or set aside. Inside the caller's transaction."""
         _FINISH.put(callback_ids, clock.now())
 
-    def note_failure(self, reason: str) -> None:
-        """Some item could not be ingested; the sweep comes back to it."""
+    def postpone(self, error: str) -> None:
+        """Some item could not be ingested: it is tried again after a pause."""
+        due_at = work.now() + PAUSES[self.tries - 1] * 1_000
         with writing():
-            Callback.update(tries=Callback.tries + 1, error=reason).where(
-                Callback.id == self.id
+            Callback.update(error=error, lease_token=None, due_at=due_at).where(
+                Callback.id == self.id, Callback.lease_token == self.lease_token
             ).execute()
 
+    @classmethod
+    def recall(cls) -> int:
+        """End the leases that the clock left behind when it was set back. Returns how many."""
+        behind = cls.lease_token.is_null(False), cls.due_at > work.now() + LEASE_MS
+        with reading():
+            if not cls.select().where(*behind).exists():
+                return 0
+        with writing():
+            return int(cls.update(due_at=AT_ONCE).where(*behind).execute())
 
-_ROWS = PreparedRows(Callback, ["id", "body", "received_at", "tries"])
-_WAITING_BEFORE = Prepared(
-    lambda before, now, limit: (
-        Callback.select(Callback.id)
-        .where(
-            Callback.ingested_at.is_null(),
-            (Callback.received_at < before) | (Callback.received_at > now),
-        )
-        .order_by(Callback.id)
-        .limit(limit)
+
+Callback.add_index(
+    Callback.index(
+        Callback.due_at, Callback.id, where=SQL("due_at IS NOT NULL"), name="callback_due"
     )
 )
-_WAITING = PreparedListSelect(
+_ROWS = PreparedRows(Callback, ["id", "body", "received_at", "tries", "due_at"])
+_DUE = PreparedSelect(
     Callback,
-    lambda callback_ids: (
+    lambda now, limit: (
         Callback.select()
-        .where(Callback.id.in_(callback_ids), Callback.ingested_at.is_null())
-        .order_by(Callback.id)
+        .where(Callback.due_at <= now)
+        .order_by(Callback.due_at, Callback.id)
+        .limit(limit)
     ),
 )
+_CLAIM = PreparedList(
+    lambda ids, token, until: Callback.update(
+        tries=Callback.tries + 1, lease_token=token, due_at=until
+    ).where(Callback.id.in_(ids)),
+    2,
+)
 _FINISH = PreparedList(
-    lambda callback_ids, now: Callback.update(ingested_at=now, error=None).where(
-        Callback.id.in_(callback_ids)
-    ),
+    lambda ids, now: Callback.update(
+        ingested_at=now, error=None, due_at=None, lease_token=None
+    ).where(Callback.id.in_(ids)),
     1,
 )

@@ -7,7 +7,7 @@ back by a new signup or because the platform says so. PROVISIONING belongs to th
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from models import clock
+from models import clock, work
 from models.database import reading, writing
 from models.number import Number, NumberStatus
 
@@ -21,6 +21,11 @@ class ClaimedCheck:
 
     number: Number
     leased_until: int
+
+
+# A number whose checks killed or froze their worker so often in a row is not asked about again, until a
+# check of it is requested.
+MAX_TRIES = 4
 
 
 def request(waba_id: str, starting: Sequence[NumberStatus]) -> int:
@@ -45,7 +50,7 @@ def request_one(number: Number) -> None:
 
 
 def _request(ids: Sequence[str], starting: Sequence[NumberStatus]) -> int:
-    query = Number.update(check_due_at=clock.now()).where(
+    query = Number.update(check_due_at=clock.now(), check_tries=0).where(
         Number.id.in_(ids), Number.status.in_(starting)
     )
     return int(query.execute())
@@ -63,26 +68,21 @@ def give_times(pause_ms: Callable[[], int]) -> None:
             ).execute()
 
 
-def is_due(longest_ms: int) -> bool:
-    """Whether any check is due. ``longest_ms`` is the longest that any may have to wait."""
-    with reading():
-        return bool(Number.select().where(_is_due(clock.now(), longest_ms)).exists())
-
-
 def claim(lease_ms: int, longest_ms: int) -> ClaimedCheck | None:
     """Claim the check that has been due the longest, by one conditional UPDATE. None when none is.
 
-    If the worker dies, the check is due again when the lease ends.
+    If the worker dies, the check is due again when the lease ends. ``longest_ms`` is the longest that any
+    may have to wait.
     """
-    now = clock.now()
     with reading():
+        now = work.now()
         due = _is_due(now, longest_ms)
         number = Number.select().where(due).order_by(Number.check_due_at).first()
     if number is None:
         return None
     leased_until = now + lease_ms
     with writing():
-        won = Number.update(check_due_at=leased_until).where(
+        won = Number.update(check_due_at=leased_until, check_tries=Number.check_tries + 1).where(
             Number.id == number.id, Number.check_due_at == number.check_due_at
         )
         if not won.execute():
@@ -97,7 +97,16 @@ def finish(check: ClaimedCheck, due_again_at: int | None) -> bool:
     False when the number changed or was to be checked again while the network was asked: then the
     answer is about a number that is no more.
     """
-    query = Number.update(check_due_at=due_again_at).where(
+    return _settle(check, check_due_at=due_again_at, check_tries=0)
+
+
+def set_aside(check: ClaimedCheck, look_again_at: int) -> None:
+    """Too many tries of it had no outcome: do not ask about the number, in the caller's transaction."""
+    _settle(check, check_due_at=look_again_at)
+
+
+def _settle(check: ClaimedCheck, **changes: int | None) -> bool:
+    query = Number.update(changes).where(
         Number.id == check.number.id, Number.check_due_at == check.leased_until
     )
     return bool(query.execute())

@@ -18,6 +18,7 @@ from models.database.prepared_list import PreparedList
 from models.delivery import IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import Webhook
+from models.work import NO_OUTCOME, server_time
 
 # What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
 # transaction at a time keeps each webhook's cap; both come in batches.
@@ -28,7 +29,6 @@ LEAST_TRIES = 4
 MOST_BACK = 500
 # A url that has never answered 2xx gets so many events in a minute. Their retries do not count.
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
-NO_OUTCOME = "No outcome is known: the worker ended or froze during this attempt."
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,6 @@ class Terms:
     def last_try(self) -> int:
         """The attempt after which a delivery fails whose workers died."""
         return max(self.tries, LEAST_TRIES)
-
-
-def server_time() -> Any:
-    """The time of a database that has a clock of its own; hosts may disagree."""
-    return clock.SERVER_TIME if isinstance(database.obj, PostgresqlDatabase) else clock.NO_TIME
 
 
 def _look() -> Any:

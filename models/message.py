@@ -4,7 +4,7 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any, Self
@@ -205,10 +205,16 @@ class Message(BaseModel):
     @classmethod
     def unsettled_before(
         cls, status: MessageStatus, before: int, limit: int = 100
-    ) -> list["Message"]:
-        """Outbound messages in ``status`` that were created before the time ``before``."""
-        with reading():
-            return _UNSETTLED_BEFORE.all(status, before, limit)
+    ) -> Iterator["Message"]:
+        """Outbound messages in ``status`` that were created before the time ``before``, read in batches."""
+        last = ""
+        while True:
+            with reading():
+                found = _UNSETTLED_BEFORE.all(status, before, last, limit)
+            yield from found
+            if len(found) < limit:
+                return
+            last = found[-1].id
 
     def history(self) -> list["StatusChange"]:
         """Every step of the message, in the order in which a message takes them (STATUS_RANK).
@@ -295,9 +301,14 @@ _NUMBERS_OF_NETWORK_ID = Prepared(
 )
 _UNSETTLED_BEFORE = PreparedSelect(
     Message,
-    lambda status, before, limit: (
+    lambda status, before, last, limit: (
         Message.select()
-        .where(IS_UNSETTLED, Message.status == status, Message.created_at < before)
+        .where(
+            IS_UNSETTLED,
+            Message.status == status,
+            Message.created_at < before,
+            Message.id > last,
+        )
         .order_by(Message.id)
         .limit(limit)
     ),

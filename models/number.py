@@ -6,7 +6,15 @@ When the network is to be asked what a number is stands in ``check_due_at``; mod
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, CharField, ForeignKeyField, IntegrityError, TextField
+from peewee import (
+    SQL,
+    BigIntegerField,
+    CharField,
+    ForeignKeyField,
+    IntegerField,
+    IntegrityError,
+    TextField,
+)
 
 from models import clock, secret
 from models.account import Account
@@ -48,6 +56,8 @@ class Number(BaseModel):
     created_at = BigIntegerField()
     activated_at = BigIntegerField(null=True)
     check_due_at = BigIntegerField(null=True, index=True)
+    # Claims of its check since the last that had an outcome.
+    check_tries = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
 
     class Meta:
         indexes = ((("account", "phone_number_id"), True),)

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 from models import clock
 from models.attempt import Attempt, Outcome
-from models.claim import CLAIMS, server_time
+from models.claim import CLAIMS
 from models.database import Prepared, reading, write, writing
 from models.database.prepared_list import PreparedList
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Deactivation, Webhook
+from models.work import server_time
 
 # A receiver that takes so long for one answer is slow (tasks.lanes).
 SLOW_MS = 2_000

@@ -2,23 +2,21 @@
 
 No callback says that one number is banned: the platform's account updates speak of a whole business
 account. So they, and errors that leave a number in doubt, only make checks due; so does the time
-(setting NUMBER_CHECK_INTERVAL). The rows are the truth, the task is their alarm clock, and the sweep
-wakes it for what a lost wake-up or a killed worker left behind.
+(setting NUMBER_CHECK_INTERVAL). The worker looks each second for what is due (gateway.worker).
 """
 
 import logging
 import random
-import threading
 
 from gateway.settings import get_settings
 from models import check, clock
-from models.check import CHECKED, ClaimedCheck
+from models.check import CHECKED, MAX_TRIES, ClaimedCheck
 from models.database import writing
 from models.number import Number, NumberStatus, NumberTakenError
+from models.work import NO_OUTCOME
 from networks import errors as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
-from tasks.queue import Doorbell, huey
 from tasks.transitions import change_status
 
 logger = logging.getLogger(__name__)
@@ -29,8 +27,6 @@ BACK_OFF_MS = 30_000
 LEASE_SLACK_MS = 10_000
 JITTER = 0.1
 _rng = random.SystemRandom()
-# One round at a time in a process: a network that hangs must not take up all threads of the consumer.
-_at_work = threading.Lock()
 
 # The network's word for a number's status. Others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN)
 # are warnings, or pass: they change nothing. Source: Cloud API, business phone numbers.
@@ -45,21 +41,9 @@ STATUS_OF = {
 _TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
 
 
-@huey.task()
-def run_checks() -> None:
-    """Work off what is due."""
-    work_off()
-
-
-# Ring it when checks are due.
-bell = Doorbell(run_checks)
-
-
 def tend() -> None:
-    """The sweep's part: numbers without a time get one, and what is due wakes the task."""
+    """The sweep's part: numbers without a time get one."""
     check.give_times(_interval_ms)
-    if check.is_due(_longest_ms()):
-        bell.ring()
 
 
 def work_off() -> None:
@@ -67,19 +51,21 @@ def work_off() -> None:
 
     Stops when the network cannot be asked: the others would only wait for the same time-out.
     """
-    if not _at_work.acquire(blocking=False):
-        return
-    try:
-        for _ in range(MAX_CHECKS):
-            claimed = check.claim(_lease_ms(), _longest_ms())
-            if claimed is None or not _carry_out(claimed):
-                return
-    finally:
-        _at_work.release()
+    for _ in range(MAX_CHECKS):
+        claimed = check.claim(_lease_ms(), _longest_ms())
+        if claimed is None or not _carry_out(claimed):
+            return
 
 
 def _carry_out(claimed: ClaimedCheck) -> bool:
     """Ask, and do what the answer says. False when there was no answer."""
+    if claimed.number.check_tries > MAX_TRIES:
+        logger.error(
+            "number %s is not checked until that is requested: %s", claimed.number.id, NO_OUTCOME
+        )
+        with writing():
+            check.set_aside(claimed, clock.now() + _interval_ms())
+        return True
     try:
         status = _ask(claimed.number)
     except _TRY_AGAIN as error:

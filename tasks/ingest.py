@@ -1,20 +1,24 @@
-"""Ingesting stored callbacks: each item in a transaction of its own (design, section 2.2).
+"""Ingesting stored callbacks (design, section 2.2): many in one transaction, one by one where that fails.
 
-What cannot be taken in is set aside, one by one, where an operator sees it and can replay it
+An item that cannot be taken in is set aside, where an operator sees it and can replay it
 (docs/decisions/0017-items-set-aside.md).
 """
 
 import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from models import clock
-from models.callback import Callback
+from models.callback import MAX_TRIES, Callback
 from models.database import reading, write, writing
 from models.message import Message
 from models.number import Number
 from models.set_aside import Reason, SetAside
+from models.work import NO_OUTCOME
 from networks.callbacks import (
     AccountUpdate,
     CallbackUnreadableError,
@@ -32,62 +36,116 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# After so many the items that still fail are set aside.
-MAX_TRIES = 10
-# So many callbacks go to a worker in one task.
-MAX_TOGETHER = 10
+# So many callbacks are claimed together. After so many claims a worker that is told to stop can end.
+MAX_TOGETHER, MAX_CLAIMS = 50, 20
+
+Content = InboundMessage | StatusUpdate | AccountUpdate | Notice
 
 
 @dataclass(frozen=True)
-class Told:
-    """What became of an item: ``reason`` why it is not in, ``error`` when that was a failure."""
+class Item:
+    """One item of a callback. ``content`` is None if it is unreadable; ``error`` says why."""
 
-    reason: Reason | None
+    body: Callable[[], bytes]
+    content: Content | None
     error: str | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """What its transaction works on (models.database.write)."""
+        match self.content:
+            case InboundMessage(wa_message_id=wa_message_id):
+                return Message.keys(wa_message_id=wa_message_id)
+            case StatusUpdate(reference=reference, wa_message_id=wa_message_id):
+                return Message.keys(reference, wa_message_id)
+        return []
 
 
 @huey.task()
-def ingest_callback(*callback_ids: str) -> None:
-    """Ingest stored callbacks, of which there is at least one. Doing it again changes nothing."""
+def ingest_callback(*_: str) -> None:
+    """Ingest what waits. Tasks of earlier versions named their callbacks."""
+    work_off()
+
+
+# Ring it when a callback is stored.
+bell = Doorbell(ingest_callback)
+
+
+def work_off() -> None:
+    """Ingest the callbacks that are due."""
     # All on one connection.
     with reading():
-        done = [each.id for each in Callback.find_waiting(*callback_ids) if _take_in(each)]
-        if done:
-            write(lambda: Callback.finish(*done))
+        for _ in range(MAX_CLAIMS):
+            claimed = Callback.claim(MAX_TOGETHER)
+            if not claimed:
+                return
+            _ingest(claimed)
+            deliver.bell.ring()
+    bell.ring()
 
 
-def _take_in(callback: Callback) -> bool:
-    """Take in a callback's items. False when some could not be, and will be tried again."""
-    about = {"gateway.callback_id": callback.id}
-    with telemetry.span("ingest callback", SpanKind.CONSUMER, about) as span:
+def _ingest(callbacks: Sequence[Callback]) -> None:
+    """Ingest claimed callbacks. Ingesting one again changes nothing."""
+    read = [(callback, _read(callback)) for callback in callbacks]
+    if len(read) > 1:
         try:
-            parts = parse(bytes(callback.body))
-        except CallbackUnreadableError as error:
-            logger.warning("callback %s is unreadable: %s", callback.id, error)
-            with writing():
-                SetAside.keep(Reason.UNREADABLE, bytes(callback.body), error=str(error))
-            return True
-        tried = [(part, _try_part(callback.id, part)) for part in parts]
-        failures = [(part, told.error) for part, told in tried if told.error]
-        span.set_attribute("gateway.items", len(parts))
-        if failures:
-            span.set_status(StatusCode.ERROR)
-    return not failures or _give_up(callback, failures)
+            keys = {key for _, items in read for item in items for key in item.keys}
+            write(partial(_take_in_all, read), *sorted(keys))
+        except Exception:
+            logger.warning("%d callbacks are ingested one by one", len(read), exc_info=True)
+        else:
+            return
+    for callback, items in read:
+        _take_in(callback, items)
 
 
-def _give_up(callback: Callback, failures: list[tuple[Part, str]]) -> bool:
-    """Set the items aside that fail for ever. False when they are to be tried again."""
-    if callback.tries + 1 < MAX_TRIES:
-        callback.note_failure(failures[0][1])
-        return False
+def _take_in_all(read: Sequence[tuple[Callback, list[Item]]]) -> None:
+    for callback, items in read:
+        with _span(callback, items):
+            for item in items:
+                _take(item)
+    Callback.finish(*(callback.id for callback, _ in read))
+
+
+def _take_in(callback: Callback, items: list[Item]) -> None:
+    """Take in each item by itself, so that a bad one leaves the others alone."""
+    if callback.tries > MAX_TRIES:
+        # Its workers ended or froze, so that no try told its error.
+        told = [Told(Reason.FAILED, NO_OUTCOME) for _ in items]
+    else:
+        with _span(callback, items) as span:
+            told = [_try(callback.id, item) for item in items]
+            if any(each.error for each in told):
+                span.set_status(StatusCode.ERROR)
+    failures = [(item, each.error) for item, each in zip(items, told, strict=True) if each.error]
+    if failures and callback.tries < MAX_TRIES:
+        callback.postpone(str(failures[0][1]))
+        return
     with writing():
-        for part, error in failures:
-            SetAside.keep(Reason.FAILED, part.body(), error=error)
-    return True
+        for item, error in failures:
+            SetAside.keep(Reason.FAILED, item.body(), error=error)
+        Callback.finish(callback.id)
 
 
-# Ring it with the identifier of a callback that is stored. Several tasks let several workers share a burst.
-bell = Doorbell(ingest_callback, MAX_TOGETHER)
+def _span(callback: Callback, items: Sequence[Item]) -> AbstractContextManager[Span]:
+    about: dict[str, str | int] = {"gateway.callback_id": callback.id, "gateway.items": len(items)}
+    return telemetry.span("ingest callback", SpanKind.CONSUMER, about)
+
+
+def _read(callback: Callback) -> list[Item]:
+    body = bytes(callback.body)
+    try:
+        return [_item(part) for part in parse(body)]
+    except CallbackUnreadableError as error:
+        logger.warning("callback %s is unreadable: %s", callback.id, error)
+        return [Item(lambda: body, None, str(error))]
+
+
+def _item(part: Part) -> Item:
+    try:
+        return Item(part.body, part.item())
+    except ItemUnreadableError as error:
+        return Item(part.body, None, str(error))
 
 
 def match_parked() -> None:
@@ -102,89 +160,83 @@ def replay(aside: SetAside) -> bool:
         [part] = parse(bytes(aside.body))
     except (CallbackUnreadableError, ValueError):
         return False
-    told = _try_part(aside.id, part)
+    told = _try(aside.id, _item(part))
     if told.error:
         with writing():
             SetAside.keep(Reason.FAILED, bytes(aside.body), error=told.error)
     if told.reason is None:
         aside.settle()
+        deliver.bell.ring()
     return told.reason is None
 
 
-def _try_part(source_id: str, part: Part) -> Told:
-    """Ingest one item, so that one bad item leaves the others alone."""
+@dataclass(frozen=True)
+class Told:
+    """What became of an item: ``reason`` why it is not in, ``error`` when that was a failure."""
+
+    reason: Reason | None
+    error: str | None = None
+
+
+def _try(source_id: str, item: Item) -> Told:
     try:
-        return Told(_ingest(part))
+        return Told(write(partial(_take, item), *item.keys))
     except Exception as error:
         logger.exception("an item of %s was not ingested", source_id)
         return Told(Reason.FAILED, f"{type(error).__name__}: {error}")
 
 
-def _ingest(part: Part) -> Reason | None:
-    """Take one item in, or set it aside. Returns why it was set aside."""
-    try:
-        item = part.item()
-    except ItemUnreadableError as unreadable:
-        with writing():
-            SetAside.keep(Reason.UNREADABLE, part.body(), error=str(unreadable))
-        return Reason.UNREADABLE
-    match item:
-        case InboundMessage():
-            return _receive(part, item)
-        case StatusUpdate():
-            return _update_status(part, item)
-        case AccountUpdate():
-            lifecycle.follow_update(item)
-        case Notice():
-            notices.keep(item)
+def _take(item: Item) -> Reason | None:
+    """Take one item in, or set it aside, in the caller's transaction. Returns why it was set aside."""
+    match item.content:
+        case None:
+            SetAside.keep(Reason.UNREADABLE, item.body(), error=item.error)
+            return Reason.UNREADABLE
+        case InboundMessage() as message:
+            return _set_aside(item, message, _receive(message))
+        case StatusUpdate() as status:
+            return _set_aside(item, status, _update_status(status))
+        case AccountUpdate() as update:
+            lifecycle.follow_update(update)
+        case Notice() as notice:
+            notices.keep(notice)
     return None
 
 
-def _receive(part: Part, item: InboundMessage) -> Reason | None:
-    at = item.at or clock.now()
-
-    def receive() -> Reason | None:
-        number = Number.find_connected(item.phone_number_id)
-        if number is None:
-            return _set_aside(Reason.FOREIGN_NUMBER, part, item)
-        message = Message.write_inbound(
-            number,
-            wa_message_id=item.wa_message_id,
-            sender=item.sender,
-            type_=item.type,
-            body=item.content,
-            at=at,
+def _set_aside(
+    item: Item, content: InboundMessage | StatusUpdate, reason: Reason | None
+) -> Reason | None:
+    """If there is a reason, in the transaction that found it: nothing becomes known in between."""
+    if reason is not None:
+        SetAside.keep(
+            reason,
+            item.body(),
+            phone_number_id=content.phone_number_id,
+            wa_message_id=content.wa_message_id,
         )
-        if message is not None:
-            emit_message(EventKind.MESSAGE_RECEIVED, message, at)
-        return None
-
-    reason = write(receive, *Message.keys(wa_message_id=item.wa_message_id))
-    if reason is None:
-        deliver.bell.ring()
     return reason
 
 
-def _update_status(part: Part, item: StatusUpdate) -> Reason | None:
-    def update() -> Reason | None:
-        if outcome.record_status(item):
-            return None
-        is_ours = Number.find_connected(item.phone_number_id) is not None
-        reason = Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER
-        return _set_aside(reason, part, item)
-
-    reason = write(update, *Message.keys(item.reference, item.wa_message_id))
-    if reason is None:
-        deliver.bell.ring()
-    return reason
-
-
-def _set_aside(reason: Reason, part: Part, item: InboundMessage | StatusUpdate) -> Reason:
-    """Inside the transaction that looked in vain, so that nothing becomes known in between."""
-    SetAside.keep(
-        reason,
-        part.body(),
-        phone_number_id=item.phone_number_id,
+def _receive(item: InboundMessage) -> Reason | None:
+    at = item.at or clock.now()
+    number = Number.find_connected(item.phone_number_id)
+    if number is None:
+        return Reason.FOREIGN_NUMBER
+    message = Message.write_inbound(
+        number,
         wa_message_id=item.wa_message_id,
+        sender=item.sender,
+        type_=item.type,
+        body=item.content,
+        at=at,
     )
-    return reason
+    if message is not None:
+        emit_message(EventKind.MESSAGE_RECEIVED, message, at)
+    return None
+
+
+def _update_status(item: StatusUpdate) -> Reason | None:
+    if outcome.record_status(item):
+        return None
+    is_ours = Number.find_connected(item.phone_number_id) is not None
+    return Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER

@@ -12,7 +12,7 @@ from models.database import writing
 from models.number import Number, NumberStatus
 from networks import errors as network
 from networks.callbacks import AccountUpdate, Notice
-from tasks import checks, notices
+from tasks import notices
 from tasks.transitions import change_status
 
 _BANNABLE = (NumberStatus.ACTIVE,)
@@ -49,8 +49,8 @@ def follow_update(update: AccountUpdate) -> None:
     starting = STARTING_STATES.get((update.event, update.detail))
     if starting is None:
         notices.keep(Notice(update.waba_id, "account_update", None, update.value, update.at))
-    elif _concerns_us(update.value) and check.request(update.waba_id, starting):
-        checks.bell.ring()
+    elif _concerns_us(update.value):
+        check.request(update.waba_id, starting)
 
 
 def _concerns_us(value: dict[str, Any]) -> bool:
@@ -67,7 +67,6 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     """
     if isinstance(error, network.NumberInDoubtError):
         check.request_one(number)
-        checks.bell.ring()
         return False
     for kind, starting, status in _MOVES:
         if isinstance(error, kind):

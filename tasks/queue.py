@@ -11,7 +11,7 @@ import os
 import select
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
@@ -64,10 +64,9 @@ class Doorbell:
     # After a queue that failed: it may be away.
     FAILURE_PAUSE_SECONDS = 1.0
 
-    def __init__(self, task: Callable[..., object], names_each: int = 0) -> None:
-        """``task`` is put on the queue, with up to ``names_each`` of the names that were rung with."""
+    def __init__(self, task: Callable[[], object]) -> None:
+        """``task`` puts itself on the queue."""
         self._task = task
-        self._names_each = names_each
         # The worker of this process, if it has one for this work: it needs no queue.
         self.worker: Callable[[], None] | None = None
         self._reset()
@@ -76,16 +75,16 @@ class Doorbell:
 
     def _reset(self) -> None:
         self._lock = Lock()
-        self._rung: list[str] = []
+        self._is_rung = False
         self._is_answered = False
 
-    def ring(self, name: str = "") -> None:
+    def ring(self) -> None:
         """Say that there is work. Any thread may call it, after the work is committed."""
         if self.worker is not None:
             self.worker()
             return
         with self._lock:
-            self._rung.append(name)
+            self._is_rung = True
             if self._is_answered:
                 return
             self._is_answered = True
@@ -96,26 +95,18 @@ class Doorbell:
             self._is_answered = False
 
     def _answer(self) -> None:
-        while names := self._take():
+        while self._take():
             try:
-                self._enqueue(names)
+                self._task()
                 time.sleep(self.PAUSE_SECONDS)
             except Exception:
                 logger.exception("wake-up not queued; a worker finds the work")
                 time.sleep(self.FAILURE_PAUSE_SECONDS)
 
-    def _enqueue(self, names: Sequence[str]) -> None:
-        if not self._names_each:
-            self._task()
-            return
-        for first in range(0, len(names), self._names_each):
-            self._task(*names[first : first + self._names_each])
-
-    def _take(self) -> list[str]:
+    def _take(self) -> bool:
         with self._lock:
-            names, self._rung = self._rung, []
-            self._is_answered = bool(names)
-            return names
+            self._is_answered, self._is_rung = self._is_rung, False
+            return self._is_answered
 
 
 Identity = tuple[tuple[int, int] | None, ...]

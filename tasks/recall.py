@@ -1,8 +1,9 @@
-"""Brings back deliveries that a clock which was set back has put far into the future."""
+"""Brings back deliveries and callbacks that a clock which was set back has put far into the future."""
 
 import logging
 
 from gateway.settings import get_settings
+from models.callback import Callback
 from models.recall import recall_stranded
 from tasks import deliver
 from webhooks.schedule import RetrySchedule
@@ -16,5 +17,8 @@ def recall() -> None:
     longest = RetrySchedule(settings.retry_schedule).longest_delays
     lease_ms = deliver.lease_ms(settings.delivery_timeout)
     recalled = recall_stranded(lease_ms, [round(delay * 1000) for delay in longest])
+    recalled += Callback.recall()
     if recalled:
-        logger.warning("%d deliveries recalled from the future: was the clock set back?", recalled)
+        logger.warning(
+            "%d pieces of work recalled from the future: was the clock set back?", recalled
+        )

@@ -4,21 +4,20 @@ The worker runs it at its start and every few seconds (setting SWEEP_INTERVAL).
 """
 
 import logging
+from collections.abc import Callable, Iterable
 
 from gateway.settings import get_settings
 from models import clock, tally
-from models.callback import Callback
 from models.database import write, writing
 from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number
-from tasks import checks, deliver, ingest, outcome, recall, redeliver, retention
+from tasks import checks, ingest, outcome, recall, redeliver, retention
 
 logger = logging.getLogger(__name__)
 
-CALLBACK_GRACE_MS = 2_000
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
 # What the sweeps of several workers forget one after the other (models.database.write).
@@ -29,9 +28,7 @@ def sweep() -> None:
     """One round. Each part is independent: a failure of one is logged and the others run."""
     parts = (
         recall.recall,
-        deliver.bell.ring,
         redeliver.work_off,
-        _wake_ingest,
         ingest.match_parked,
         _find_dead_sends,
         _give_up_unknown,
@@ -49,12 +46,6 @@ def sweep() -> None:
             logger.exception("%s failed; the next sweep tries again", part.__name__)
 
 
-def _wake_ingest() -> None:
-    before = clock.now() - CALLBACK_GRACE_MS
-    for callback_id in Callback.waiting_before(before):
-        ingest.ingest_callback.call_local(callback_id)
-
-
 def _find_dead_sends() -> None:
     """A message pending for longer than the network may take was sent by a process that died.
 
@@ -63,15 +54,26 @@ def _find_dead_sends() -> None:
     # The network's time-out bounds connecting and reading, each.
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
     now = clock.now()
-    for message in Message.unsettled_before(MessageStatus.PENDING, now - patience_ms):
+
+    def settle(message: Message) -> None:
         with writing():
             Message.get_by_id(message.id).advance(MessageStatus.UNKNOWN, at=now)
+
+    _each(settle, Message.unsettled_before(MessageStatus.PENDING, now - patience_ms))
 
 
 def _give_up_unknown() -> None:
     before = clock.now() - UNKNOWN_LIFETIME_MS
-    for message in Message.unsettled_before(MessageStatus.UNKNOWN, before):
-        outcome.give_up(message)
+    _each(outcome.give_up, Message.unsettled_before(MessageStatus.UNKNOWN, before))
+
+
+def _each(settle: Callable[[Message], None], messages: Iterable[Message]) -> None:
+    """Settle each message by itself: one that fails leaves the others alone."""
+    for message in messages:
+        try:
+            settle(message)
+        except Exception:
+            logger.exception("message %s is not settled", message.id)
 
 
 def _forget_keys() -> None:

@@ -34,7 +34,8 @@ async def intake(scope: Scope, receive: Receive, send: Send) -> None:
                 network_callback.authenticate(body, given)
             else:
                 await run_in_threadpool(network_callback.authenticate, body, given)
-            network_callback.arrived(await commit(partial(network_callback.store, body)))
+            await commit(partial(network_callback.store, body))
+            network_callback.arrived()
         case _:
             raise HTTPException(405, headers={"Allow": "GET, HEAD, POST"})
     await response(scope, receive, send)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from models.callback import Callback
+from models.callback import LEASE_MS, PAUSES, Callback
+from models.database import writing
 from tests.conftest import Clock
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -10,31 +11,51 @@ pytestmark = pytest.mark.usefixtures("state")
 
 def test_a_callback_is_kept_byte_by_byte() -> None:
     raw = b'{"a":"\\u00e1\\/"}\x00\xff'
-    [stored] = Callback.find_waiting(Callback.store(raw)[0].id)
-    assert bytes(stored.body) == raw
+    Callback.store(raw)
+    [claimed] = Callback.claim(1)
+    assert bytes(claimed.body) == raw
 
 
 def test_a_finished_callback_waits_no_longer(clock: Clock) -> None:
+    Callback.finish(Callback.store(b"{}")[0].id)
+    clock.advance(days=1)
+    assert Callback.claim(10) == []
+
+
+def test_the_oldest_are_claimed_first_and_only_once() -> None:
+    made = [Callback.store(b"{}")[0].id for _ in range(3)]
+    assert [each.id for each in Callback.claim(2)] == made[:2]
+    assert [each.id for each in Callback.claim(2)] == made[2:]
+    assert Callback.claim(2) == []
+
+
+def test_a_failure_is_counted_with_its_reason_and_waits_longer_each_time(clock: Clock) -> None:
     callback = Callback.store(b"{}")[0]
-    Callback.finish(callback.id)
-    assert not Callback.find_waiting(callback.id)
-    assert Callback.waiting_before(clock.at + 1) == []
+    for pause in PAUSES:
+        [claimed] = Callback.claim(1)
+        claimed.postpone("OverflowError: too large")
+        clock.advance(milliseconds=pause * 1_000 - 1)
+        assert Callback.claim(1) == []
+        clock.advance(milliseconds=1)
+    kept = Callback.get_by_id(callback.id)
+    assert (kept.tries, kept.error) == (len(PAUSES), "OverflowError: too large")
 
 
-def test_those_that_wait_come_oldest_first(clock: Clock) -> None:
-    made = []
-    for _ in range(3):
-        made.append(Callback.store(b"{}")[0].id)
-        clock.advance(seconds=1)
-    assert Callback.waiting_before(clock.at) == made
-    assert Callback.waiting_before(clock.at, limit=2) == made[:2]
-    assert Callback.waiting_before(clock.at - 1000) == made[:2]
+def test_a_worker_whose_lease_ended_puts_nothing_off(clock: Clock) -> None:
+    Callback.store(b"{}")
+    [late] = Callback.claim(1)
+    clock.advance(milliseconds=LEASE_MS)
+    [current] = Callback.claim(1)
+    late.postpone("too late")
+    assert Callback.get_by_id(current.id).error is None
 
 
-def test_a_failure_is_counted_with_its_reason(clock: Clock) -> None:
-    callback = Callback.store(b"{}")[0]
-    for _ in range(3):
-        callback.note_failure("OverflowError: too large")
-    assert Callback.waiting_before(clock.at + 1) == [callback.id]
-    [kept] = Callback.find_waiting(callback.id)
-    assert (kept.tries, kept.error) == (3, "OverflowError: too large")
+def test_a_clock_that_was_set_back_leaves_no_lease_behind(clock: Clock) -> None:
+    Callback.store(b"{}", b"{}")
+    [leased] = Callback.claim(1)
+    clock.advance(hours=-1)
+    assert Callback.recall() == 1
+    assert Callback.recall() == 0
+    assert leased.id in {Callback.claim(1)[0].id for _ in range(2)}
+    with writing():
+        Callback.finish(leased.id)

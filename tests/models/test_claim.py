@@ -13,11 +13,12 @@ import pytest
 from gateway.settings import get_settings
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import NO_OUTCOME, ClaimedDelivery, Terms, claim_due
+from models.claim import ClaimedDelivery, Terms, claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
 from models.webhook import Webhook
+from models.work import NO_OUTCOME
 from tests import factories
 from tests.conftest import Clock
 

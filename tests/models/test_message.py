@@ -210,11 +210,11 @@ def test_what_is_not_settled_is_found_without_a_look_at_what_is(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.DEBUG, "peewee"):
-        Message.unsettled_before(MessageStatus.UNKNOWN, clock.now())
+        assert [*Message.unsettled_before(MessageStatus.UNKNOWN, clock.now())] == []
     queries: list[Any] = [record.msg for record in caplog.records if record.name == "peewee"]
     [(sql, values)] = queries
     steps = database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)
-    assert [row[3] for row in steps] == ["SCAN t1 USING INDEX message_unsettled"]
+    assert [row[3] for row in steps] == ["SEARCH t1 USING INDEX message_unsettled (id>?)"]
 
 
 def _plan(query: Any) -> list[str]:

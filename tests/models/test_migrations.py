@@ -18,6 +18,7 @@ from models.account import Account
 from models.database import BaseModel, engine
 from models.delivery import Delivery
 from models.message import Message
+from models.number import Number
 from models.webhook import Webhook
 from tests import factories
 
@@ -57,22 +58,30 @@ def test_migrated_columns_have_the_types_and_references_of_the_models(tmp_path: 
     assert {table: _columns(database.database.obj, table) for table in tables} == expected
 
 
+def _insert(old: Any, table: str, **values: object) -> None:
+    """A row as it was before the later columns of its table."""
+    places = ", ".join([old.param] * len(values))
+    statement = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})"  # noqa: S608 - ours
+    old.execute_sql(statement, tuple(values.values()))
+
+
 def _insert_webhook(
-    old: Any,
-    webhook_id: str,
-    account_id: str,
-    sealed: str,
-    *,
-    off_since: int | None = None,
+    old: Any, webhook_id: str, account_id: str, sealed: str, *, off_since: int | None = None
 ) -> None:
-    """A webhook as it was before its later columns."""
-    old.execute_sql(
-        "INSERT INTO webhook (id, account_id, url, sealed_secret, events_json, number_ids_json,"
-        " active, failure_count, slow, deactivated_at, created_at)"
-        " VALUES (?, ?, 'https://example.com/', ?, '[\"number.banned\"]', '[]', ?, 0, ?, ?, 1)".replace(
-            "?", old.param
-        ),
-        (webhook_id, account_id, sealed, off_since is None, False, off_since),
+    _insert(
+        old,
+        "webhook",
+        id=webhook_id,
+        account_id=account_id,
+        url="https://example.com/",
+        sealed_secret=sealed,
+        events_json='["number.banned"]',
+        number_ids_json="[]",
+        active=off_since is None,
+        failure_count=0,
+        slow=False,
+        deactivated_at=off_since,
+        created_at=1,
     )
 
 
@@ -154,18 +163,37 @@ def test_what_is_there_before_totals_are_kept_is_counted_once(tmp_path: Path) ->
     old.connect(reuse_if_open=True)
     Runner(old, str(engine.MIGRATIONS)).up("0010_sizes_on_postgresql")
     account = Account.open("Acme", "pro")
-    number = factories.active_number(account)
+    _insert(
+        old,
+        "number",
+        id="num_1",
+        account_id=account.id,
+        phone_number_id="1001",
+        waba_id="2001",
+        phone_number="15550001111",
+        status="ACTIVE",
+        sealed_token="",
+        sealed_pin="",
+        created_at=1,
+    )
+    number = Number(id="num_1", account=account.id, phone_number="15550001111")
     factories.outbound(number)
     _insert_webhook(old, "wh_1", account.id, secret.encrypt("whsec_1"))
     for delivery_id in ("dlv_1", "dlv_2", "dlv_3"):
         with database.writing():
             event = factories.event(account)
-        old.execute_sql(
-            "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, attempt_count, tries,"
-            " next_attempt_at, created_at) VALUES (?, 'wh_1', ?, ?, 'pending', 0, 0, 1, 1)".replace(
-                "?", old.param
-            ),
-            (delivery_id, event.id, event.kind),
+        _insert(
+            old,
+            "delivery",
+            id=delivery_id,
+            webhook_id="wh_1",
+            event_id=event.id,
+            event_kind=event.kind,
+            state="pending",
+            attempt_count=0,
+            tries=0,
+            next_attempt_at=1,
+            created_at=1,
         )
     assert database.migrate()[0] == "0011_tallies"
     webhook = Webhook.get()

@@ -83,8 +83,8 @@ Work = Callable[[World], object]
 def _ingest(world: World, **items: object) -> None:
     value = {"metadata": {"phone_number_id": world.number.phone_number_id}, **items}
     entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
-    stored = Callback.store(json.dumps({"entry": [entry]}).encode())[0]
-    ingest.ingest_callback.call_local(stored.id)
+    Callback.store(json.dumps({"entry": [entry]}).encode())
+    ingest.work_off()
 
 
 def _ingest_status(world: World, name: str, **more: object) -> None:
@@ -170,10 +170,12 @@ READS: dict[str, Work] = {
 
 SWEEP: dict[str, Work] = {
     "deliveries of the future are recalled": lambda _: recall_stranded(LEASE_MS, [1_000]),
-    "waiting callbacks are found": lambda _: Callback.waiting_before(clock.now()),
+    "waiting callbacks are claimed": lambda _: Callback.claim(10),
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),
-    "dead sends are found": lambda _: Message.unsettled_before(MessageStatus.PENDING, clock.now()),
+    "dead sends are found": lambda _: [
+        *Message.unsettled_before(MessageStatus.PENDING, clock.now())
+    ],
     "expired keys are forgotten": _forget_keys,
     "shards are folded": lambda _: tally.fold(),
     "the backlog is measured": lambda _: Backlog.read(),

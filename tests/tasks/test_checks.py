@@ -18,8 +18,7 @@ from networks.errors import (
     RefusedError,
     ThrottledError,
 )
-from tasks import checks, sweep, transitions
-from tasks.queue import huey
+from tasks import checks, transitions
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock
@@ -200,39 +199,40 @@ def test_two_workers_check_a_number_once(number: Number) -> None:
     assert len([claim for claim in claims if claim]) == 1
 
 
-def test_a_network_that_hangs_holds_up_one_round_of_a_process_only(
-    number: Number, platform: AskedPlatform
-) -> None:
-    other = factories.active_number(Account.get_by_id(number.account_id), "1002")
-
-    def wake_again() -> None:
-        platform.while_asked = lambda: None
-        _request(other)
-        factories.at_once(checks.work_off)
-        assert platform.asked == ["1001"]
-
-    platform.while_asked = wake_again
-    _request(number)
-    checks.work_off()
-    assert platform.asked == ["1001", "1002"]
-
-
-def test_a_round_ends_and_the_sweep_wakes_the_next(
-    account: Account, platform: AskedPlatform
-) -> None:
+def test_a_round_ends_and_the_next_goes_on(account: Account, platform: AskedPlatform) -> None:
     for i in range(checks.MAX_CHECKS + 1):
         _request(factories.active_number(account, f"{i}"))
     checks.work_off()
     assert len(platform.asked) == checks.MAX_CHECKS
-    checks.tend()
-    assert huey.pending_count() == 1
+    checks.work_off()
+    assert len(platform.asked) == checks.MAX_CHECKS + 1
 
 
-def test_the_sweep_finds_a_check_whose_wake_up_was_lost(number: Number) -> None:
+def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_requested(
+    number: Number, platform: AskedPlatform, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Dead(BaseException):
+        """The worker ends."""
+
+    def die() -> None:
+        raise Dead
+
+    platform.while_asked = die
     _request(number)
-    huey.flush()
-    sweep.sweep()
-    assert "run_checks" in [task.name for task in huey.pending()]
+    for _ in range(check.MAX_TRIES):
+        with pytest.raises(Dead):
+            checks.work_off()
+        clock.advance(minutes=10)
+    for _ in range(5):
+        checks.work_off()
+        clock.advance(milliseconds=2 * INTERVAL_MS)
+    assert len(platform.asked) == check.MAX_TRIES
+    assert "not checked until that is requested" in caplog.text
+    platform.while_asked = lambda: None
+    _request(number)
+    checks.work_off()
+    assert len(platform.asked) == check.MAX_TRIES + 1
+    assert _now(number).check_tries == 0
 
 
 def test_a_number_that_another_account_connected_meanwhile_is_left_to_it(

@@ -8,13 +8,14 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import NO_OUTCOME, ClaimedDelivery, Terms, claim_due
+from models.claim import ClaimedDelivery, Terms, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.number import Number
 from models.recording import record_outcomes
-from tasks import deliver, sweep
+from models.work import NO_OUTCOME
+from tasks import deliver, ingest, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 from webhooks.schedule import RetrySchedule
@@ -180,7 +181,7 @@ def test_a_callback_that_waited_when_the_clock_jumped_is_ingested(
     changes = [{"field": "messages", "value": value}]
     Callback.store(json.dumps({"entry": [{"changes": changes}]}).encode())
     clock.at = jump(clock.at)
-    sweep.sweep()
+    ingest.work_off()
     assert [event.kind for event in Event.select()] == ["message.received"]
 
 

@@ -1,4 +1,4 @@
-"""A doorbell: the first ring at once, those of a burst together, none lost and none doubled."""
+"""A doorbell: the first ring at once, those of a burst together, and the last one never lost."""
 
 import multiprocessing
 import subprocess
@@ -12,72 +12,67 @@ from tasks import queue
 from tasks.queue import Doorbell
 from tests import factories
 
-ALL = 10_000
-
 
 class Sink:
-    """What was put on the queue, in pieces, and by which threads."""
+    """Counts what was put on the queue, and by which threads."""
 
     def __init__(self) -> None:
-        self.pieces: list[list[str]] = []
-        self.threads: set[threading.Thread] = set()
+        self.threads: list[threading.Thread] = []
 
-    def __call__(self, *names: str) -> None:
-        """Take a piece."""
-        self.pieces.append(list(names))
-        self.threads.add(threading.current_thread())
-
-    @property
-    def names(self) -> list[str]:
-        """All of it."""
-        return [name for piece in self.pieces for name in piece]
+    def __call__(self) -> None:
+        """Take one."""
+        self.threads.append(threading.current_thread())
 
 
 def test_another_thread_calls_the_queue() -> None:
     sink = Sink()
-    Doorbell(sink, ALL).ring("one")
-    wait_for(lambda: sink.names == ["one"], "the ring")
+    Doorbell(sink).ring()
+    wait_for(lambda: sink.threads, "the ring")
     assert threading.current_thread() not in sink.threads
 
 
-def test_the_rings_of_a_burst_go_together_and_in_order() -> None:
-    sink, expected = Sink(), [str(number) for number in range(100)]
-    bell = Doorbell(sink, ALL)
-    for name in expected:
-        bell.ring(name)
-    wait_for(lambda: len(sink.names) == 100, "all of them")
-    assert sink.names == expected
-    # A burst that takes the machine longer than the pause has more pieces, never one for each.
-    assert len(sink.pieces) < 20
-
-
-def test_the_rings_of_many_threads_arrive_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Doorbell, "PAUSE_SECONDS", 0.001)
+def test_the_rings_of_a_burst_go_together() -> None:
     sink = Sink()
-    bell = Doorbell(sink, ALL)
+    bell = Doorbell(sink)
+    for _ in range(100):
+        bell.ring()
+    wait_for(lambda: len(sink.threads) >= 2, "the first and one for the others")
+    # A burst that takes the machine longer than the pause has more, never one for each.
+    assert len(sink.threads) < 20
 
-    def ring(first: int) -> None:
-        for number in range(first, first + 500):
-            bell.ring(f"{number:04}")
 
-    factories.at_once(*[lambda first=first: ring(first) for first in range(0, 4000, 500)])
-    wait_for(lambda: len(sink.names) >= 4000, "all of them")
-    assert sorted(sink.names) == [f"{number:04}" for number in range(4000)]
+def test_a_ring_is_followed_by_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Doorbell, "PAUSE_SECONDS", 0.001)
+    rung, seen = [0], [0]
+
+    def put() -> None:
+        seen[0] = rung[0]
+
+    bell, lock = Doorbell(put), threading.Lock()
+
+    def ring() -> None:
+        for _ in range(500):
+            with lock:
+                rung[0] += 1
+            bell.ring()
+
+    factories.at_once(*[ring] * 8)
+    wait_for(lambda: seen[0] == 4000, "a task behind the last ring")
 
 
 def test_a_queue_that_fails_is_said_and_asked_again(caplog: pytest.LogCaptureFixture) -> None:
     sink, failures = Sink(), [OSError("broken")]
 
-    def put(*names: str) -> None:
+    def put() -> None:
         if failures:
             raise failures.pop()
-        sink(*names)
+        sink()
 
-    bell = Doorbell(put, ALL)
-    bell.ring("lost")
+    bell = Doorbell(put)
+    bell.ring()
     wait_for(lambda: "wake-up not queued" in caplog.text, "the failure")
-    bell.ring("next")
-    wait_for(lambda: sink.names == ["next"], "the next ring")
+    bell.ring()
+    wait_for(lambda: sink.threads, "the next ring")
 
 
 def test_a_ring_without_a_thread_goes_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,44 +80,45 @@ def test_a_ring_without_a_thread_goes_with_the_next(monkeypatch: pytest.MonkeyPa
         raise RuntimeError("can't start new thread")
 
     sink = Sink()
-    bell = Doorbell(sink, ALL)
+    bell = Doorbell(sink)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        bell.ring("first")
-    bell.ring("second")
-    wait_for(lambda: sink.names == ["first", "second"], "both")
+        bell.ring()
+    bell.ring()
+    wait_for(lambda: sink.threads, "the next ring")
 
 
 def test_the_worker_of_the_process_needs_no_queue() -> None:
     sink, woken = Sink(), threading.Event()
-    bell = Doorbell(sink, ALL)
+    bell = Doorbell(sink)
     bell.worker = woken.set
     bell.ring()
     assert woken.is_set()
-    assert sink.pieces == []
+    assert sink.threads == []
 
 
-def test_a_process_that_ends_has_queued_its_rings() -> None:
+def test_a_process_that_ends_has_queued_its_last_ring() -> None:
     program = (
         "from tasks.queue import Doorbell\n"
         "Doorbell.PAUSE_SECONDS = 0.3\n"
-        "bell = Doorbell(print, 3)\n"
-        "for name in 'abc': bell.ring(name)\n"
+        "bell = Doorbell(lambda: print('rung'))\n"
+        "for _ in 'abc': bell.ring()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True
     )
-    assert done.stdout.split() == ["a", "b", "c"]
+    assert done.stdout.split() == ["rung", "rung"]
 
 
 def test_a_fork_in_the_middle_of_a_burst_rings_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0.5)
     fork = multiprocessing.get_context("fork")
     heard = fork.SimpleQueue()
-    bell = Doorbell(heard.put, 1)
-    bell.ring("parent")
-    assert heard.get() == "parent"
-    child = fork.Process(target=bell.ring, args=("child",))
+    parent = multiprocessing.current_process().name
+    bell = Doorbell(lambda: heard.put(multiprocessing.current_process().name))
+    bell.ring()
+    assert heard.get() == parent
+    child = fork.Process(target=bell.ring, name="child")
     child.start()
     assert heard.get() == "child"
     child.join()

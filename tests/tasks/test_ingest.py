@@ -1,12 +1,11 @@
 """Ingesting callbacks: each item by itself, and as often as it comes (design, section 2.2)."""
 
 import json
-import threading
 
 import pytest
 
 from models.account import Account
-from models.callback import Callback
+from models.callback import LEASE_MS, MAX_TRIES, Callback
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
@@ -14,14 +13,16 @@ from models.message import Message
 from models.message_status import MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
-from models.set_aside import SetAside
-from tasks import ingest, queue
+from models.set_aside import Reason, SetAside
+from models.work import NO_OUTCOME
+from tasks import ingest
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock
 from tests.tasks.told import (
     accepted_message,
     account_update,
+    ingest_again,
     ingest_now,
     kinds,
     messages,
@@ -30,7 +31,6 @@ from tests.tasks.told import (
     store,
     text,
 )
-from tests.waiting import until
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
 
@@ -59,8 +59,8 @@ def test_ingesting_again_changes_nothing(account: Account, number: Number) -> No
     factories.webhook(account)
     sent = accepted_message(number)
     entry = messages(messages=[text()], statuses=[status_of("wamid.1", "delivered")])
-    callback = ingest_now(entry)
-    ingest.ingest_callback.call_local(callback.id)
+    ingest_now(entry)
+    ingest_again()
     ingest_now(entry)
     assert sorted(kinds()) == ["message.delivered", "message.received", "message.sent"]
     assert Delivery.select().count() == 3
@@ -89,42 +89,67 @@ def test_a_bad_item_is_taken_in_once_its_trouble_is_over(number: Number) -> None
     both = messages(messages=[text("wamid.A"), text("wamid.B", text={"body": "bad"})])
     with refusing_text("bad"):
         callback = ingest_now(both)
-    ingest.ingest_callback.call_local(callback.id)
+    ingest_again()
     assert Callback.get_by_id(callback.id).ingested_at is not None
     assert kinds() == ["message.received"] * 2
     assert number.id == Message.get().number_id
 
 
 @pytest.mark.usefixtures("number")
-def test_of_callbacks_in_one_task_those_that_fail_are_tried_again_alone() -> None:
+def test_callbacks_are_ingested_together_and_one_by_one_where_that_fails() -> None:
     bodies = [text("wamid.A"), text("wamid.B", text={"body": "bad"}), text("wamid.C")]
-    good, bad, late = (store(messages(messages=[body])) for body in bodies)
-    ingest.ingest_callback.call_local(good.id)
+    callbacks = [store(messages(messages=[body])) for body in bodies]
     with refusing_text("bad"):
-        ingest.ingest_callback.call_local(good.id, bad.id, late.id)
-    assert [each.id for each in Callback.find_waiting(good.id, bad.id, late.id)] == [bad.id]
+        ingest.work_off()
+    waiting = [each for each in callbacks if Callback.get_by_id(each.id).ingested_at is None]
+    assert waiting == [callbacks[1]]
     assert kinds() == ["message.received"] * 2
 
 
-@pytest.mark.usefixtures("state")
-def test_the_callbacks_of_a_burst_are_queued_in_few_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "Thread", threading.Thread)
-    monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0.2)
-    sent = [f"cb_{number:02d}" for number in range(26)]
-    ingest.bell.ring(sent[0])
-    until(lambda: len(huey) >= 1, "the first")
-    for callback_id in sent[1:]:
-        ingest.bell.ring(callback_id)
-    until(lambda: len(huey) >= 4, "all tasks")
-    tasks = [huey.dequeue().args for _ in range(len(huey))]
-    assert [len(args) for args in tasks] == [1, 10, 10, 5]
-    assert [callback_id for args in tasks for callback_id in args] == sent
+@pytest.mark.usefixtures("number")
+def test_a_callback_that_fails_is_tried_again_for_over_twelve_hours(clock: Clock) -> None:
+    callback = store(messages(messages=[text("wamid.B", text={"body": "bad"})]))
+    began, tried_at = clock.at, []
+    with refusing_text("bad"):
+        while not SetAside.waiting(Reason.FAILED):
+            tries = Callback.get_by_id(callback.id).tries
+            ingest.work_off()
+            if Callback.get_by_id(callback.id).tries > tries:
+                tried_at.append((clock.at - began) // 1_000)
+            clock.advance(seconds=1 if clock.at - began < 3_600_000 else 600)
+    assert tried_at[:4] == [0, 2, 12, 72]
+    assert len(tried_at) == MAX_TRIES
+    assert tried_at[-1] > 12 * 3_600
+
+
+@pytest.mark.usefixtures("number")
+def test_what_kills_its_worker_is_claimed_alone_and_set_aside_after_its_last_try(
+    clock: Clock,
+) -> None:
+    poison, other = store(messages(messages=[text("wamid.A")])), store(messages())
+    assert len(Callback.claim(10)) == 2, "their worker dies"
+    store(messages(messages=[text("wamid.NEW")]))
+    clock.advance(milliseconds=LEASE_MS)
+    with writing():
+        Callback.update(tries=MAX_TRIES).where(Callback.id == poison.id).execute()
+    [new] = Callback.claim(10)
+    assert new.id not in {poison.id, other.id}
+    assert [each.id for each in Callback.claim(10)] == [poison.id]
+    assert [each.id for each in Callback.claim(10)] == [other.id]
+    assert Callback.claim(10) == []
+    clock.advance(milliseconds=LEASE_MS)
+    ingest.work_off()
+    [aside] = SetAside.waiting()
+    assert (aside.reason, aside.error) == (Reason.FAILED, NO_OUTCOME)
+    assert kinds() == ["message.received"]
+    assert ingest.replay(aside)
+    assert kinds() == ["message.received"] * 2
 
 
 @pytest.mark.usefixtures("number")
 def test_workers_that_ingest_one_callback_at_once_tell_once() -> None:
-    callback = store(messages(messages=[text()]))
-    factories.at_once(*[lambda: ingest.ingest_callback.call_local(callback.id)] * 3)
+    store(messages(messages=[text()]))
+    factories.at_once(*[ingest.work_off] * 3)
     assert kinds() == ["message.received"]
 
 
@@ -132,7 +157,7 @@ def test_workers_that_ingest_one_callback_at_once_tell_once() -> None:
 @pytest.mark.usefixtures("state")
 def test_a_callback_that_says_nothing_is_done_with(body: bytes) -> None:
     callback = Callback.store(body)[0]
-    ingest.ingest_callback.call_local(callback.id)
+    ingest.work_off()
     assert Callback.get_by_id(callback.id).ingested_at is not None
     assert SetAside.waiting() == []
 
@@ -224,19 +249,12 @@ def test_a_failed_status_leaves_a_number_alone_that_is_disconnected(number: Numb
 
 
 @pytest.mark.usefixtures("number")
-def test_a_callback_that_cannot_be_queued_is_left_to_the_sweep(
+def test_a_callback_whose_wake_up_was_lost_is_found(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    callback = store(messages(messages=[text()]))
+    store(messages(messages=[text()]))
     monkeypatch.setattr(huey, "storage", None)
-    ingest.bell.ring(callback.id)
+    ingest.bell.ring()
     assert "wake-up not queued" in caplog.text
-    assert Callback.find_waiting(callback.id)
-
-
-@pytest.mark.usefixtures("number")
-def test_a_queued_task_carries_the_callbacks_identifier_only() -> None:
-    callback = store(messages(messages=[text()]))
-    ingest.bell.ring(callback.id)
-    task = huey.dequeue()
-    assert (task.args, task.kwargs) == ((callback.id,), {})
+    ingest.work_off()
+    assert kinds() == ["message.received"]

@@ -21,7 +21,6 @@ from networks.errors import (
     ThrottledError,
 )
 from tasks import lifecycle
-from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock
 
@@ -77,7 +76,6 @@ def test_an_update_has_those_numbers_checked_that_it_could_be_about(
     assert {status for status, number in numbers.items() if _is_due(number)} == checked
     assert all(Number.get_by_id(n.id).status == status for status, n in numbers.items())
     assert Event.select().count() == 0, "the network is asked first"
-    assert bool(huey.pending_count()) == bool(checked)
     assert Notice.select().count() == int(not checked), "what changes no number is kept to be read"
 
 
@@ -171,4 +169,3 @@ def test_an_error_that_leaves_the_number_in_doubt_only_has_it_checked(
         assert not lifecycle.apply_error(number, NumberInDoubtError("368", "Blocked for now"))
     fresh = Number.get_by_id(number.id)
     assert (fresh.status, fresh.check_due_at) == (ACTIVE, clock.at)
-    assert huey.pending_count() == 1

@@ -6,7 +6,6 @@ import pytest
 
 from contract_tests.stored import Stored
 from models.account import Account
-from models.callback import Callback
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
@@ -15,8 +14,7 @@ from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number
 from models.set_aside import Reason, SetAside
-from tasks import deliver, ingest, outcome, sweep
-from tasks.queue import huey
+from tasks import outcome, recall, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.refusing import refusing
@@ -100,30 +98,6 @@ def test_settled_messages_are_left_as_they_are(number: Number, clock: Clock) -> 
     assert (_status(sent), _status(received)) == (MessageStatus.SENT, MessageStatus.RECEIVED)
 
 
-@pytest.mark.usefixtures("number")
-def test_a_callback_whose_task_was_lost_is_ingested(clock: Clock) -> None:
-    callback = Callback.store(INBOUND)[0]
-    clock.advance(seconds=2)
-    sweep.sweep()
-    assert _kinds() == [], "its task may be about to run"
-    clock.advance(milliseconds=1)
-    sweep.sweep()
-    assert _kinds() == ["message.received"]
-    assert not Callback.find_waiting(callback.id)
-
-
-@pytest.mark.usefixtures("number")
-def test_what_fails_for_ever_is_set_aside_and_what_waits_for_nothing_is_not(clock: Clock) -> None:
-    callbacks = Callback.store(INBOUND, b'{"entry":[]}')
-    clock.advance(minutes=1)
-    with refusing("INSERT", "message"):
-        for _ in range(ingest.MAX_TRIES):
-            assert SetAside.waiting() == []
-            sweep.sweep()
-    assert not Callback.find_waiting(*(callback.id for callback in callbacks))
-    assert SetAside.counts()["failed"] == 1
-
-
 def test_a_parked_status_is_matched_when_its_message_is_known(number: Number) -> None:
     message = factories.outbound(number)
     with writing():
@@ -154,25 +128,30 @@ def test_idempotency_keys_are_forgotten_after_their_window(number: Number, clock
     assert [row.key for row in IdempotencyKey.select()] == ["young"]
 
 
-@pytest.mark.usefixtures("state")
-def test_every_sweep_wakes_the_delivery() -> None:
-    sweep.sweep()
-    assert huey.dequeue().name == "deliver_due"
+def test_a_message_that_raises_starves_no_other(
+    number: Number, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    poison, *others = [factories.outbound(number) for _ in range(101)]
+    clock.advance(days=2)
+    with refusing("UPDATE", "message", f"NEW.id = '{poison.id}'"):
+        sweep.sweep()
+    assert _status(poison) == MessageStatus.PENDING
+    assert {_status(each) for each in others} <= {MessageStatus.UNKNOWN, MessageStatus.FAILED}
+    assert f"message {poison.id} is not settled" in caplog.text
 
 
-@pytest.mark.usefixtures("number")
 def test_a_part_that_fails_leaves_the_others_running(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:
         raise OSError("broken")
 
-    Callback.store(INBOUND)
-    clock.advance(minutes=1)
-    monkeypatch.setattr(deliver.bell, "ring", fail)
+    message = factories.outbound(number)
+    clock.advance(days=2)
+    monkeypatch.setattr(recall, "recall", fail)
     sweep.sweep()
     assert "fail failed; the next sweep tries again" in caplog.text
-    assert _kinds() == ["message.received"]
+    assert _status(message) == MessageStatus.FAILED
 
 
 def test_a_database_that_cannot_be_read_is_no_end_of_the_sweep(

@@ -4,7 +4,7 @@ import json
 from contextlib import AbstractContextManager
 from typing import Any
 
-from models.callback import Callback
+from models.callback import AT_ONCE, Callback
 from models.database import writing
 from models.event import Event
 from models.message import Message
@@ -45,8 +45,15 @@ def store(*entries: dict[str, Any]) -> Callback:
 def ingest_now(*entries: dict[str, Any]) -> Callback:
     """Store a callback and ingest it."""
     callback = store(*entries)
-    ingest.ingest_callback.call_local(callback.id)
+    ingest.work_off()
     return Callback.get_by_id(callback.id)
+
+
+def ingest_again() -> None:
+    """Ingest all callbacks once more, also those that are in or wait for their next try."""
+    with writing():
+        Callback.update(due_at=AT_ONCE, lease_token=None, ingested_at=None).execute()
+    ingest.work_off()
 
 
 def kinds() -> list[str]:
