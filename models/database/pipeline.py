@@ -119,10 +119,6 @@ class Pipeline:
         """Drop the statements that wait."""
         self._waiting.clear()
 
-    def forget_prepared(self) -> None:
-        """Prepare every statement anew, because the server has dropped what was prepared."""
-        self._names.clear()
-
     def flush(self) -> None:
         """Send the statements that wait, and read all answers.
 
@@ -196,7 +192,7 @@ class Pipeline:
                 error = error_from_result(result)
                 if isinstance(error, InvalidSqlStatementName):
                     # A pooler in between dropped the prepared statements.
-                    self.forget_prepared()
+                    self._names.clear()
             if isinstance(step, Answer):
                 step.result = None if failed else result
             elif failed:

@@ -7,7 +7,6 @@ PostgreSQL releases with the transaction, also if the process dies.
 
 import logging
 import math
-import re
 import select
 import threading
 import time
@@ -15,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import psycopg
-from peewee import InterfaceError, InternalError, OperationalError
+from peewee import InterfaceError, InternalError, OperationalError, Psycopg3Adapter
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
@@ -65,8 +63,6 @@ SERVER_KEEPALIVES = {
 }
 BOUNDS = " ".join(f"-c {name}={value}" for name, value in (TIMEOUTS | SERVER_KEEPALIVES).items())
 
-# After these statements psycopg deallocates all prepared statements of the connection, ours included.
-_DEALLOCATING = re.compile(r"\s*(ROLLBACK|DROP|ALTER)\b", re.IGNORECASE)
 _IN_TRANSACTION = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
 
@@ -84,12 +80,21 @@ class _TextDumper(StrDumper):
         return super().dump(obj.replace("\0", "\ufffd"))
 
 
+class _Adapter(Psycopg3Adapter):
+    def connect(self, db: Any, **options: Any) -> Any:
+        """As peewee's, with the connection's pipeline as its ``statements``: it goes with the connection."""
+        connection: Any = super().connect(db, **options)  # type: ignore[no-untyped-call]
+        connection.statements = Pipeline(connection)
+        return connection
+
+
 class _Database(PooledPostgresqlDatabase):
     """Within a transaction a statement waits for the first whose answer is wanted (the pipeline)."""
 
+    psycopg3_adapter = _Adapter
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._pipelines: WeakKeyDictionary[Any, Pipeline] = WeakKeyDictionary()
         self._silent_until = -math.inf
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> Answer:
@@ -110,10 +115,7 @@ class _Database(PooledPostgresqlDatabase):
     def _pipeline(self) -> Pipeline:
         if self.is_closed():
             raise InterfaceError("a query outside of reading() and writing()")
-        connection = self.connection()
-        pipeline = self._pipelines.get(connection)
-        if pipeline is None:
-            pipeline = self._pipelines[connection] = Pipeline(connection)
+        pipeline: Pipeline = self.connection().statements
         return pipeline
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
@@ -122,10 +124,7 @@ class _Database(PooledPostgresqlDatabase):
         if sql.startswith("ROLLBACK TO SAVEPOINT"):
             pipeline.forget()
         pipeline.flush()
-        cursor = super().execute_sql(sql, params)
-        if _DEALLOCATING.match(sql):
-            pipeline.forget_prepared()
-        return cursor
+        return super().execute_sql(sql, params)
 
     def begin(self, _isolation_level: Any = None) -> None:
         """As peewee's; it is sent with the first statement whose answer is needed."""
@@ -202,6 +201,8 @@ class PostgresEngine:
             prefer_psycopg3=True,
             # A query outside of reading() and writing() would keep its connection from the pool.
             autoconnect=False,
+            # psycopg prepares nothing: after a rollback it would deallocate the pipeline's statements too.
+            prepare_threshold=None,
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
             options=f"{PLANNING} {BOUNDS} {given_options(url)}",
             **SILENCE,

@@ -205,21 +205,32 @@ def test_a_statement_that_is_asked_often_is_prepared_once(engine: PostgresEngine
     assert len(names) == 2
 
 
-def test_psycopg_may_drop_what_is_prepared(engine: PostgresEngine) -> None:
-    """It prepares on its own what peewee asks often, and drops all of it behind such statements."""
+def test_what_is_prepared_outlives_a_savepoint_that_is_undone(engine: PostgresEngine) -> None:
+    """It is not prepared again and again beside the statements that the server still has."""
 
     def undo() -> None:
         with engine.database.atomic():
+            engine.database.ask("SELECT count(*) FROM kept")
             raise KeyError
 
     with engine.writing(["a key"]):
-        engine.database.ask(INSERT, [1, "a"])
+        for number in range(20):
+            engine.database.ask(INSERT, [number, "a"])
+            with suppress(KeyError):
+                undo()
+        names = engine.database.ask("SELECT name FROM pg_prepared_statements").fetchall()
+    # BEGIN, the locks, the insert, the count, and this look.
+    assert len(names) == 5
+    assert ids(engine) == list(range(20))
+
+
+def test_psycopg_prepares_nothing_itself(engine: PostgresEngine) -> None:
+    """After a rollback it would deallocate what the pipeline has prepared."""
+    with engine.reading():
         for _ in range(10):
             engine.database.execute_sql(IDS)
-        with suppress(KeyError):
-            undo()
-        engine.database.ask(INSERT, [2, "b"])
-    assert ids(engine) == [1, 2]
+        names = engine.database.ask("SELECT name FROM pg_prepared_statements").fetchall()
+    assert len(names) == 1
 
 
 def test_what_others_drop_is_prepared_again(engine: PostgresEngine) -> None:

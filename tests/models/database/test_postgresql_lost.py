@@ -1,13 +1,17 @@
 """Connections that PostgreSQL cuts, at any moment: the process goes on as soon as it can."""
 
+import gc
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -72,6 +76,28 @@ def test_one_that_is_cut_while_nobody_uses_it_is_never_noticed(
     assert _kept(engine, 10) == 0
     cut()
     assert _works_at_once(engine, 10)
+
+
+def test_what_is_replaced_is_not_kept(engine: PostgresEngine, cut: Callable[[], None]) -> None:
+    def connection_in_use() -> weakref.ref[Any]:
+        with engine.writing(None):
+            _write(engine, 15)
+            return weakref.ref(engine.database.connection())
+
+    replaced = []
+    sockets = _sockets()
+    for _ in range(5):
+        replaced.append(connection_in_use())
+        cut()
+    assert _works_at_once(engine, 16)
+    gc.collect()
+    assert [reference() for reference in replaced] == [None] * 5
+    assert _sockets() <= sockets + 1
+
+
+def _sockets() -> int:
+    links = (entry.readlink() for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink())
+    return sum(link.name.startswith("socket:") for link in links)
 
 
 def test_one_that_is_cut_under_a_reader_gives_its_place_back(
