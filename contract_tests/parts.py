@@ -26,18 +26,18 @@ class Parts(Gateway):
     def start(self) -> Self:
         """Migrate, start web and sandbox, and wait until they serve."""
         self.cli("migrate")
-        self._launch("sandbox")
+        self.launch("sandbox")
         self.start_web()
         wait_for(self.is_ready, "a ready service", START_SECONDS)
         return self
 
     def start_web(self) -> None:
         """The web part, at the service's port."""
-        self.process = self._launch("web", "--port", str(self.port))
+        self.process = self.launch("web", "--port", str(self.port))
 
     def start_worker(self) -> Process:
         """One more worker."""
-        self._workers.append(self._launch("worker"))
+        self._workers.append(self.launch("worker"))
         return self._workers[-1]
 
     def stop_workers(self) -> None:
@@ -53,7 +53,8 @@ class Parts(Gateway):
             process.terminate()
         return max(process.wait(START_SECONDS) for process in self._running)
 
-    def _launch(self, *arguments: str) -> Process:
+    def launch(self, *arguments: str) -> Process:
+        """One more process of the service, by its command."""
         with (self.folder / "up.log").open("a") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "gateway", *arguments],

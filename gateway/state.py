@@ -1,35 +1,58 @@
 """Connects a process to its state: database, queue and the key for secrets at rest."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
 from peewee import DatabaseError
-from redis import RedisError
+from redis import AuthenticationError, RedisError
 
+from gateway.ops.logs import is_outage
 from gateway.settings import PREFIX, Settings, SettingsError
 from models import database, secret, sole_web
 from tasks import queue
 
 # What a file, PostgreSQL or Redis raises when it cannot be used.
 REFUSALS = (OSError, DatabaseError, sqlite3.Error, psycopg.Error, RedisError)
-
+# PostgreSQL, libpq or PgBouncer refuses this client. A connection that fails has no SQLSTATE to tell by.
+_REFUSED = re.compile(
+    r"authentication failed|no password supplied|no pg_hba\.conf entry|permission denied for|"
+    r"(role|database) \".*\" does not exist|no such (user|database)|startup parameter|"
+    r"certificate verify failed|SSL was required"
+)
 # How long to wait for a web process that is ending.
 OTHER_WEB_SECONDS = 5
 
 
+class AwayError(SettingsError):
+    """A server does not answer. Its setting may be right, and the server back in a moment."""
+
+
 def connect_state(settings: Settings) -> None:
-    """Connect to database and queue. Creates DATA_DIR, but no tables. Raises SettingsError."""
+    """Point this process to its database and queue. Creates DATA_DIR, but no tables. Raises SettingsError.
+
+    A server is connected to at its first use.
+    """
     with usable("DATA_DIR"):
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         secret.use_key(settings.encryption_key())
     with usable("DATABASE_URL"):
         database.connect(settings.database_url, settings.database_connections)
-        with database.reading():
-            pass
     with usable("QUEUE_URL"):
         queue.connect(settings.queue_url)
+
+
+def reach_database() -> None:
+    """Look whether the database can be used. Raises SettingsError."""
+    with usable("DATABASE_URL"), database.reading():
+        pass
+
+
+def reach_queue() -> None:
+    """As reach_database(), of the queue."""
+    with usable("QUEUE_URL"):
         queue.huey.pending_count()
 
 
@@ -47,11 +70,21 @@ def be_sole_web(settings: Settings) -> None:
 
 @contextmanager
 def usable(name: str) -> Iterator[None]:
-    """Raise SettingsError, which names this setting, when its file or server cannot be used."""
+    """Raise SettingsError, which names this setting, when its file or server cannot be used.
+
+    It is an AwayError where the server may be back in a moment.
+    """
     try:
         yield
     except REFUSALS as error:
-        raise SettingsError(f"{PREFIX}{name} cannot be used: {in_one_line(error)}") from None
+        kind = AwayError if _is_away(error) else SettingsError
+        raise kind(f"{PREFIX}{name} cannot be used: {in_one_line(error)}") from None
+
+
+def _is_away(error: Exception) -> bool:
+    if isinstance(error, AuthenticationError) or _REFUSED.search(str(error)):
+        return False
+    return is_outage(error)
 
 
 def in_one_line(error: Exception) -> str:

@@ -52,14 +52,15 @@ def take(url: str) -> Session | None:
     return None
 
 
-def keep(url: str, session: Session) -> None:
-    """Take the lock again whenever its session ends, as with a restart of the server."""
+def keep(url: str, session: Session | None) -> None:
+    """Take the lock again whenever its session ends, as with a restart of the server; None has ended."""
     threading.Thread(target=_keep, args=(url, session), name="session-lock", daemon=True).start()
 
 
-def _keep(url: str, session: Session) -> None:
+def _keep(url: str, session: Session | None) -> None:
     while True:
-        _wait_until_lost(session)
+        if session:
+            _wait_until_lost(session)
         session = _take_again(url)
 
 

@@ -8,9 +8,12 @@ import fcntl
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
+
+import psycopg
 
 from models import session_lock
 from models.database import is_postgresql
@@ -27,11 +30,14 @@ class NotSoleError(Exception):
 def be_sole(url: str, seconds: float) -> None:
     """Have the lock of the database behind ``url`` from now on.
 
-    Waits so many seconds for another process to end. Raises NotSoleError when it does not; OSError or
-    psycopg.Error when the lock cannot be asked for.
+    Waits so many seconds for another process to end. Raises NotSoleError when it does not; OSError when
+    the file cannot be opened. While PostgreSQL is away a thread goes on to ask for the lock.
     """
     if is_postgresql(url):
-        session = _wait_for(lambda: session_lock.take(url), seconds)
+        session = None
+        # While the server is away there is no other web process either; the first one back has the lock.
+        with suppress(psycopg.OperationalError):
+            session = _wait_for(lambda: session_lock.take(url), seconds)
         session_lock.keep(url, session)
     else:
         path = Path(unquote(urlsplit(url).path))

@@ -12,12 +12,13 @@ import select
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import psycopg
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
 from redis import ConnectionError as RedisConnectionError
@@ -192,6 +193,40 @@ def _identify(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+class ServerStorage(PostgresStorage):
+    """Connects to PostgreSQL at its first use, and makes its tables then."""
+
+    _has_tables = False
+
+    def __init__(self, name: str, url: str) -> None:
+        super().__init__(
+            name,
+            dsn=url,
+            create_tables=False,
+            connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            # What the last moments before a power cut put on the queue is found by the sweep.
+            options=f"-c synchronous_commit=off {BOUNDS} {given_options(url)}",
+            **SILENCE,
+        )
+
+    def _create_connection(self) -> Any:
+        with ExitStack() as failed:
+            connection = super()._create_connection()
+            failed.callback(connection.close)
+            if not self._has_tables:
+                self._make_tables(connection)
+            failed.pop_all()
+        return connection
+
+    def _make_tables(self, connection: psycopg.Connection[Any]) -> None:
+        with connection.transaction():
+            # "if not exists" fails when two processes make the same table at the same time.
+            connection.execute("SELECT pg_advisory_xact_lock(20977, 4)")
+            for statement in self.ddl:
+                connection.execute(statement)
+        self._has_tables = True
+
+
 def connect(url: str) -> None:
     """Point the queue at ``url``: ``sqlite:///path``, ``postgresql://...`` or ``redis://...``."""
     before, huey.storage = huey.storage, open_storage(url, NAME)
@@ -199,17 +234,10 @@ def connect(url: str) -> None:
 
 
 def open_storage(url: str, name: str) -> BaseStorage:
-    """The queue called ``name`` behind ``url``. Tries PostgreSQL at once, Redis at its first use."""
+    """The queue called ``name`` behind ``url``. A server is connected to at its first use."""
     match urlsplit(url).scheme:
         case "postgresql":
-            return PostgresStorage(
-                name,
-                dsn=url,
-                connect_timeout=CONNECT_TIMEOUT_SECONDS,
-                # What the last moments before a power cut put on the queue is found by the sweep.
-                options=f"-c synchronous_commit=off {BOUNDS} {given_options(url)}",
-                **SILENCE,
-            )
+            return ServerStorage(name, url)
         case "redis" | "rediss":
             pool = _redis_pool(url)
             return PriorityRedisStorage(name, connection_pool=pool, read_timeout=WAIT_SECONDS)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import logging
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,9 +11,11 @@ import click
 
 from gateway.cli import running
 from gateway.settings import Settings, get_settings, load_settings
-from gateway.state import connect_state
+from gateway.state import AwayError, connect_state, reach_database, reach_queue
 from models.database import BaseModel, pending_migrations
 from webhooks.envelope import timestamp
+
+logger = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
 # One resource, or a list of them.
@@ -41,13 +44,23 @@ def prints(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., No
     return decorate
 
 
-def open_state() -> Settings:
-    """Connect this command to the database and queue. Fails when migrations are pending."""
+def open_state(*, may_be_away: bool = False) -> Settings:
+    """Connect this command to the database and queue. Fails when migrations are pending.
+
+    If their servers ``may_be_away``, one that is gets a line in the log, and is tried again at each use.
+    """
     running.join(load_settings())
     settings = get_settings()
     connect_state(settings)
-    if pending_migrations():
-        raise click.ClickException("The database is not migrated. Run: gateway migrate")
+    try:
+        reach_database()
+        if pending_migrations():
+            raise click.ClickException("The database is not migrated. Run: gateway migrate")
+        reach_queue()
+    except AwayError as error:
+        if not may_be_away:
+            raise
+        logger.warning("started while a server is away: %s", error)
     return settings
 
 

@@ -12,7 +12,7 @@ from gateway.cli.output import json_option, open_state, show
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import get_settings
-from gateway.state import connect_state, in_one_line
+from gateway.state import connect_state, in_one_line, reach_database
 from models import database
 
 host_option: Callable[[Any], Any] = click.option(
@@ -33,7 +33,7 @@ def web(host: str, port: int) -> None:
     configure_logging(get_settings().log_format)
     # Fail here: a web process that fails would be restarted again and again.
     tracing.check()
-    serve(open_state(), host, port)
+    serve(open_state(may_be_away=True), host, port)
 
 
 @click.command()
@@ -44,7 +44,7 @@ def worker() -> None:
     configure_logging(get_settings().log_format)
     tracing.start("worker")
     try:
-        run_worker(open_state())
+        run_worker(open_state(may_be_away=True))
     finally:
         tracing.stop()
 
@@ -72,6 +72,7 @@ def sandbox() -> None:
 def migrate(*, as_json: bool) -> None:
     """Bring the database's schema up to date."""
     connect_state(get_settings())
+    reach_database()
     try:
         applied = database.migrate()
     except DatabaseError as error:

@@ -17,7 +17,7 @@ from gateway.cli.supervisor import Supervisor
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
-from gateway.state import connect_state
+from gateway.state import connect_state, reach_database, reach_queue
 from models import database
 from models.account import Account
 from models.api_key import ApiKey
@@ -57,6 +57,8 @@ def up(
     # Fail here: a part that fails would be restarted for ever.
     tracing.check()
     connect_state(settings)
+    reach_database()
+    reach_queue()
     with running.announced(settings):
         database.migrate()
         _run_all(settings, host, port, demo=not no_demo)

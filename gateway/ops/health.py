@@ -56,20 +56,20 @@ def _deliveries() -> Part:
 
 
 # Each part, and its status and hint when reading it fails. Without the queue requests are still answered:
-# the sweep finds the work in the database.
+# the sweep finds the work in the database. A silent database is waited for once, for all that read it in a row.
 _CHECKS: dict[str, tuple[Callable[[], Part], str, str]] = {
     "database": (
         _database,
         UNAVAILABLE,
         "Look at GATEWAY_DATABASE_URL; gateway doctor says what is wrong.",
     ),
+    "worker": (_worker, UNAVAILABLE, "Mend the database first."),
+    "deliveries": (_deliveries, UNAVAILABLE, "Mend the database first."),
     "queue": (
         _queue,
         DEGRADED,
         "Look at GATEWAY_QUEUE_URL. What the queue holds may be lost at any time.",
     ),
-    "worker": (_worker, UNAVAILABLE, "Mend the database first."),
-    "deliveries": (_deliveries, UNAVAILABLE, "Mend the database first."),
 }
 
 

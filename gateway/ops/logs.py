@@ -77,7 +77,7 @@ def limit_outages(record: logging.LogRecord) -> bool:
     The driver's text replaces the traceback.
     """
     errors = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
-    outage = next(filter(_is_outage, map(_driver_error, errors)), None)
+    outage = next((_driver_error(error) for error in errors if is_outage(error)), None)
     if outage is None:
         return True
     place, now = (record.name, record.msg), time.monotonic()
@@ -98,7 +98,9 @@ def _driver_error(error: object) -> object:
     return error
 
 
-def _is_outage(error: object) -> bool:
+def is_outage(error: object) -> bool:
+    """Whether an error says that PostgreSQL or Redis is away."""
+    error = _driver_error(error)
     if isinstance(error, psycopg.OperationalError):
         return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
     return isinstance(error, redis.ConnectionError | redis.TimeoutError)

@@ -12,7 +12,7 @@ from contract_tests.servers import PostgresServer, RedisServer
 from contract_tests.waiting import free_port
 from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
 from gateway.settings import PREFIX, Settings, SettingsError
-from gateway.state import connect_state
+from gateway.state import AwayError, connect_state, reach_database, reach_queue
 from models import database
 from tasks import queue
 from tests.conftest import Configure
@@ -239,9 +239,14 @@ def test_a_start_that_is_refused_says_why_in_one_line_without_the_password(
     configure: Configure, postgres: PostgresServer, redis: RedisServer
 ) -> None:
     wrong = f"locked:not-{PASSWORD}"
-    for name, url in (("QUEUE", redis.url(0)), ("DATABASE", postgres.url(MIGRATED))):
+    for name, url, reach in (
+        ("QUEUE", redis.url(0), reach_queue),
+        ("DATABASE", postgres.url(MIGRATED), reach_database),
+    ):
+        connect_state(configure(**{f"{name}_URL": _as(wrong, url)}))
         with pytest.raises(SettingsError) as refused:
-            connect_state(configure(**{f"{name}_URL": _as(wrong, url)}))
+            reach()
+        assert not isinstance(refused.value, AwayError)
         said = str(refused.value)
         assert said.startswith(f"{PREFIX}{name}_URL cannot be used: ")
         assert PASSWORD not in said
