@@ -28,10 +28,11 @@ BROWSER := chromium-headless-shell
 ALONE := contract_tests/test_attacks.py
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
 # Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and what is about processes
-# that share the work. Redis has its own: test_chaos.py, test_outage.py and test_several_webs.py start one wherever they
-# run. `make backends` runs all on both.
+# that share the work; the latter also behind PgBouncer, and while all is killed. Redis has its own: test_chaos.py,
+# test_outage.py and test_several_webs.py start one wherever they run. `make backends` runs all on both.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
+OF_KILLS := contract_tests/chaos/test_chaos.py
 # $(call on,BACKEND,TESTS), $(call alone). Arguments that choose none of the tests are no error.
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 alone = $(BIN)/pytest $(ALONE) $(PYTEST_ARGS) || [ $$? -eq 5 ]
@@ -56,6 +57,7 @@ test: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run al
 	@failed=0; \
 	$(call alone) || failed=1; \
 	$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES)) || failed=1; \
+	$(call on,pgbouncer,$(OF_PROCESSES) $(OF_KILLS)) || failed=1; \
 	$(PYTEST) tests contract_tests $(PYTEST_ARGS) || failed=1; \
 	exit $$failed
 
@@ -221,6 +223,7 @@ toolchains:
 servers:
 	@missing=; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing=postgresql; \
+	[ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null || missing="$$missing pgbouncer"; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	[ -x /usr/sbin/nginx ] || command -v nginx >/dev/null || missing="$$missing nginx-light"; \
 	[ -z "$$missing" ] || tooling/system-packages $$missing

@@ -1,8 +1,9 @@
-"""Where services keep their state during tests. TEST_BACKEND chooses: sqlite, postgresql or redis.
+"""Where services keep their state during tests. TEST_BACKEND chooses: sqlite, postgresql, pgbouncer or redis.
 
 ``sqlite``: database and queue are files in DATA_DIR. ``postgresql``: both in a database of their own on a
-real server. ``redis``: the queue and the rate limits are on a real Redis beside that. The servers start with
-the first test that needs them and end with the process.
+real server. ``pgbouncer``: the same, through a PgBouncer that works by transactions. ``redis``: the queue and
+the rate limits are on a real Redis beside that. The servers start with the first test that needs them and end
+with the process.
 """
 
 import atexit
@@ -13,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.servers import PostgresServer, RedisServer
+from contract_tests.servers import PgBouncer, PostgresServer, RedisServer
 
-SQLITE, POSTGRESQL, REDIS = "sqlite", "postgresql", "redis"
+SQLITE, POSTGRESQL, PGBOUNCER, REDIS = ALL = ("sqlite", "postgresql", "pgbouncer", "redis")
 BACKEND = os.environ.get("TEST_BACKEND", SQLITE)
-if BACKEND not in {SQLITE, POSTGRESQL, REDIS}:
-    raise pytest.UsageError(f"TEST_BACKEND={BACKEND} is none of sqlite, postgresql, redis")
+if BACKEND not in ALL:
+    raise pytest.UsageError(f"TEST_BACKEND={BACKEND} is none of {', '.join(ALL)}")
 
 _numbers = itertools.count(1)
 
@@ -27,6 +28,14 @@ _numbers = itertools.count(1)
 def postgres() -> PostgresServer:
     """The PostgreSQL of this process and its tests."""
     server = PostgresServer().start()
+    atexit.register(server.close)
+    return server
+
+
+@cache
+def pgbouncer() -> PgBouncer:
+    """The PgBouncer in front of it."""
+    server = PgBouncer(postgres()).start()
     atexit.register(server.close)
     return server
 
@@ -44,7 +53,9 @@ def empty_state() -> dict[str, str]:
     if BACKEND == SQLITE:
         return {}
     number = next(_numbers)
-    settings = {"GATEWAY_DATABASE_URL": postgres().database(f"gateway_{number}")}
+    name = f"gateway_{number}"
+    url = postgres().database(name)
+    settings = {"GATEWAY_DATABASE_URL": pgbouncer().url(name) if BACKEND == PGBOUNCER else url}
     if BACKEND == REDIS:
         url = redis().url(number)
         settings |= {"GATEWAY_QUEUE_URL": url, "GATEWAY_RATE_LIMIT_URL": url}

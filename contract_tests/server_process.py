@@ -17,12 +17,13 @@ from contract_tests.waiting import HOST, START_SECONDS, free_port, wait_for
 
 __all__ = ["HOST", "Server"]
 
-# Reads the identifiers of processes until its maker is gone, then stops the last one and removes the folder.
+# Reads the identifiers of processes until its maker is gone, then stops the last one by the
+# signal $2 and removes the folder.
 # A process that nobody reaps seems to run for ever, hence the bound.
 GUARD = """
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
-    kill -INT "$pid"
+    kill -"$2" "$pid"
     for _ in $(seq 200); do kill -0 "$pid" || break; sleep 0.05; done
 fi 2>/dev/null
 rm -rf "$1"
@@ -35,12 +36,15 @@ class Server(ABC):
     ``port`` and data stay the same over ``stop()`` or ``kill()`` and another ``start()``.
     """
 
+    # What has the server disconnect its clients and end.
+    stopped_by = signal.SIGINT
+
     def __init__(self, name: str) -> None:
         self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix=f"gateway-{name}-"))
         self.process: subprocess.Popen[bytes] | None = None
         self._guard = subprocess.Popen(
-            ["sh", "-c", GUARD, "guard", str(self.folder)],
+            ["sh", "-c", GUARD, "guard", str(self.folder), str(int(self.stopped_by))],
             stdin=subprocess.PIPE,
             start_new_session=True,  # What ends a whole group of processes leaves it alone.
         )
@@ -75,7 +79,7 @@ class Server(ABC):
 
     def stop(self) -> None:
         """Stop the server cleanly, if it runs. Its clients lose their connections."""
-        self._end(signal.SIGINT)
+        self._end(self.stopped_by)
 
     def kill(self) -> None:
         """SIGKILL every process of the server."""

@@ -1,4 +1,4 @@
-"""Real PostgreSQL and Redis servers on loopback: ``with PostgresServer() as server``."""
+"""Real PostgreSQL, PgBouncer and Redis servers on loopback: ``with PostgresServer() as server``."""
 
 import os
 import select
@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
+from configparser import ConfigParser
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -14,11 +15,12 @@ from typing import Any, Self
 import psycopg
 from psycopg import sql
 
+from contract_tests.commands import ROOT
 from contract_tests.processes import children_of
 from contract_tests.server_process import HOST, Server
 from contract_tests.waiting import START_SECONDS
 
-# PostgreSQL refuses to run as root. This account comes with Debian's packages.
+# PostgreSQL and PgBouncer refuse to run as root. This account comes with Debian's packages.
 POSTGRES_USER = "postgres"
 
 
@@ -78,8 +80,7 @@ class PostgresServer(Server):
         return self.url(name)
 
     def _initialize(self) -> None:
-        if os.geteuid() == 0:
-            shutil.chown(self.folder, POSTGRES_USER, POSTGRES_USER)
+        _give_away(self.folder)
         options = ["--auth=trust", f"--username={POSTGRES_USER}", "--encoding=UTF8", "--locale=C"]
         done = subprocess.run(
             [_program("initdb"), "--no-sync", *options, self.data],
@@ -96,9 +97,7 @@ class PostgresServer(Server):
         return [_program("postgres"), "-D", self.data, *settings]
 
     def _account(self) -> Mapping[str, Any]:
-        if os.geteuid() != 0:
-            return {}
-        return {"user": POSTGRES_USER, "group": POSTGRES_USER, "extra_groups": []}
+        return _without_root()
 
     def _answers(self) -> bool:
         assert self.process is not None
@@ -112,6 +111,39 @@ class PostgresServer(Server):
         except FileNotFoundError:
             return []
         return [line.strip() for line in lines]
+
+
+class PgBouncer(Server):
+    """PgBouncer in front of a PostgreSQL, as deploy/pgbouncer.ini has it. ``settings`` win over that."""
+
+    # At SIGINT it waits until no client is in a transaction.
+    stopped_by = signal.SIGTERM
+
+    def __init__(self, postgres: PostgresServer, **settings: str) -> None:
+        super().__init__("pgbouncer")
+        config = ConfigParser()
+        config.read(ROOT / "deploy" / "pgbouncer.ini")
+        # Whatever user a client names.
+        config["databases"] = {"*": f"host={HOST} port={postgres.port} user={POSTGRES_USER}"}
+        ours = {"listen_port": str(self.port), "auth_type": "any", "unix_socket_dir": ""}
+        config["pgbouncer"].update(ours | settings)
+        with (self.folder / "pgbouncer.ini").open("w") as file:
+            config.write(file)
+        _give_away(self.folder)
+
+    def url(self, name: str) -> str:
+        """The address of a database behind it."""
+        return f"postgresql://{POSTGRES_USER}@{HOST}:{self.port}/{name}"
+
+    def _command(self) -> Sequence[str | Path]:
+        return [_program("pgbouncer"), self.folder / "pgbouncer.ini"]
+
+    def _account(self) -> Mapping[str, Any]:
+        return _without_root()
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex((HOST, self.port)) == 0
 
 
 class RedisServer(Server):
@@ -147,12 +179,23 @@ class RedisServer(Server):
             return False
 
 
+def _give_away(folder: Path) -> None:
+    if os.geteuid() == 0:
+        shutil.chown(folder, POSTGRES_USER, POSTGRES_USER)
+
+
+def _without_root() -> Mapping[str, Any]:
+    if os.geteuid() != 0:
+        return {}
+    return {"user": POSTGRES_USER, "group": POSTGRES_USER, "extra_groups": []}
+
+
 def _program(name: str) -> str:
     """A program of the newest PostgreSQL from Debian's packages, else one on the PATH."""
     found = list(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if found:
         return str(max(found, key=lambda path: int(path.parts[-3])))
-    if on_path := shutil.which(name):
+    if on_path := shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin"):
         return on_path
     raise FileNotFoundError(f"{name} is missing: make servers")
 

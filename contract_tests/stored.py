@@ -139,7 +139,7 @@ class Stored:
             tables = [name for name in self.tables() if name != "schema_migration"]
             deletions = [f'DELETE FROM "{table}"' for table in tables]  # noqa: S608 - its own names
             # A replica's role lets rows go that others refer to: they all go.
-            self.change("; ".join(["SET session_replication_role = replica", *deletions]))
+            self.change("; ".join(["SET LOCAL session_replication_role = replica", *deletions]))
         if self.queue_url.startswith("redis:"):
             self.lose_queue()
 
@@ -193,7 +193,8 @@ class Stored:
 
     def _connect(self) -> Connection:
         if self.database_url.startswith("postgresql:"):
-            return psycopg.connect(self.database_url)
+            # A pooler keeps no prepared statements.
+            return psycopg.connect(self.database_url, prepare_threshold=None)
         assert self.database_path.exists()
         return sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)
 

@@ -13,7 +13,7 @@ import pytest
 from contract_tests.backends import redis
 from contract_tests.harness import START_SECONDS, free_port, wait_for
 from contract_tests.parts import Parts, deployed
-from contract_tests.servers import PostgresServer
+from contract_tests.servers import PgBouncer, PostgresServer
 
 # Nobody asks for it. It is there to be looked for.
 PASSWORD = "quagga-password"
@@ -55,9 +55,22 @@ def on_postgresql(tmp_path_factory: pytest.TempPathFactory, url: str) -> Iterato
         yield parts
 
 
-@pytest.fixture(scope="module", params=["on_sqlite", "on_postgresql"])
+@pytest.fixture(scope="module")
+def behind_pgbouncer(
+    tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer
+) -> Iterator[Parts]:
+    """The same, through a pooler that works by transactions."""
+    postgres.database("pooled")
+    with PgBouncer(postgres) as pooler:
+        urls = {"DATABASE_URL": pooler.url("pooled"), "QUEUE_URL": "", "RATE_LIMIT_URL": ""}
+        named = {f"GATEWAY_{name}": url for name, url in urls.items()}
+        with deployed(tmp_path_factory.mktemp("pgbouncer"), **named) as parts:
+            yield parts
+
+
+@pytest.fixture(scope="module", params=["on_sqlite", "on_postgresql", "behind_pgbouncer"])
 def parts(request: pytest.FixtureRequest) -> Parts:
-    """The one, and the other."""
+    """Each of them."""
     found: Parts = request.getfixturevalue(request.param)
     return found
 

@@ -1,7 +1,8 @@
 """A lock on PostgreSQL that lasts as long as its process: an advisory lock of a session of its own.
 
 PostgreSQL lets it go with the session: within milliseconds of the end of the process, and within half a
-minute when the machine of the process, or the network to it, is gone without a word.
+minute when the machine of the process, or the network to it, is gone without a word. Behind a pooler the lock
+is that of a transaction which stays open: it keeps one of the pooler's connections, and holds nothing else.
 """
 
 import logging
@@ -9,23 +10,17 @@ import math
 import select
 import threading
 import time
-from typing import Any
 
 import psycopg
 
-from models.database.postgresql import CONNECT_TIMEOUT_SECONDS
+from models.database.session import SERVER_KEEPALIVES, Session
 
 logger = logging.getLogger(__name__)
 
-Session = psycopg.Connection[Any]
-
-# models/database/postgresql.py has the other locks of this first number. The server notices a silent client.
-_TAKE = """
-SELECT set_config('tcp_keepalives_idle', '10', false),
-       set_config('tcp_keepalives_interval', '5', false),
-       set_config('tcp_keepalives_count', '3', false),
-       pg_try_advisory_lock(20977, 3)
-"""
+# models/database/postgresql.py has the other locks of this first number.
+_TAKE = "SELECT pg_try_advisory_lock(20977, 3)"
+_BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
+_TAKE_IN_TRANSACTION = "SELECT pg_try_advisory_xact_lock(20977, 3)"
 RETRY_SECONDS = 1
 # How often it is said that another process has the lock.
 SAY_SECONDS = 30
@@ -36,17 +31,11 @@ def take(url: str) -> Session | None:
 
     Raises psycopg.Error when the server does not answer.
     """
-    session = psycopg.connect(
-        url,
-        autocommit=True,
-        connect_timeout=CONNECT_TIMEOUT_SECONDS,
-        # And the client after a silent server.
-        keepalives_idle=10,
-        keepalives_interval=5,
-        keepalives_count=3,
-    )
-    row = session.execute(_TAKE).fetchone()
-    if row is not None and row[-1]:
+    session = Session.open(url, SERVER_KEEPALIVES, application_name="gateway web alone")
+    if session.is_pooled:
+        session.execute(_BEGIN)
+    row = session.execute(_TAKE_IN_TRANSACTION if session.is_pooled else _TAKE).fetchone()
+    if row is not None and row[0]:
         return session
     session.close()
     return None

@@ -18,7 +18,6 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import psycopg
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
 from redis import ConnectionError as RedisConnectionError
@@ -26,7 +25,7 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.database.postgresql import BOUNDS, SILENCE, given_options
+from models.database.session import BOUNDS, Session
 
 logger = logging.getLogger(__name__)
 
@@ -194,31 +193,29 @@ def _identify(path: str) -> tuple[int, int] | None:
 
 
 class ServerStorage(PostgresStorage):
-    """Connects to PostgreSQL at its first use, and makes its tables then."""
+    """Connects to PostgreSQL at its first use, and makes its tables then.
+
+    Behind a pooler, which passes no NOTIFY on, the workers poll.
+    """
 
     _has_tables = False
 
     def __init__(self, name: str, url: str) -> None:
-        super().__init__(
-            name,
-            dsn=url,
-            create_tables=False,
-            connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            # What the last moments before a power cut put on the queue is found by the sweep.
-            options=f"-c synchronous_commit=off {BOUNDS} {given_options(url)}",
-            **SILENCE,
-        )
+        # What the last moments before a power cut put on the queue is found by the sweep.
+        settings = {"synchronous_commit": "off"} | BOUNDS
+        super().__init__(name, connection=lambda: Session.open(url, settings), create_tables=False)
 
     def _create_connection(self) -> Any:
         with ExitStack() as failed:
-            connection = super()._create_connection()
+            connection: Session = super()._create_connection()
             failed.callback(connection.close)
+            self.blocking = not connection.is_pooled
             if not self._has_tables:
                 self._make_tables(connection)
             failed.pop_all()
         return connection
 
-    def _make_tables(self, connection: psycopg.Connection[Any]) -> None:
+    def _make_tables(self, connection: Session) -> None:
         with connection.transaction():
             # "if not exists" fails when two processes make the same table at the same time.
             connection.execute("SELECT pg_advisory_xact_lock(20977, 4)")

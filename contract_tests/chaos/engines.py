@@ -1,7 +1,7 @@
 """What keeps the state of the service in a storm, and the ways in which it ends and comes back.
 
 SQLite is a library in each process, and dies with them. PostgreSQL and Redis are servers of the storm's own:
-PostgreSQL has on disk what it committed, and Redis forgets all that it held.
+PostgreSQL has on disk what it committed, Redis forgets all that it held, and PgBouncer holds nothing.
 """
 
 import signal
@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from contract_tests.backends import POSTGRESQL, REDIS, SQLITE
+from contract_tests.backends import PGBOUNCER, REDIS, SQLITE
 from contract_tests.server_process import Server
-from contract_tests.servers import PostgresServer, RedisServer
+from contract_tests.servers import PgBouncer, PostgresServer, RedisServer
 
-BACKENDS = (SQLITE, POSTGRESQL, REDIS)
 # The servers trust everybody on this machine, whatever the password: it is there to be looked for in logs.
 PASSWORD = "correct-horse-battery"
 MEMORY = "memory"
+# Of PgBouncer: fewer than the service's processes have connections.
+POOL_SIZE = "6"
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,18 @@ def engines(backend: str) -> Iterator[Engines]:
     urls = {"DATABASE_URL": "", "QUEUE_URL": "", "RATE_LIMIT_URL": MEMORY}
     outages: dict[str, Outage] = {}
     with ExitStack() as stack:
-        if backend in {POSTGRESQL, REDIS}:
+        if backend != SQLITE:
             postgres = stack.enter_context(PostgresServer(durable=True))
-            urls["DATABASE_URL"] = _with_password(postgres.database("storm"), "postgres")
+            url = postgres.database("storm")
             outages |= _outages_of_postgresql(postgres)
+            if backend == PGBOUNCER:
+                pooler = stack.enter_context(PgBouncer(postgres, default_pool_size=POOL_SIZE))
+                url = pooler.url("storm")
+                outages = {
+                    "postgresql killed": outages["postgresql killed"],
+                    "pgbouncer killed": Outage(pooler, pooler.kill, is_felt=True),
+                }
+            urls["DATABASE_URL"] = _with_password(url, "postgres")
         if backend == REDIS:
             redis = stack.enter_context(RedisServer())
             url = _with_password(redis.url(0), "default")

@@ -101,7 +101,8 @@ def _driver_error(error: object) -> object:
 def is_outage(error: object) -> bool:
     """Whether an error says that PostgreSQL or Redis is away."""
     error = _driver_error(error)
-    if isinstance(error, psycopg.OperationalError):
+    # psycopg itself raises InternalError where a connection ends in the answer to a COMMIT.
+    if isinstance(error, psycopg.OperationalError | psycopg.InternalError):
         return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
     return isinstance(error, redis.ConnectionError | redis.TimeoutError)
 

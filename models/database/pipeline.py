@@ -2,7 +2,8 @@
 
 A round trip for each statement costs both processes more than most statements themselves
 (docs/decisions/0035-statements-in-one-exchange.md). So a statement whose result is not needed waits here
-until the next one whose result is needed. Each statement is prepared at its first use on its connection.
+until the next one whose result is needed. Each statement is prepared at its first use on its connection,
+unless a pooler is in between.
 """
 
 import re
@@ -16,7 +17,7 @@ from peewee import ExceptionWrapper, InterfaceError
 from psycopg import OperationalError
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import InvalidSqlStatementName, error_from_result
-from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
 Row = tuple[Any, ...]
@@ -87,8 +88,10 @@ class Pipeline:
     what type a value has to be.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], opening: str = "") -> None:
+        """With an ``opening``, a statement that each transaction begins with, none is prepared."""
         self._connection = connection
+        self._opening = opening
         self._transformer = Transformer(connection)
         self._waiting: list[_Statement] = []
         self._names: dict[str, bytes] = {}
@@ -125,6 +128,9 @@ class Pipeline:
         Raises a DatabaseError of peewee's as the first statement did that failed; none behind it was run.
         """
         if self._waiting:
+            if self._opening and self._connection.info.transaction_status is TransactionStatus.IDLE:
+                # All that goes out together is one transaction, with or without a BEGIN in it.
+                self._waiting.insert(0, _Statement(self._opening, [], Answer(self)))
             sent, self._waiting = self._waiting, []
             with _AS_PEEWEE:
                 self._exchange(sent)
@@ -148,12 +154,15 @@ class Pipeline:
         steps: list[str | Answer] = []
         for sql, values, answer in statements:
             name = self._names.get(sql)
-            if name is None:
-                self._named += 1
-                name = self._names[sql] = b"gateway_%d" % self._named
-                server.send_prepare(name, _numbered(sql).encode())
-                steps.append(sql)
-            server.send_query_prepared(name, values)
+            if self._opening:
+                server.send_query_params(_numbered(sql).encode(), values)
+            else:
+                if name is None:
+                    self._named += 1
+                    name = self._names[sql] = b"gateway_%d" % self._named
+                    server.send_prepare(name, _numbered(sql).encode())
+                    steps.append(sql)
+                server.send_query_prepared(name, values)
             steps.append(answer)
         server.pipeline_sync()
         while server.flush():

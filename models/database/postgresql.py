@@ -18,11 +18,11 @@ from typing import Any
 import psycopg
 from peewee import InterfaceError, InternalError, OperationalError, Psycopg3Adapter
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
 from models.database.pipeline import Answer, Pipeline
+from models.database.session import BOUNDS, TIMEOUTS, Session, locally
 
 # The logger to which peewee writes each query.
 queries = logging.getLogger("peewee")
@@ -30,38 +30,16 @@ queries = logging.getLogger("peewee")
 # Advisory locks with two numbers are separate from those with one: the pair is the lock of all writers, a
 # single number the lock of a key.
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
-_MIGRATIONS = "(20977, 2)"
 # How long a thread waits for a connection of the pool.
 POOL_PATIENCE_SECONDS = 30
-CONNECT_TIMEOUT_SECONDS = 5
 # After a server did not answer for this long, it is not asked again for as long.
 SILENCE_PAUSE_SECONDS = 1
-# When the server's machine or the network to it is gone, a thread that waits for an answer fails after half a
-# minute. By Linux's own settings it would wait for a quarter of an hour, or for ever.
-SILENCE = {
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 4,
-    "tcp_user_timeout": 30_000,
-}
 # A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
 # every row was the cheapest. Each statement here has an index that serves it
 # (docs/decisions/0034-plans-without-statistics.md).
-PLANNING = "-c enable_seqscan=off -c jit=off"
-# A process that freezes inside a transaction, or whose machine is lost, holds locks that others wait for. So
-# the server ends a transaction whose client says nothing, and a wait or a statement that takes too long.
-TIMEOUTS = {
-    "idle_in_transaction_session_timeout": "5s",
-    "lock_timeout": "15s",
-    "statement_timeout": "30s",
-}
-# How the server finds out that a client's machine is gone (the client's side is SILENCE).
-SERVER_KEEPALIVES = {
-    "tcp_keepalives_idle": "10",
-    "tcp_keepalives_interval": "5",
-    "tcp_keepalives_count": "4",
-}
-BOUNDS = " ".join(f"-c {name}={value}" for name, value in (TIMEOUTS | SERVER_KEEPALIVES).items())
+PLANNING = {"enable_seqscan": "off", "jit": "off"}
+# Behind a pooler each transaction begins with it.
+_OPENING = locally(PLANNING | TIMEOUTS)
 
 _IN_TRANSACTION = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
@@ -83,9 +61,9 @@ class _TextDumper(StrDumper):
 class _Adapter(Psycopg3Adapter):
     def connect(self, db: Any, **options: Any) -> Any:
         """As peewee's, with the connection's pipeline as its ``statements``: it goes with the connection."""
-        connection: Any = super().connect(db, **options)  # type: ignore[no-untyped-call]
-        connection.statements = Pipeline(connection)
-        return connection
+        session: Any = Session.open(db.database, PLANNING | BOUNDS, **options)
+        session.statements = Pipeline(session, _OPENING if session.is_pooled else "")
+        return session
 
 
 class _Database(PooledPostgresqlDatabase):
@@ -180,11 +158,6 @@ def _has_hung_up(connection: Any) -> bool:
     return bool(look.poll(0))
 
 
-def given_options(url: str) -> str:
-    """The server options in a URL ``postgresql://``. They override ours, because they come later."""
-    return str(conninfo_to_dict(url).get("options", ""))
-
-
 class PostgresEngine:
     """The database behind a URL ``postgresql://user:password@host:port/name``.
 
@@ -203,9 +176,6 @@ class PostgresEngine:
             autoconnect=False,
             # psycopg prepares nothing: after a rollback it would deallocate the pipeline's statements too.
             prepare_threshold=None,
-            connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            options=f"{PLANNING} {BOUNDS} {given_options(url)}",
-            **SILENCE,
         )
         self._state = threading.local()
 
@@ -266,18 +236,12 @@ class PostgresEngine:
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        """One process at a time; the others wait. A migration may read whole tables, and take its time."""
-        settings = {"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")
-        with self.reading():
-            for name, value in settings.items():
-                self.database.execute_sql(f"SET {name} = {value}")
-            self.database.execute_sql(f"SELECT pg_advisory_lock{_MIGRATIONS}")
-            try:
-                yield
-            finally:
-                self.database.execute_sql(f"SELECT pg_advisory_unlock{_MIGRATIONS}")
-                for name in settings:
-                    self.database.execute_sql(f"RESET {name}")
+        """One transaction, alone; the others wait. A migration may read whole tables, and take its time."""
+        with self.reading(), self.database.atomic():
+            self.database.ask(locally({"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")))
+            self._lock(None)
+            self._state.keys = None
+            yield
 
 
 def _number_of(key: str) -> int:

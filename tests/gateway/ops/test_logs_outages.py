@@ -61,6 +61,7 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
         _peewees(_peewees(REFUSED)),
         psycopg.errors.AdminShutdown("it goes"),
         psycopg.errors.CannotConnectNow("it comes"),
+        psycopg.InternalError("received 2 results from command 'COMMIT'"),
         RedisConnectionError("refused"),
     ],
     ids=repr,

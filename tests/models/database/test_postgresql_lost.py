@@ -19,12 +19,8 @@ from peewee import OperationalError
 
 from contract_tests.servers import PostgresServer
 from contract_tests.waiting import WAIT_SECONDS
-from models.database.postgresql import (
-    CONNECT_TIMEOUT_SECONDS,
-    POOL_PATIENCE_SECONDS,
-    TIMEOUTS,
-    PostgresEngine,
-)
+from models.database.postgresql import POOL_PATIENCE_SECONDS, PostgresEngine
+from models.database.session import CONNECT_TIMEOUT_SECONDS, TIMEOUTS
 
 IDLE_SECONDS = int(TIMEOUTS["idle_in_transaction_session_timeout"].removesuffix("s"))
 
