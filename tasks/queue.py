@@ -201,7 +201,7 @@ class ServerStorage(PostgresStorage):
     _has_tables = False
 
     def __init__(self, name: str, url: str) -> None:
-        # What the last moments before a power cut put on the queue is found by the sweep.
+        # The workers find what the last moments before a power cut put on the queue.
         settings = {"synchronous_commit": "off"} | BOUNDS
         super().__init__(name, connection=lambda: Session.open(url, settings), create_tables=False)
 

@@ -56,7 +56,8 @@ def _deliveries() -> Part:
 
 
 # Each part, and its status and hint when reading it fails. Without the queue requests are still answered:
-# the sweep finds the work in the database. A silent database is waited for once, for all that read it in a row.
+# the workers find the work in the database. Parts that read it follow each other: a silent database is waited
+# for once.
 _CHECKS: dict[str, tuple[Callable[[], Part], str, str]] = {
     "database": (
         _database,
