@@ -13,7 +13,8 @@ from models.database.prepared_list import PreparedList, PreparedRows
 # Between two tries, in seconds: over 12 hours in all, for a new version of the gateway mends most failures.
 PAUSES = (2, 10, 60, 300, 900, 3_600, 3 * 3_600, 8 * 3_600)
 MAX_TRIES = len(PAUSES) + 1
-LEASE_MS = 60_000
+# To ingest again what another worker still ingests does no harm. So a lease need not outlast every batch.
+LEASE_MS = 10_000
 # What claims work on (models.database.write).
 CLAIMS = "callback claims"
 AT_ONCE = 0
