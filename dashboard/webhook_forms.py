@@ -1,6 +1,6 @@
 """/dashboard/webhooks/new and .../edit: url, event kinds and numbers of a webhook."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flask import Response, request
 
@@ -11,6 +11,7 @@ from models.number import Number
 from models.webhook import Webhook
 from tasks import subscriptions
 from tasks.shares import TooMuchAtOnceError
+from tasks.subscriptions import TooManyWebhooksError
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
@@ -28,7 +29,7 @@ TELLS = {
 
 @dataclass(frozen=True)
 class Filled:
-    """The form as it was filled in, and what is wrong with it by field: url, events or numbers."""
+    """The form as filled in, and what is wrong with it, by field: url, events, numbers; or with all: form."""
 
     url: str = ""
     events: list[str] = field(default_factory=list)
@@ -48,7 +49,10 @@ def create_webhook() -> Response:
     filled = _read()
     if filled.problems:
         return _form(filled, 422)
-    row = Webhook.register(account().id, filled.url, filled.events, filled.number_ids)
+    try:
+        row = subscriptions.create(account().id, filled.url, filled.events, filled.number_ids)
+    except TooManyWebhooksError as error:
+        return _form(replace(filled, problems={"form": str(error)}), 409)
     return show("webhook_secret.html", webhook=row, is_new=True)
 
 

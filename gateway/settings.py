@@ -20,6 +20,7 @@ from pydantic import (
     PositiveInt,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -36,7 +37,11 @@ _OF_KUBERNETES = re.compile(
     r"PORT_\d+_(TCP|UDP|SCTP)(_ADDR|_PORT|_PROTO)?=)"
 )
 ANONYMOUS = "anonymous"
-_PLANS = {"starter": 100, "pro": 500, ANONYMOUS: 100}
+# The limits of plans that a setting does not name.
+_LIMITS = {
+    "plan_limits": {"starter": 100, "pro": 500, ANONYMOUS: 100},
+    "webhook_limits": {"starter": 20, "pro": 100},
+}
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 MIN_KEY = 32
 NETWORK_SECRETS = ("network_app_secret", "network_verify_token")
@@ -111,7 +116,8 @@ _DatabaseUrl = Annotated[str, AfterValidator(partial(_check_place, _FILE_OR_POST
 _QueueUrl = Annotated[str, AfterValidator(partial(_check_place, (*_FILE_OR_POSTGRESQL, *_REDIS)))]
 _LimitsUrl = Annotated[str, AfterValidator(partial(_check_place, ("memory", *_REDIS)))]
 _BaseUrl = Annotated[str, AfterValidator(_check_base)]
-_Plan = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
+_Plan = Annotated[str, Field(pattern="^(starter|pro)$")]
+_Caller = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
 _Port = Annotated[int, Field(ge=1, le=65535)]
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -147,7 +153,8 @@ class Settings(BaseSettings):
     network_timeout: _Seconds = 30
     number_check_interval: _Seconds = 900
 
-    plan_limits: Annotated[dict[_Plan, PositiveInt], NoDecode] = {"starter": 100, "pro": 500}
+    plan_limits: Annotated[dict[_Caller, PositiveInt], NoDecode] = {"starter": 100, "pro": 500}
+    webhook_limits: Annotated[dict[_Plan, PositiveInt], NoDecode] = {"starter": 20, "pro": 100}
     retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode] = (30, 300, 1800)
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10
@@ -162,14 +169,14 @@ class Settings(BaseSettings):
     log_format: Literal["auto", "json", "text"] = "auto"
     worker_metrics_at: str = Field(default="", pattern=r"^([^:\s]+:\d{1,5})?$")
 
-    @field_validator("plan_limits", mode="before")
+    @field_validator(*_LIMITS, mode="before")
     @classmethod
-    def _parse_plan_limits(cls, value: Any) -> Any:
+    def _parse_limits(cls, value: Any, info: ValidationInfo) -> Any:
         """Read ``starter=100,pro=500``. A plan that is not named keeps its limit."""
         if isinstance(value, str):
             pairs = [item.partition("=") for item in value.split(",") if item.strip()]
             value = {name.strip(): limit.strip() for name, _, limit in pairs}
-        return _PLANS | value
+        return _LIMITS[str(info.field_name)] | value
 
     @field_validator("retry_schedule", mode="before")
     @classmethod

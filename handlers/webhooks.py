@@ -56,7 +56,7 @@ def _check_numbers(user: str, number_ids: list[str]) -> None:
 def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /webhooks."""
     body = _checked(user, payload)
-    webhook = Webhook.register(user, body["url"], body["events"], body.get("numberIds", []))
+    webhook = subscriptions.create(user, body["url"], body["events"], body.get("numberIds", []))
     return render(webhook, secret=webhook.secret), 201
 
 

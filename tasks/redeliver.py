@@ -23,7 +23,7 @@ class InactiveWebhookError(Exception):
     """A webhook that is disabled gets no events: it has to be enabled first."""
 
     def __init__(self, webhook_id: str) -> None:
-        super().__init__(f"The webhook {webhook_id} is inactive.")
+        super().__init__(f"The webhook {webhook_id} is inactive. Set active to true first.")
 
 
 def redeliver_one(delivery: Delivery) -> None:

@@ -2,7 +2,8 @@
 
 import re
 
-from gateway.settings import get_settings
+from gateway.settings import PREFIX, get_settings
+from models.account import Account
 from models.database import writing
 from models.delivery import Delivery
 from models.webhook import Webhook
@@ -20,9 +21,12 @@ URL_FORM = re.compile(
     r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$"
 )
 
-
 # A name server that is silent holds a look-up for five seconds.
 LOOK_UPS = Share("look-ups of host names", 3)
+
+
+class TooManyWebhooksError(Exception):
+    """The account has as many webhooks as its plan allows. The text says what to do."""
 
 
 def check_url(url: str, account_id: str) -> None:
@@ -38,6 +42,20 @@ def check_url(url: str, account_id: str) -> None:
         )
     with LOOK_UPS.of(account_id):
         address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
+
+
+def create(account_id: str, url: str, events: list[str], number_ids: list[str]) -> Webhook:
+    """Create a webhook. The caller has checked the values. Raises TooManyWebhooksError."""
+    # Alone, so that concurrent requests cannot exceed the limit together.
+    with writing():
+        plan = Account.get_by_id(account_id).plan
+        limit, count = get_settings().webhook_limits[plan], len(Webhook.of(account_id))
+        if count >= limit:
+            raise TooManyWebhooksError(
+                f"This account has {count} webhooks, and the plan {plan} allows {limit}. Delete one, or ask"
+                f" the operator to raise the limit ({PREFIX}WEBHOOK_LIMITS)."
+            )
+        return Webhook.register(account_id, url, events, number_ids)
 
 
 def change(

@@ -26,7 +26,12 @@ from contract_tests.harness import (
     wait_for,
 )
 
-TUNED_BY_THE_HARNESS = ("GATEWAY_PLAN_LIMITS", "GATEWAY_SWEEP_INTERVAL", "SANDBOX_RETRY_CAP")
+TUNED_BY_THE_HARNESS = (
+    "GATEWAY_PLAN_LIMITS",
+    "GATEWAY_WEBHOOK_LIMITS",
+    "GATEWAY_SWEEP_INTERVAL",
+    "SANDBOX_RETRY_CAP",
+)
 
 
 @pytest.fixture(scope="session")

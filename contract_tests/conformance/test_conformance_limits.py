@@ -5,7 +5,9 @@ That a refused client passes again after Retry-After: tests/gateway/http/test_ra
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pytest
@@ -18,6 +20,7 @@ from contract_tests.conformance.wire import Wire
 from contract_tests.conformance.world import Hook, Hooks, Sandbox, always, new_recipient
 from contract_tests.harness import Customer, Gateway, Received, Receiver, Reply, wait_for
 
+STARTER_WEBHOOKS = 20
 RETRY_PAUSES = (30, 5 * 60, 30 * 60)
 JITTER = 0.1
 
@@ -115,6 +118,27 @@ def test_what_is_no_http_counts_against_its_address(shipped: Gateway) -> None:
     wire = Wire.to(shipped)
     first, second = (standing(wire.exchange(b"this is no HTTP\r\n\r\n")) for _ in range(2))
     assert second == (100, first[1] - 1, first[2])
+
+
+def test_the_plan_starter_has_20_webhooks(starter: Api) -> None:
+    """Beyond the specification: a plan bounds the webhooks, also against requests at the same time."""
+    body = {"url": "http://127.0.0.1:9/hook", "events": ["message.sent"]}
+
+    def create(_: int) -> requests.Response:
+        headers = {"Authorization": f"Bearer {starter.key}"}
+        return requests.post(f"{starter.base}/webhooks", json=body, headers=headers, timeout=30)
+
+    # An account has at most three look-ups of host names under way.
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(create, range(STARTER_WEBHOOKS + 5)))
+    assert Counter(a.status_code for a in answers) == {201: STARTER_WEBHOOKS, 409: 5}
+    error = starter.call("POST", "/webhooks", 409, json=body).json()["error"]
+    assert error["code"] == "CONFLICT"
+    assert "Delete one, or ask the operator to raise the limit" in error["message"]
+    made = starter.call("GET", "/webhooks", 200).json()
+    assert made["pagination"]["total"] == STARTER_WEBHOOKS
+    starter.call("DELETE", f"/webhooks/{made['data'][0]['id']}", 204)
+    starter.call("POST", "/webhooks", 201, json=body)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/network/callback"])

@@ -109,6 +109,27 @@ def test_a_form_with_nothing_chosen_says_all_that_is_missing(
     assert count(owner) == before
 
 
+def test_a_webhook_above_the_limit_of_the_plan_is_refused_with_what_to_do(
+    gateway: Gateway, enrol: Enrol
+) -> None:
+    """The harness leaves the limit of the plan Starter as it ships."""
+    starter = gateway.customer("starter", with_number=False)
+    member = enrol(starter.account_id).signed_in()
+    form = {"url": "http://127.0.0.1:9/typed", "events": "message.read"}
+    for _ in range(20):
+        assert register(starter, form["url"])["id"]
+    answer = member.submit(WEBHOOKS, page=f"{WEBHOOKS}/new", **form)
+    assert answer.status_code == 409
+    told = answer.text.partition('id="problem-form">')[2].partition("</p>")[0]
+    assert unescape(told).startswith(
+        "This account has 20 webhooks, and the plan starter allows 20."
+    )
+    assert "Delete one" in told
+    assert f'name="url" value="{escape(form["url"])}"' in answer.text
+    assert 'value="message.read" checked' in answer.text
+    assert count(starter) == 20
+
+
 def test_a_number_of_another_account_is_answered_like_one_that_is_not_there(
     gateway: Gateway, person: Person, owner: Customer
 ) -> None:

@@ -97,7 +97,7 @@ def redeliver_deliveries(
         call = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
     except redeliver.InactiveWebhookError as error:
         how = f'PATCH /api/webhooks/{webhook_id} with {{"active": true}}'
-        raise click.ClickException(f"{error} Set active to true first: {how}.") from None
+        raise click.ClickException(f"{error} Send {how}.") from None
     if as_json:
         show({"count": call.count, "webhookId": webhook_id}, as_json=True)
     elif not call.count:

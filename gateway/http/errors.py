@@ -13,6 +13,7 @@ from dashboard.pages import CONTENT_TYPE as HTML
 from handlers.errors import CODES, ApiError, ConflictError, NotFoundError, ThrottledError
 from tasks.redeliver import InactiveWebhookError
 from tasks.shares import TooMuchAtOnceError
+from tasks.subscriptions import TooManyWebhooksError
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +41,8 @@ def as_api_error(error: Exception, path: str, method: str) -> ApiError:
             return error
         case TooMuchAtOnceError():
             return ThrottledError(str(error), retry_after=RETRY_AFTER)
-        case InactiveWebhookError():
-            return ConflictError(f"{error} Set active to true first.")
+        case InactiveWebhookError() | TooManyWebhooksError():
+            return ConflictError(str(error))
         case FlaskError(code=int(status)):
             methods = getattr(error, "valid_methods", None)
             headers = {"Allow": ", ".join(sorted(methods))} if methods else None

@@ -16,6 +16,7 @@ from tests.conftest import Configure
 def test_the_defaults_are_the_specifications(configure: Configure) -> None:
     settings = configure()
     assert settings.plan_limits == {"starter": 100, "pro": 500, "anonymous": 100}
+    assert settings.webhook_limits == {"starter": 20, "pro": 100}
     assert settings.delivery_timeout == 10
     assert settings.deactivate_after == 10
     assert settings.retry_schedule == (30, 300, 1800)
@@ -45,6 +46,7 @@ def test_the_database_lies_in_the_data_folder_whatever_its_name(
 def test_a_plan_that_is_not_named_keeps_its_limit(configure: Configure) -> None:
     settings = configure(PLAN_LIMITS=" pro = 1000 ,")
     assert settings.plan_limits == {"starter": 100, "pro": 1000, "anonymous": 100}
+    assert configure(WEBHOOK_LIMITS="starter=3").webhook_limits == {"starter": 3, "pro": 100}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,10 @@ from handlers.errors import ConflictError, ForbiddenError, InvalidError, NotFoun
 from models.account import Account
 from models.number import Number
 from models.webhook import Webhook
+from tasks import subscriptions
+from tasks.subscriptions import TooManyWebhooksError
 from tests import factories
+from tests.conftest import Configure
 
 READ, SENT = "message.read", "message.sent"
 URL = "http://127.0.0.1:9/hook"
@@ -72,3 +75,52 @@ def test_an_unknown_number_is_404_for_a_new_webhook_and_409_for_one_that_exists(
     with pytest.raises(ConflictError) as conflict:
         webhooks.update_webhook(account.id, existing["id"], numbers)
     assert refused.value.details == conflict.value.details == {"field": "/numberIds/1"}
+
+
+def _create(account: Account) -> None:
+    webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})
+
+
+def test_a_plan_bounds_the_webhooks_of_an_account(configure: Configure, account: Account) -> None:
+    configure(WEBHOOK_LIMITS="starter=1,pro=2")
+    other = Account.open("Other", "starter")
+    factories.webhook(account, active=False)
+    for row in (account, other):
+        _create(row)
+        with pytest.raises(TooManyWebhooksError, match="Delete one"):
+            _create(row)
+    assert [len(Webhook.of(row.id)) for row in (account, other)] == [2, 1]
+    webhooks.delete_webhook(other.id, Webhook.of(other.id)[0].id)
+    _create(other)
+
+
+def test_the_error_names_count_plan_limit_and_setting(
+    configure: Configure, account: Account
+) -> None:
+    """Also where the limit was lowered later: what is there stays."""
+    factories.webhook(account)
+    factories.webhook(account)
+    configure(WEBHOOK_LIMITS="pro=1")
+    with pytest.raises(TooManyWebhooksError) as refused:
+        _create(account)
+    assert str(refused.value) == (
+        "This account has 2 webhooks, and the plan pro allows 1. Delete one, or ask the operator to raise"
+        " the limit (GATEWAY_WEBHOOK_LIMITS)."
+    )
+    assert len(Webhook.of(account.id)) == 2
+
+
+def test_requests_at_the_same_time_do_not_pass_the_limit_together(
+    configure: Configure, account: Account
+) -> None:
+    configure(WEBHOOK_LIMITS="pro=5")
+
+    def create() -> bool:
+        try:
+            subscriptions.create(account.id, URL, [READ], [])
+        except TooManyWebhooksError:
+            return False
+        return True
+
+    assert sum(factories.at_once(*[create] * 12)) == 5
+    assert len(Webhook.of(account.id)) == 5
