@@ -1,4 +1,4 @@
-"""What waits to be delivered, for operators."""
+"""What waits to be delivered, for operators. What waits to be removed does not count."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -8,6 +8,7 @@ from peewee import SQL, fn
 from models import clock
 from models.database import reading
 from models.delivery import IS_PENDING, Delivery
+from models.webhook import Webhook
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,12 @@ class Backlog:
 
     @classmethod
     def read(cls) -> Self:
-        """Count now. Reads one index only, of what is pending."""
+        """Count now. Of the deliveries it reads one index only, of what is pending."""
         now = clock.now()
         at = Delivery.next_attempt_at
         counted = Delivery.select(
             fn.COUNT(SQL("*")), fn.COUNT(SQL("*")).filter(at <= now), fn.MIN(at)
-        ).where(Delivery.state == IS_PENDING)
+        ).where(Delivery.state == IS_PENDING, Delivery.webhook.not_in(Webhook.deleted()))
         with reading():
             rows: Any = counted.tuples()
             [(pending, due, oldest)] = rows

@@ -98,7 +98,9 @@ def _waited(now: Any, last_but_one: Any, limit: Any) -> Any:
 def _suspects(now: Any, last_but_one: Any) -> Any:
     return (
         Delivery.select(Delivery.id, Delivery.webhook, Delivery.attempt_count)
+        .join(Webhook)
         .where(
+            Webhook.deleted_at.is_null(),
             IS_WAITING,
             Delivery.next_attempt_at <= now,
             Delivery.lease_token.is_null(False),

@@ -79,8 +79,8 @@ class Redelivery(BaseModel):
             if batch is None:
                 return None
             batch.delete_instance()
-            webhook = Webhook.get_by_id(batch.webhook_id)
-            if not webhook.active:
+            webhook = Webhook.find(batch.webhook_id)
+            if webhook is None or not webhook.active:
                 return 0
             return Delivery.schedule_anew(batch.delivery_ids, json.loads(batch.states_json))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from peewee import fn
 
+from models import clock
 from models.callback import Callback
 from models.clock import id_bound
 from models.database import BaseModel, Prepared, reading, writing
@@ -25,6 +26,7 @@ from models.set_aside import SetAside
 from models.sign_in_attempt import SignInAttempt
 from models.signup import Signup
 from models.user_session import UserSession
+from models.webhook import Webhook
 
 # How many old rows are looked at for a batch. Those that must stay are few, so this is room enough; it
 # keeps the search short while the rows that hold others back are themselves a long way from removed.
@@ -72,6 +74,24 @@ class Removal:
             # Looked at again: a delivery may have been scheduled anew in between.
             query = self.model.delete().where(self.key.in_(found), self.may_go)
             return int(query.execute())
+
+
+def remove_deleted(limit: int) -> int:
+    """Remove one batch of the deliveries of deleted webhooks; with the last of them, the webhook.
+
+    Returns how many rows. What has an attempt under way stays until that has ended.
+    """
+    deleted = Webhook.deleted()
+    with reading():
+        if not deleted.exists():
+            return 0
+    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle(clock.now())
+    with writing():
+        found = Delivery.select(Delivery.id).where(is_theirs).limit(limit)
+        if removed := Delivery.delete().where(Delivery.id.in_(found)).execute():
+            return int(removed)
+        is_empty = ~fn.EXISTS(Delivery.select().where(Delivery.webhook == Webhook.id))
+        return int(Webhook.delete().where(Webhook.id.in_(deleted), is_empty).execute())
 
 
 def _older_than(prefix: str) -> Callable[[int], str]:

@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import Callable, Collection
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from peewee import (
     SQL,
@@ -71,6 +71,8 @@ class Webhook(BaseModel):
     # The last minute in which its url got events while on trial, and how many. None once it answered 2xx.
     trial_minute_at = BigIntegerField(null=True, default=0)
     trial_events = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
+    # Its row stays, out of sight, until its deliveries are removed (models.retention).
+    deleted_at = BigIntegerField(null=True)
 
     @property
     def on_trial(self) -> bool:
@@ -126,6 +128,16 @@ class Webhook(BaseModel):
                 number_ids_json=json.dumps(number_ids),
                 created_at=clock.now(),
             )
+
+    @classmethod
+    def select(cls, *fields: Any) -> Any:
+        """Those that are not deleted. Only a query of another table that joins them has to ask for that."""
+        return super().select(*fields).where(cls.deleted_at.is_null())
+
+    @classmethod
+    def deleted(cls) -> Any:
+        """The query for the identifiers of those that are deleted."""
+        return super().select(cls.id).where(cls.deleted_at.is_null(False))
 
     @classmethod
     def find(cls, webhook_id: str) -> Self | None:
@@ -211,6 +223,10 @@ class Webhook(BaseModel):
         """Stop events, inside the caller's transaction. Its waiting deliveries are the caller's to skip."""
         self._switch(active=False, at=clock.now(), because=because)
 
+    def mark_deleted(self) -> None:
+        """Take it out of sight, inside the caller's transaction."""
+        Webhook.update(active=False, deleted_at=clock.now()).where(Webhook.id == self.id).execute()
+
     def _switch(self, *, active: bool, at: int | None, because: Deactivation | None) -> None:
         changes = {
             "active": active,
@@ -221,7 +237,10 @@ class Webhook(BaseModel):
         if because is Deactivation.FAILURES:
             # Somebody has to activate it. Then the first events need not wait for the next minute.
             changes["trial_events"] = 0
-        Webhook.update(changes).where(Webhook.id == self.id, Webhook.active != active).execute()
+        # It may have been deleted since it was read.
+        Webhook.update(changes).where(
+            Webhook.id == self.id, Webhook.active != active, Webhook.deleted_at.is_null()
+        ).execute()
         self.__data__.update(changes)
 
     @classmethod
@@ -253,6 +272,9 @@ class Webhook(BaseModel):
         return row.failure_count if row is not None else 0
 
 
+Webhook.add_index(
+    Webhook.index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
+)
 _OF_ACCOUNT = PreparedSelect(
     Webhook, lambda account_id: Webhook.select().where(Webhook.account == account_id)
 )

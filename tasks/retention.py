@@ -5,6 +5,8 @@ Each batch is a short transaction with a pause behind it, so that no other write
 
 import logging
 import time
+from collections.abc import Callable
+from functools import partial
 
 from gateway.settings import get_settings
 from models import clock
@@ -18,7 +20,7 @@ from models.retention import (
     SIGN_IN_ATTEMPTS,
     SIGNUPS,
     USER_SESSIONS,
-    Removal,
+    remove_deleted,
 )
 
 logger = logging.getLogger(__name__)
@@ -49,17 +51,18 @@ def remove_old() -> None:
         (USER_SESSIONS, now - SIGN_IN_LIFETIME_MS),
         (SIGN_IN_ATTEMPTS, now - SIGN_IN_LIFETIME_MS),
     ):
-        _remove(removal, border)
+        _remove(f"old {removal.name}", partial(removal.remove, border))
+    _remove("rows of deleted webhooks", remove_deleted)
 
 
-def _remove(removal: Removal, before: int) -> None:
+def _remove(what: str, remove: Callable[[int], int]) -> None:
     removed = 0
     for _ in range(MAX_BATCHES):
-        batch = removal.remove(before, BATCH_SIZE)
+        batch = remove(BATCH_SIZE)
         removed += batch
         if batch < BATCH_SIZE:
             break
         # Other writers get their turn between two batches.
         time.sleep(PAUSE_SECONDS)
     if removed:
-        logger.info("%d old %s removed", removed, removal.name)
+        logger.info("%d %s removed", removed, what)

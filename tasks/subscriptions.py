@@ -80,6 +80,6 @@ def change(
 
 
 def delete(webhook: Webhook) -> None:
-    """Remove the webhook with its deliveries and their attempts."""
+    """Delete the webhook. Retention removes its deliveries and their attempts."""
     with writing():
-        webhook.delete_instance()
+        webhook.mark_deleted()

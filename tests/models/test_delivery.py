@@ -100,6 +100,20 @@ def test_redelivering_what_waits_makes_it_due_now(account: Account, clock: Clock
     assert clock.at == delivery.next_attempt_at
 
 
+def test_many_that_wait_are_skipped_a_part_at_a_time_by_the_claims(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.delivery.MOST_SKIPPED", 2)
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook, count=5)
+    with writing():
+        webhook.deactivate()
+        assert Delivery.skip_waiting(webhook.id) == 2
+    for _ in range(2):
+        assert claim_due(10, Terms(10, 1000)) == []
+    assert _states(webhook) == [SKIPPED] * 5
+
+
 def test_redelivering_during_an_attempt_does_not_double_it(account: Account) -> None:
     [delivery] = factories.deliveries(account, factories.webhook(account))
     [claimed] = claim_due(1, Terms(1, 1000))
@@ -107,16 +121,6 @@ def test_redelivering_during_an_attempt_does_not_double_it(account: Account) -> 
     assert claim_due(1, Terms(1, 1000)) == []
     record_outcomes([factories.success(claimed)], lambda _: None, 10)
     assert Delivery.get_by_id(delivery.id).state == DeliveryState.DELIVERED
-
-
-def test_deleting_a_webhook_takes_its_deliveries_along(account: Account) -> None:
-    webhook, other = factories.webhook(account), factories.webhook(account)
-    factories.deliveries(account, webhook, other, count=2)
-    _fail_all()
-    with writing():
-        webhook.delete_instance()
-    assert _states(webhook) == []
-    assert _states(other) == [FAILED] * 2
 
 
 def test_the_deliveries_of_events_know_their_webhooks(account: Account) -> None:

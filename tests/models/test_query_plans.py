@@ -29,7 +29,14 @@ from models.number import Number
 from models.recall import recall_stranded
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
-from models.retention import DELIVERIES, EVENTS, INGESTED_CALLBACKS, MESSAGES, SET_ASIDE
+from models.retention import (
+    DELIVERIES,
+    EVENTS,
+    INGESTED_CALLBACKS,
+    MESSAGES,
+    SET_ASIDE,
+    remove_deleted,
+)
 from models.set_aside import SetAside
 from models.webhook import Webhook
 from tasks import ingest
@@ -122,6 +129,13 @@ def _skip(world: World) -> None:
         Delivery.skip_waiting(world.webhook.id)
 
 
+def _remove_deleted(world: World) -> None:
+    record_outcomes(map(factories.failure, world.claimed), lambda _: None, 10)
+    with writing():
+        world.webhook.mark_deleted()
+    assert remove_deleted(10) > 0
+
+
 def _redeliver(world: World) -> None:
     states = [DeliveryState.PENDING, *DeliveryState]
     call = Redelivery.request(world.webhook.id, states=states, since=1, until=None)
@@ -177,6 +191,7 @@ SWEEP: dict[str, Work] = {
         *Message.unsettled_before(MessageStatus.PENDING, clock.now())
     ],
     "expired keys are forgotten": _forget_keys,
+    "deliveries of a deleted webhook are removed": _remove_deleted,
     "shards are folded": lambda _: tally.fold(),
     "the backlog is measured": lambda _: Backlog.read(),
     "what is set aside is counted": lambda _: SetAside.counts(),

@@ -212,16 +212,17 @@ def test_a_webhook_switched_off_meanwhile_gets_nothing(account: Account, webhook
     assert _states(webhook) == [SKIPPED, SKIPPED, FAILED, FAILED]
 
 
-def test_a_deleted_webhook_takes_its_redeliveries_along(account: Account, webhook: Webhook) -> None:
+def test_a_deleted_webhook_gets_nothing_more(account: Account, webhook: Webhook) -> None:
     other = factories.webhook(account)
     factories.deliveries(account, webhook, other, count=3)
     _finish_all()
     _request(webhook)
     _request(other)
     with writing():
-        webhook.delete_instance()
+        webhook.mark_deleted()
     assert _request(webhook).count == 0
     assert _work_off_all() == 3
+    assert _states(webhook) == [FAILED] * 3
     assert _states(other) == [PENDING] * 3
 
 

@@ -16,7 +16,8 @@ from models.message_status import MessageStatus
 from models.number import Number
 from models.recording import record_outcomes
 from models.set_aside import Reason, SetAside
-from tasks import retention, sweep
+from models.webhook import Webhook
+from tasks import retention, subscriptions, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 
@@ -107,3 +108,20 @@ def test_what_was_removed_is_logged_by_kind(
     retention.remove_old()
     logged = [r.getMessage() for r in caplog.records if r.name == retention.__name__]
     assert logged == ["2 old deliveries removed", "2 old events removed"]
+
+
+def test_the_sweep_removes_what_a_deleted_webhook_left_a_little_in_each_round(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
+    monkeypatch.setattr(retention, "MAX_BATCHES", 2)
+    _delivered(account, 5)
+    [webhook] = Webhook.all()
+    subscriptions.delete(webhook)
+    assert _counts()[:3] == [5, 5, 5], "the request removes nothing itself"
+    sweep.sweep()
+    assert _counts()[:3] == [1, 1, 5]
+    sweep.sweep()
+    assert _counts()[:3] == [0, 0, 5]
+    sweep.sweep()
+    assert Webhook.deleted().count() == 0
