@@ -1,13 +1,12 @@
 """Bulk redelivery as a deployment runs it: in the background, and safe from a kill or a lost queue."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from ulid import ULID
 
+from contract_tests.backlog import write_skipped
 from contract_tests.harness import START_SECONDS, Customer, Received, Receiver, Reply, wait_for
 from contract_tests.parts import Parts, deployed
 
@@ -46,29 +45,6 @@ def _webhook(customer: Customer, receiver: Receiver, path: str = "/hook") -> str
     return str(customer.request("POST", "/webhooks", json=body).json()["id"])
 
 
-def _write_skipped(parts: Parts, customer: Customer, webhook_id: str, count: int) -> None:
-    """What a long time of inactivity leaves behind."""
-    at = round(time.time() * 1000)
-    events, deliveries = [], []
-    for position in range(count):
-        event_id, kind = f"evt_{ULID()}", "message.sent"
-        payload = f'{{"event":"{kind}","data":{{"id":"msg_{position}"}}}}'
-        events.append(
-            (event_id, customer.account_id, kind, "num_1", f"msg_{position}", payload, at)
-        )
-        deliveries.append((f"dlv_{ULID()}", webhook_id, event_id, kind, "skipped", 0, 0, at, at))
-    parts.stored.change_for_each(
-        "INSERT INTO event (id, account_id, kind, number_id, subject_id, payload, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        events,
-    )
-    parts.stored.change_for_each(
-        "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, attempt_count, tries,"
-        " created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        deliveries,
-    )
-
-
 def _redeliver(customer: Customer, webhook_id: str) -> int:
     answer = customer.request("POST", f"/webhooks/{webhook_id}/redeliver", json={})
     assert answer.status_code == 200, answer.text
@@ -92,7 +68,7 @@ def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
     parts: Parts, customer: Customer, receiver: Receiver
 ) -> None:
     webhook_id = _webhook(customer, receiver)
-    _write_skipped(parts, customer, webhook_id, MANY)
+    write_skipped(parts.stored, customer, webhook_id, MANY)
     assert _redeliver(customer, webhook_id) == MANY
     assert _total(customer, webhook_id, "skipped") == MANY, "the request itself schedules nothing"
     parts.stored.lose_queue()
@@ -126,7 +102,7 @@ def test_a_new_event_does_not_wait_behind_the_redeliveries_of_another_webhook(
 
     receiver.reply = hold
     many, other = (_webhook(customer, receiver, path) for path in ("/many", "/other"))
-    _write_skipped(parts, customer, many, MANY)
+    write_skipped(parts.stored, customer, many, MANY)
     assert _redeliver(customer, many) == MANY
     parts.start_worker()
     receiver.wait("/many", IN_FLIGHT, seconds=START_SECONDS)
@@ -142,7 +118,7 @@ def test_a_call_takes_at_most_ten_thousand_and_a_webhook_switched_off_gets_none(
 ) -> None:
     """Until the worker has scheduled them they are what they were, so a second call takes the same."""
     webhook_id = _webhook(customer, receiver)
-    _write_skipped(parts, customer, webhook_id, MOST + 1)
+    write_skipped(parts.stored, customer, webhook_id, MOST + 1)
     assert [_redeliver(customer, webhook_id) for _ in range(2)] == [MOST, MOST]
     switched = customer.request("PATCH", f"/webhooks/{webhook_id}", json={"active": False})
     assert switched.json()["active"] is False

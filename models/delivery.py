@@ -146,6 +146,13 @@ class Delivery(BaseModel):
             return list(query.order_by(cls.id))
 
     @classmethod
+    def is_any_claimed(cls, webhook_id: str) -> bool:
+        """Whether an attempt at this webhook is under way or about to begin."""
+        with reading():
+            claimed = cls.select().where(cls.webhook == webhook_id, cls.lease_token.is_null(False))
+            return bool(claimed.exists())
+
+    @classmethod
     def is_idle(cls, now: int) -> Any:
         """The condition that no attempt is under way. A lease that ran out is none: its worker died."""
         return cls.lease_token.is_null() | (cls.next_attempt_at <= now)

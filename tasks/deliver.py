@@ -40,7 +40,7 @@ RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
 # Between two looks at what waits for a retry, at least and at most.
 LOOK_SECONDS, MOST_LOOK_SECONDS = 0.1, 1.0
-# An attempt that begins so long after its claim asks first whether it is still wanted.
+# An attempt that begins so long after it was claimed or known to be wanted asks (tasks.subscriptions).
 STALE_SECONDS = 0.5
 # The database cannot be written now. Any other error is about what is written.
 UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
@@ -154,9 +154,9 @@ class Engine:
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
         while not (self._stopping or self._has_unrecorded) and (room := lane.room) > 0:
+            claimed_at = self._loop.time()
             batch = await self._claim(lane, room)
             lane.note_claim(batch, room)
-            claimed_at = self._loop.time()
             for claimed in batch:
                 self._note_crowd(claimed)
                 lane.start(claimed, asyncio.create_task(self._attempt(claimed, claimed_at)))
@@ -197,10 +197,13 @@ class Engine:
 
     async def _attempt(self, claimed: ClaimedDelivery, claimed_at: float) -> None:
         async def may_start() -> bool:
-            if self._loop.time() < claimed_at + STALE_SECONDS:
-                return True
-            wanted = functools.partial(is_wanted, claimed.delivery_id, claimed.lease_token)
-            return await self._in_database(wanted)
+            known_at = claimed_at
+            while self._loop.time() >= known_at + STALE_SECONDS:
+                known_at = self._loop.time()
+                wanted = functools.partial(is_wanted, claimed.delivery_id, claimed.lease_token)
+                if not await self._in_database(wanted):
+                    return False
+            return True
 
         started_at = clock.now()
         with attempt_span(claimed):

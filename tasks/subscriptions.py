@@ -1,12 +1,14 @@
 """What an account changes about its webhooks: one set of rules for the API and the dashboard."""
 
 import re
+import time
 
 from gateway.settings import PREFIX, get_settings
 from models.account import Account
 from models.database import writing
 from models.delivery import Delivery
 from models.webhook import Webhook
+from tasks.deliver import STALE_SECONDS
 from tasks.shares import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
@@ -23,6 +25,9 @@ URL_FORM = re.compile(
 
 # A name server that is silent holds a look-up for five seconds.
 LOOK_UPS = Share("look-ups of host names", 3)
+# An attempt that was claimed before a webhook was disabled has begun by then, or will not begin.
+BEGUN_SECONDS = STALE_SECONDS + 0.1
+POLL_SECONDS = 0.01
 
 
 class TooManyWebhooksError(Exception):
@@ -68,7 +73,7 @@ def change(
 ) -> None:
     """Change what is given, all of it or nothing. The caller has checked the values.
 
-    Switched off, the webhook's waiting deliveries are skipped.
+    Disabled, the webhook's waiting deliveries are skipped, and no request to it starts after the return.
     """
     with writing():
         webhook.change(url=url, events=events, number_ids=number_ids)
@@ -77,9 +82,19 @@ def change(
         elif active is False:
             webhook.deactivate()
             Delivery.skip_waiting(webhook.id)
+    if active is False:
+        _await_begun(webhook.id)
 
 
 def delete(webhook: Webhook) -> None:
-    """Delete the webhook. Retention removes its deliveries and their attempts."""
+    """Delete the webhook. No request to it starts after the return. Retention removes its deliveries."""
     with writing():
         webhook.mark_deleted()
+    _await_begun(webhook.id)
+
+
+def _await_begun(webhook_id: str) -> None:
+    """Wait until each attempt that was claimed before has begun its request or has given up."""
+    deadline = time.monotonic() + BEGUN_SECONDS
+    while Delivery.is_any_claimed(webhook_id) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)

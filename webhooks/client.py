@@ -10,15 +10,15 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import AbstractResolver, AbstractStreamWriter, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
+from aiohttp.payload import BytesPayload
 from aiohttp.tracing import Trace
 from yarl import URL
 
@@ -56,8 +56,24 @@ class WithdrawnError(Exception):
 
 
 MayStart = Callable[[], Awaitable[bool]]
-# Asked when the connection of a request is there, right before the request is sent.
-_may_start: ContextVar[MayStart | None] = ContextVar("may_start", default=None)
+
+
+class _Body(BytesPayload):
+    """Asks right before the first byte of its request is sent whether the request is still wanted."""
+
+    def __init__(self, body: bytes, may_start: MayStart | None) -> None:
+        super().__init__(body, content_type=CONTENT_TYPE)
+        self._may_start = may_start
+        self.is_withdrawn = False
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        """Send the headers, which wait for the body, and the body. Raises WithdrawnError."""
+        self.is_withdrawn = self._may_start is not None and not await self._may_start()
+        if self.is_withdrawn:
+            raise WithdrawnError
+        await super().write_with_length(writer, content_length)
 
 
 class _GuardedResolver(AbstractResolver):
@@ -130,16 +146,12 @@ class _Connector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature is aiohttp's
     ) -> Connection:
-        """A connection for one request, new or kept. Raises WithdrawnError."""
+        """A connection for one request, new or kept."""
         connection = await super().connect(req, traces, timeout)
         while connection.protocol is not None and connection.protocol.should_close:
             # Bytes came while nothing was asked: they would pass for the answer to this request.
             connection.close()
             connection = await super().connect(req, traces, timeout)
-        may_start = _may_start.get()
-        if may_start is not None and not await may_start():
-            connection.release()
-            raise WithdrawnError
         transport, reader = connection.transport, connection.protocol
         if transport is not None and reader is not None:
             transport.set_protocol(_Bounded(transport, reader))
@@ -225,26 +237,26 @@ class WebhookClient:
 
         ``may_start`` is asked before the first byte is sent. Raises WithdrawnError if it says no.
         """
-        _may_start.set(may_start)
+        payload = _Body(body, may_start)
         started = time.monotonic()
         status: int | None = None
         kept: str | None = None
         timed_out = False
         try:
             async with asyncio.timeout(self._timeout):
-                status, kept = await self._exchange(url, body, headers)
+                status, kept = await self._exchange(url, payload, headers)
             error = None if status in SUCCESS else f"The receiver answered {status}."
         except TimeoutError:
             timed_out = True
             error = f"No answer: timed out after {self._timeout:g} s."
-        except WithdrawnError:
-            raise
         except Exception as exception:  # noqa: BLE001 - an attempt that raises must still be recorded
+            if payload.is_withdrawn:
+                raise WithdrawnError from None
             error = f"No answer: {_reason(exception)}"
         duration_ms = round((time.monotonic() - started) * 1000)
         return Answer(status, error, kept, duration_ms, timed_out)
 
-    async def _exchange(self, url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    async def _exchange(self, url: str, body: _Body, headers: dict[str, str]) -> tuple[int, str]:
         if self._session is None:
             raise RuntimeError("The client is not open.")
         # The URL goes out as it was registered: no re-quoting.

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ from models import secret
 from models.account import Account
 from models.attempt import Attempt
 from models.claim import ClaimedDelivery, Terms, claim_due
+from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
 from tasks import deliver, lanes
@@ -245,6 +247,28 @@ def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
     with _running():
         receiver.wait()
     assert "claim failed" in caplog.text
+
+
+def test_an_attempt_is_as_old_as_the_beginning_of_its_claim(
+    account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever disables the webhook right after a claim waits from there."""
+    monkeypatch.setattr(deliver, "STALE_SECONDS", 0.05)
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook)
+
+    def claim(room: int, terms: Terms) -> list[ClaimedDelivery]:
+        batch = claim_due(room, terms)
+        if batch:
+            with writing():
+                webhook.deactivate()
+            time.sleep(0.1)
+        return batch
+
+    monkeypatch.setattr(deliver, "claim_due", claim)
+    with _running():
+        until(lambda: _states(webhook) == [DeliveryState.SKIPPED], "an end of the delivery")
+    assert receiver.at() == []
 
 
 def test_a_retry_needs_neither_the_queue_nor_a_wake_up(

@@ -52,4 +52,3 @@ def test_a_request_that_is_withdrawn_is_not_sent(receiver: Receiver) -> None:
 
     asyncio.run(post_three())
     assert len(receiver.at()) == 2
-    assert len({request.peer for request in receiver.at()}) == 1, "the connection was thrown away"

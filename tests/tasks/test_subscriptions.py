@@ -1,0 +1,91 @@
+"""What is true when a webhook has been disabled or deleted."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from models.account import Account
+from models.claim import Terms, claim_due
+from models.database import database
+from models.recording import record_outcomes
+from models.webhook import Webhook
+from tasks import subscriptions
+from tests import factories
+
+LONG = 60.0
+
+Switch = Callable[[Webhook], None]
+
+
+def _disable(webhook: Webhook) -> None:
+    subscriptions.change(webhook, active=False)
+
+
+@pytest.fixture(params=[_disable, subscriptions.delete])
+def switch_off(request: pytest.FixtureRequest) -> Switch:
+    """Each way to stop the requests to a webhook."""
+    switch: Switch = request.param
+    return switch
+
+
+@pytest.fixture
+def webhook(account: Account) -> Webhook:
+    """A webhook with an attempt that was claimed."""
+    row = factories.webhook(account)
+    factories.deliveries(account, row)
+    return row
+
+
+def _took(work: Callable[[], None]) -> float:
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
+def test_it_waits_until_what_was_claimed_has_ended(
+    webhook: Webhook, switch_off: Switch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", LONG)
+    claimed = claim_due(10, Terms(10, 30_000))
+
+    def run() -> None:
+        switch_off(webhook)
+        database.close()
+
+    waiting = threading.Thread(target=run)
+    waiting.start()
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    found = Webhook.find(webhook.id)
+    assert found is None or not found.active, "the change is there already"
+    record_outcomes(map(factories.success, claimed), lambda _: None, 10)
+    waiting.join(LONG / 2)
+    assert not waiting.is_alive()
+
+
+def test_it_waits_no_longer_than_an_attempt_takes_to_begin(
+    webhook: Webhook, switch_off: Switch
+) -> None:
+    """A receiver may hang for much longer."""
+    assert len(claim_due(10, Terms(10, 30_000))) == 1
+    took = _took(lambda: switch_off(webhook))
+    assert subscriptions.BEGUN_SECONDS < took < subscriptions.BEGUN_SECONDS + 1
+
+
+def test_it_waits_for_no_other_webhook(
+    account: Account, webhook: Webhook, switch_off: Switch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", LONG)
+    [claimed] = claim_due(10, Terms(10, 30_000))
+    assert claimed.webhook == webhook
+    assert _took(lambda: switch_off(factories.webhook(account))) < LONG / 2
+
+
+def test_a_change_of_anything_else_waits_for_nothing(
+    webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", LONG)
+    assert len(claim_due(10, Terms(10, 30_000))) == 1
+    assert _took(lambda: subscriptions.change(webhook, events=["message.read"])) < LONG / 2
