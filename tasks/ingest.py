@@ -86,6 +86,10 @@ def work_off() -> None:
 
 def _ingest(callbacks: Sequence[Callback]) -> None:
     """Ingest claimed callbacks. Ingesting one again changes nothing."""
+    if callbacks[0].tries > MAX_TRIES:
+        # Its workers ended or froze, perhaps while they read it.
+        _give_up(callbacks[0])
+        return
     read = [(callback, _read(callback)) for callback in callbacks]
     if len(read) > 1:
         try:
@@ -99,6 +103,12 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         _take_in(callback, items)
 
 
+def _give_up(callback: Callback) -> None:
+    with writing():
+        SetAside.keep(Reason.FAILED, bytes(callback.body), error=NO_OUTCOME)
+        Callback.finish(callback.id)
+
+
 def _take_in_all(read: Sequence[tuple[Callback, list[Item]]]) -> None:
     for callback, items in read:
         with _span(callback, items):
@@ -109,17 +119,13 @@ def _take_in_all(read: Sequence[tuple[Callback, list[Item]]]) -> None:
 
 def _take_in(callback: Callback, items: list[Item]) -> None:
     """Take in each item by itself, so that a bad one leaves the others alone."""
-    if callback.tries > MAX_TRIES:
-        # Its workers ended or froze, so that no try told its error.
-        told = [Told(Reason.FAILED, NO_OUTCOME) for _ in items]
-    else:
-        with _span(callback, items) as span:
-            told = [_try(callback.id, item) for item in items]
-            if any(each.error for each in told):
-                span.set_status(StatusCode.ERROR)
-    failures = [(item, each.error) for item, each in zip(items, told, strict=True) if each.error]
+    with _span(callback, items) as span:
+        told = [_try(callback.id, item) for item in items]
+        failures = [(item, one.error) for item, one in zip(items, told, strict=True) if one.error]
+        if failures:
+            span.set_status(StatusCode.ERROR)
     if failures and callback.tries < MAX_TRIES:
-        callback.postpone(str(failures[0][1]))
+        callback.postpone(failures[0][1])
         return
     with writing():
         for item, error in failures:
@@ -155,19 +161,24 @@ def match_parked() -> None:
 
 
 def replay(aside: SetAside) -> bool:
-    """Ingest an item that was set aside once more. False when it stays aside, with its new reason."""
+    """Ingest what was set aside once more. False when any of its items stays aside, with its new reason.
+
+    Of a whole callback each such item is set aside by itself.
+    """
     try:
-        [part] = parse(bytes(aside.body))
-    except (CallbackUnreadableError, ValueError):
+        items = [_item(part) for part in parse(bytes(aside.body))]
+    except CallbackUnreadableError:
         return False
-    told = _try(aside.id, _item(part))
-    if told.error:
-        with writing():
-            SetAside.keep(Reason.FAILED, bytes(aside.body), error=told.error)
-    if told.reason is None:
+    told = [_try(aside.id, item) for item in items]
+    with writing():
+        for item, one in zip(items, told, strict=True):
+            if one.error:
+                SetAside.keep(Reason.FAILED, item.body(), error=one.error)
+    is_in = all(one.reason is None for one in told)
+    if is_in or len(items) > 1:
         aside.settle()
         deliver.bell.ring()
-    return told.reason is None
+    return is_in
 
 
 @dataclass(frozen=True)

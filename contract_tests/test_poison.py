@@ -1,0 +1,133 @@
+"""Work that kills its worker each time is set aside after its last attempt. The rest goes on meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+import requests
+
+from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Customer, Receiver, Reply
+from contract_tests.parts import Parts, Process, deployed
+from contract_tests.receiver import Received
+from models.callback import MAX_TRIES
+from models.check import MAX_TRIES as MAX_CHECKS
+from models.claim import LEAST_TRIES
+from models.work import NO_OUTCOME
+
+# A worker that dies of a callback with this text, or of any check of a number.
+WORKER = """
+import os, signal, sys
+from gateway.cli import main
+from tasks import checks, ingest
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def parse(body, parse=ingest.parse):
+    return die() if b"poison" in body else parse(body)
+
+ingest.parse, checks.get_network = parse, die
+sys.argv = ["gateway", "worker"]
+main()
+"""
+# Leases of the dead worker end at once.
+END_LEASES = (
+    "UPDATE delivery SET next_attempt_at = 0 WHERE lease_token IS NOT NULL",
+    "UPDATE callback SET due_at = 0 WHERE lease_token IS NOT NULL",
+    "UPDATE number SET check_due_at = 0 WHERE check_tries > 0",
+)
+
+
+@dataclass
+class Service:
+    """A service whose worker the test starts, its customer, and the customer's receiver."""
+
+    parts: Parts
+    customer: Customer
+    receiver: Receiver
+    worker: Process | None = None
+    sent: int = 0
+
+    def write(self, text: str) -> None:
+        """A person writes to the number."""
+        url = f"{self.parts.sandbox}/_sandbox/inbound"
+        body = {"to": self.customer.number["phoneNumber"], "from": "15551230000", "type": "text"}
+        answer = requests.post(url, json=body | {"text": {"body": text}}, timeout=WAIT_SECONDS)
+        assert answer.ok, answer.text
+
+    def live_through(self, is_over: Callable[[], bool]) -> int:
+        """Start the worker again each time it dies. Returns how often it died until it was over."""
+        deaths = 0
+        while True:
+            self.write("healthy")
+            self.sent += 1
+            self.worker = subprocess.Popen(
+                [sys.executable, "-c", WORKER], env=self.parts.environment, text=True
+            )
+            while self.worker.poll() is None:
+                if is_over() and self._all_others_came():
+                    self.worker.terminate()
+                    assert self.worker.wait(START_SECONDS) == 0
+                    return deaths
+                time.sleep(0.05)
+            deaths += 1
+            assert deaths < 20, "the poison is tried for ever"
+            for statement in END_LEASES:
+                self.parts.stored.change(statement)
+
+    def _all_others_came(self) -> bool:
+        texts = [received.event["data"]["body"] for received in self.receiver.at()]
+        return texts.count({"body": "healthy"}) >= self.sent
+
+
+@pytest.fixture
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    receiver = Receiver()
+    with deployed(tmp_path_factory.mktemp("poison"), GATEWAY_DELIVERY_TIMEOUT="2") as parts:
+        customer = parts.customer()
+        made = Service(parts, customer, receiver)
+        hook = {"url": receiver.url(), "events": ["message.received"]}
+        assert customer.request("POST", "/webhooks", json=hook).status_code == 201
+        yield made
+        if made.worker is not None and made.worker.poll() is None:
+            made.worker.kill()
+            made.worker.wait()
+    receiver.close()
+
+
+def test_a_delivery_whose_receiver_kills_the_worker(service: Service) -> None:
+    def reply(received: Received) -> Reply:
+        if received.event["data"]["body"] == {"body": "deadly"} and service.worker is not None:
+            os.kill(service.worker.pid, signal.SIGKILL)
+        return Reply(200)
+
+    service.receiver.reply = reply
+    service.write("deadly")
+    stored = service.parts.stored
+    deaths = service.live_through(lambda: bool(stored.count("delivery", "state = 'failed'")))
+    assert deaths == LEAST_TRIES
+    errors = stored.rows(
+        "SELECT error FROM attempt JOIN delivery ON delivery.id = delivery_id"
+        " WHERE state = 'failed'"
+    )
+    assert errors == [(NO_OUTCOME,)] * LEAST_TRIES
+
+
+def test_a_callback(service: Service) -> None:
+    service.write("poison")
+    stored = service.parts.stored
+    deaths = service.live_through(lambda: bool(stored.count("set_aside", "reason = 'failed'")))
+    assert deaths == MAX_TRIES
+    assert stored.rows("SELECT error FROM set_aside") == [(NO_OUTCOME,)]
+
+
+def test_a_check_of_a_number(service: Service) -> None:
+    stored = service.parts.stored
+    stored.change("UPDATE number SET check_due_at = 0, check_tries = 0")
+    set_aside = f"check_tries > {MAX_CHECKS} AND check_due_at > 1000000000000"
+    assert service.live_through(lambda: bool(stored.count("number", set_aside))) == MAX_CHECKS
