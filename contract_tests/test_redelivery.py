@@ -19,8 +19,12 @@ PATIENCE = 80
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    """Web and sandbox. Nothing is retried while a test runs."""
-    settings = {"GATEWAY_RETRY_SCHEDULE": "3600", "GATEWAY_DELIVERY_TIMEOUT": "2"}
+    """Web and sandbox. Nothing is retried while a test runs, and all is redelivered at once."""
+    settings = {
+        "GATEWAY_RETRY_SCHEDULE": "3600",
+        "GATEWAY_DELIVERY_TIMEOUT": "2",
+        "GATEWAY_REDELIVERY_RATE": "1000000",
+    }
     with deployed(tmp_path_factory.mktemp("redelivery"), **settings) as parts:
         yield parts
 
@@ -83,10 +87,8 @@ def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
     assert len(times) == MANY
     again = [delivery_id for delivery_id, count in times.items() if count > 1]
     assert len(again) <= IN_FLIGHT, "only what was under way when the worker was killed"
-    attempts = "SELECT attempt_count, COUNT(*) FROM delivery GROUP BY attempt_count"
-    counts: dict[int, int] = dict(parts.stored.rows(attempts))
-    assert set(counts) <= {1, 2}, "the attempts of the killed worker count"
-    assert counts.get(2, 0) <= IN_FLIGHT
+    assert parts.stored.count("delivery", "attempt_count = 2") <= IN_FLIGHT
+    assert parts.stored.count("delivery", "attempt_count > 2") == 0
     assert parts.stored.count("redelivery") == 0
 
 
@@ -116,10 +118,13 @@ def test_a_new_event_does_not_wait_behind_the_redeliveries_of_another_webhook(
 def test_a_call_takes_at_most_ten_thousand_and_a_webhook_switched_off_gets_none(
     parts: Parts, customer: Customer, receiver: Receiver
 ) -> None:
-    """Until the worker has scheduled them they are what they were, so a second call takes the same."""
+    """A second call is refused while so many wait."""
     webhook_id = _webhook(customer, receiver)
     write_skipped(parts.stored, customer, webhook_id, MOST + 1)
-    assert [_redeliver(customer, webhook_id) for _ in range(2)] == [MOST, MOST]
+    assert _redeliver(customer, webhook_id) == MOST
+    refused = customer.request("POST", f"/webhooks/{webhook_id}/redeliver", json={})
+    assert (refused.status_code, int(refused.headers["Retry-After"]) > 0) == (429, True)
+    assert "10,000 deliveries already wait" in refused.json()["error"]["message"]
     switched = customer.request("PATCH", f"/webhooks/{webhook_id}", json={"active": False})
     assert switched.json()["active"] is False
     parts.start_worker()
@@ -130,3 +135,25 @@ def test_a_call_takes_at_most_ten_thousand_and_a_webhook_switched_off_gets_none(
     wait_for(lambda: left() == 0, "an end of the redeliveries")
     assert _total(customer, webhook_id, "skipped") == MOST + 1
     assert receiver.at() == []
+
+
+def test_a_redelivery_keeps_to_the_rate_and_delays_no_other(
+    parts: Parts, customer: Customer, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rate, seconds = 20, 5
+    monkeypatch.setitem(parts.environment, "GATEWAY_REDELIVERY_RATE", str(rate))
+    many, other = (_webhook(customer, receiver, path) for path in ("/many", "/other"))
+    write_skipped(parts.stored, customer, many, rate * seconds)
+    write_skipped(parts.stored, customer, other, rate)
+    # Two workers share the rate.
+    for _ in range(2):
+        parts.start_worker()
+    for webhook_id, count in ((many, rate * seconds), (other, rate)):
+        assert _redeliver(customer, webhook_id) == count
+    receiver.wait("/other", rate, seconds=START_SECONDS)
+    assert len(receiver.at("/many")) <= 2 * rate
+    times = [received.at for received in receiver.wait("/many", rate * seconds)]
+    # An attempt may be a second late.
+    later = times[2 * rate + 1 :]
+    assert all(end - begin > 0.5 for begin, end in zip(times, later, strict=False))
+    assert seconds - 2 < times[-1] - times[0] < 2 * seconds

@@ -34,7 +34,11 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
     """A service with a worker."""
     folder = tmp_path_factory.mktemp("switched-off")
     # A request that disables a webhook waits in its thread.
-    with deployed(folder, GATEWAY_THREADS=str(ACCOUNTS * WEBHOOKS_EACH)) as service:
+    settings = {
+        "GATEWAY_THREADS": str(ACCOUNTS * WEBHOOKS_EACH),
+        "GATEWAY_REDELIVERY_RATE": "1000000",
+    }
+    with deployed(folder, **settings) as service:
         service.start_worker()
         yield service
 

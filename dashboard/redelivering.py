@@ -1,6 +1,6 @@
 """/dashboard/deliveries/redeliver: deliver again what a webhook missed since a time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from flask import Response, request
@@ -8,10 +8,10 @@ from flask import Response, request
 from dashboard.deliveries import PATH, chosen_webhook, newest_first
 from dashboard.moments import BAD_TIME, read_moment
 from dashboard.site import blueprint, confirm, go, show
-from models.delivery import Delivery
-from models.redelivery import MAX_REDELIVERIES
+from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks.redeliver import UNDELIVERED, InactiveWebhookError, redeliver_many
+from tasks.shares import TooMuchAtOnceError
 
 NO_TIME = "Say since when."
 NOTHING = "No failed or skipped delivery of this webhook was created since then."
@@ -56,6 +56,8 @@ def redeliver_since() -> Response:
         call = redeliver_many(wish.hook, since=wish.since)
     except InactiveWebhookError:
         return _form(wish, 409)
+    except TooMuchAtOnceError as error:
+        return _form(replace(wish, problem=str(error)), 429)
     is_full = call.count == MAX_REDELIVERIES
     return go(_list_of(wish.hook), say="redeliveries-full" if is_full else "redeliveries-scheduled")
 
@@ -72,10 +74,7 @@ def _read() -> _Wish:
 
 def _count(hook: Webhook, since: int) -> int:
     """How many match, at most MAX_REDELIVERIES."""
-    found = Delivery.matching(
-        hook.id, states=UNDELIVERED, since=since, until=None, limit=MAX_REDELIVERIES
-    )
-    return len(found)
+    return len(Redelivery.choose(hook.id, states=UNDELIVERED, since=since, until=None))
 
 
 def _explanation(hook: Webhook, since: str, count: int) -> str:

@@ -158,6 +158,7 @@ class Settings(BaseSettings):
     retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode] = (30, 300, 1800)
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10
+    redelivery_rate: PositiveInt = 50
     allow_local_webhooks: bool | None = None
     sweep_interval: _Seconds = 2
     retention_days: PositiveInt = 30

@@ -18,6 +18,7 @@ from peewee import (
     ForeignKeyField,
     IntegerField,
     Value,
+    fn,
 )
 
 from models import clock
@@ -178,7 +179,7 @@ class Delivery(BaseModel):
     def redeliver(self) -> None:
         """Schedule for now, with a fresh retry schedule. One that is waiting already becomes due."""
         with writing():
-            Delivery.update(_scheduled_anew()).where(
+            Delivery.update(_scheduled_anew(clock.now(), due=True)).where(
                 Delivery.id == self.id, Delivery.lease_token.is_null()
             ).execute()
             self.__data__.update(Delivery.get_by_id(self.id).__data__)
@@ -205,12 +206,28 @@ class Delivery(BaseModel):
             return [row[0] for row in rows]
 
     @classmethod
-    def schedule_anew(cls, delivery_ids: Sequence[str], states: Sequence[str]) -> int:
-        """Redeliver those that are in ``states``, inside the caller's transaction. Returns how many."""
-        query = cls.update(_scheduled_anew()).where(
+    def schedule_anew(cls, delivery_ids: Sequence[str], states: Sequence[str], at: int) -> int:
+        """Redeliver those in ``states`` at this time, inside the caller's transaction. Returns how many."""
+        query = cls.update(_scheduled_anew(at, due=False)).where(
             cls.id.in_(delivery_ids), cls.state.in_(states), cls.lease_token.is_null()
         )
         return int(query.execute())
+
+    @classmethod
+    def redelivered_until(cls, webhook_id: str, now: int, latest: int) -> int:
+        """When the last delivery goes that is scheduled anew, ``latest`` at the latest; now if none is."""
+        # Nothing else waits without a try.
+        waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & (cls.tries == 0)
+        between = cls.next_attempt_at.between(now, latest)
+        last = cls.select(fn.MAX(cls.next_attempt_at)).where(waiting, ~cls.due, between).scalar()
+        return now if last is None else int(last)
+
+    @classmethod
+    def is_behind(cls, webhook_id: str, since: int) -> bool:
+        """Whether a delivery of the webhook should have gone before ``since``."""
+        late = cls.lease_token.is_null() & (cls.next_attempt_at < since)
+        query = cls.select().where(cls.webhook == webhook_id, cls.state == IS_PENDING, late)
+        return bool(query.exists())
 
     @classmethod
     def before_first_attempt(cls, delivery_ids: Sequence[str]) -> set[str]:
@@ -238,12 +255,12 @@ def _schedule(*slots: Any) -> Any:
 _SCHEDULE = Prepared(_schedule, 8)
 
 
-def _scheduled_anew() -> dict[str, Any]:
+def _scheduled_anew(at: int, *, due: bool) -> dict[str, Any]:
     return {
         "state": DeliveryState.PENDING,
-        "due": True,
+        "due": due,
         "tries": 0,
-        "next_attempt_at": clock.now(),
+        "next_attempt_at": at,
         "completed_at": None,
     }
 

@@ -19,12 +19,11 @@ SLACK_MS = 1_000
 def recall_stranded(lease_ms: int, pauses_ms: Sequence[int]) -> int:
     """Cut what lies too far ahead down to the longest wait it may have from now. Returns how many.
 
-    ``lease_ms`` is the length of a lease, ``pauses_ms`` the longest pause after one try, two tries and
+    ``lease_ms`` is the length of a lease, ``pauses_ms`` the longest pause after no try, one try and
     so on. An attempt that is still under way keeps its lease.
     """
     now = clock.now()
-    after = [(tries, pause) for tries, pause in enumerate((0, *pauses_ms))]
-    pause = Case(Delivery.tries, after, max(0, *pauses_ms))
+    pause = Case(Delivery.tries, list(enumerate(pauses_ms)), max(pauses_ms))
     latest = now + Case(None, [(Delivery.lease_token.is_null(False), lease_ms)], pause)
     stranded = (
         Delivery.state == IS_PENDING,

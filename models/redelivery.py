@@ -1,25 +1,29 @@
 """Redelivery of many: what a call chose and the worker has still to schedule.
 
 A call writes down the identifiers of what it chose, in batches, in one short transaction. The worker
-schedules a batch and deletes it in one transaction. So a kill at any moment loses nothing and doubles
-nothing, also if deliveries or the clock change meanwhile, and nothing depends on the queue.
+schedules a part of a batch and takes it out of the batch in one transaction. So a kill at any moment loses
+nothing and doubles nothing, also if deliveries or the clock change meanwhile, and nothing depends on the
+queue.
 """
 
 import json
 from collections.abc import Sequence
 from itertools import islice
-from typing import Self
+from typing import Any
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField, fn
 
 from models import clock
+from models.claim import CLAIMS, server_time
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, reading, write, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
 
 MAX_REDELIVERIES = 10_000
 BATCH_SIZE = 500
+# A webhook with a delivery that is due for longer gets no more. They would go at once when it catches up.
+BEHIND_MS = 2_000
 
 
 class Redelivery(BaseModel):
@@ -40,14 +44,26 @@ class Redelivery(BaseModel):
         return ids
 
     @classmethod
+    def choose(
+        cls, webhook_id: str, *, states: Sequence[str], since: int | None, until: int | None
+    ) -> list[str]:
+        """What a call would choose: what matches and was not chosen before, the oldest first."""
+        with reading():
+            batches = cls.select().where(cls.webhook == webhook_id)
+            chosen = {i for batch in batches for i in batch.delivery_ids}
+            limit = MAX_REDELIVERIES + len(chosen)
+            found = Delivery.matching(
+                webhook_id, states=states, since=since, until=until, limit=limit
+            )
+        return [i for i in found if i not in chosen][:MAX_REDELIVERIES]
+
+    @classmethod
     def request(
         cls, webhook_id: str, *, states: Sequence[str], since: int | None, until: int | None
     ) -> "RedeliveryCall":
         """Choose the deliveries that match, oldest first, at most MAX_REDELIVERIES, for the worker."""
         # Chosen outside the write transaction, which it would make long: the worker looks again.
-        chosen = Delivery.matching(
-            webhook_id, states=states, since=since, until=until, limit=MAX_REDELIVERIES
-        )
+        chosen = cls.choose(webhook_id, states=states, since=since, until=until)
         call = RedeliveryCall(new_id("rdl"), chosen)
         remaining = iter(chosen)
         with writing():
@@ -66,29 +82,49 @@ class Redelivery(BaseModel):
         return call
 
     @classmethod
-    def work_off_one(cls) -> int | None:
-        """Schedule the oldest batch. Returns how many deliveries wait now, None when there is no batch.
-
-        A delivery that left the chosen states meanwhile was delivered again already, and an inactive
-        webhook gets nothing.
-        """
-        if not cls.exist():
-            return None
-        with writing():
-            batch: Self | None = cls.select().order_by(cls.id).first()
-            if batch is None:
-                return None
-            batch.delete_instance()
-            webhook = Webhook.find(batch.webhook_id)
-            if webhook is None or not webhook.active:
-                return 0
-            return Delivery.schedule_anew(batch.delivery_ids, json.loads(batch.states_json))
+    def has_room(cls, webhook_id: str) -> bool:
+        """Whether fewer of the webhook's deliveries wait than one call may choose."""
+        with reading():
+            batches = cls.select().where(cls.webhook == webhook_id).count()
+        return batches * BATCH_SIZE < MAX_REDELIVERIES
 
     @classmethod
-    def exist(cls) -> bool:
-        """Whether any batch is left."""
+    def webhook_ids(cls) -> list[str]:
+        """The webhooks for which any batch is left."""
         with reading():
-            return bool(cls.select().exists())
+            found: Any = cls.select(cls.webhook).distinct().tuples()
+            return [row[0] for row in found]
+
+    @classmethod
+    def schedule_part(cls, webhook_id: str, rate: int, ahead_ms: int) -> int | None:
+        """Schedule what the webhook gets in a second, after all that is scheduled. Returns how many.
+
+        None when no batch is left, ``ahead_ms`` are full, or the webhook is behind. A delivery that left the
+        chosen states meanwhile was delivered again already, and an inactive webhook gets nothing.
+        """
+        return write(lambda: cls._schedule_part(webhook_id, rate, ahead_ms), CLAIMS)
+
+    @classmethod
+    def _schedule_part(cls, webhook_id: str, rate: int, ahead_ms: int) -> int | None:
+        theirs = cls.webhook == webhook_id
+        batch = cls.by_id(cls.select(fn.MIN(cls.id)).where(theirs).scalar())
+        if batch is None:
+            return None
+        webhook = Webhook.find(webhook_id)
+        if webhook is None or not webhook.active:
+            cls.delete().where(theirs).execute()
+            return None
+        now = clock.of_server(cls.select(server_time()).limit(1).scalar())
+        part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
+        last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
+        at = last + len(part) * 1000 // rate
+        if at > now + ahead_ms or Delivery.is_behind(webhook_id, now - BEHIND_MS):
+            return None
+        if rest:
+            cls.update(delivery_ids_json=json.dumps(rest)).where(cls.id == batch.id).execute()
+        else:
+            batch.delete_instance()
+        return Delivery.schedule_anew(part, json.loads(batch.states_json), at)
 
 
 class RedeliveryCall:

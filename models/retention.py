@@ -21,7 +21,6 @@ from models.event import Event
 from models.message import Message
 from models.message_status import UNSETTLED
 from models.notice import Notice
-from models.redelivery import Redelivery
 from models.set_aside import SetAside
 from models.sign_in_attempt import SignInAttempt
 from models.signup import Signup
@@ -47,7 +46,6 @@ class Removal:
     bound: Callable[[int], Any]
     may_go: Any
     age: Any = None
-    held_back: Callable[[], bool] = lambda: False
 
     def old(self, bound: Any) -> Any:
         """The query for the identifiers of the oldest rows."""
@@ -68,7 +66,7 @@ class Removal:
         # Looked for without the lock: when nothing is old, no writer has to wait.
         with reading():
             found = [row[0] for row in self._search.tuples(self.bound(before), limit)]
-        if not found or self.held_back():
+        if not found:
             return 0
         with writing():
             # Looked at again: a delivery may have been scheduled anew in between.
@@ -99,14 +97,9 @@ def _older_than(prefix: str) -> Callable[[int], str]:
     return lambda before: id_bound(prefix, before)
 
 
-# Attempts go with their delivery. A delivery that a call has chosen is scheduled first.
+# Attempts go with their delivery.
 DELIVERIES = Removal(
-    "deliveries",
-    Delivery,
-    Delivery.id,
-    _older_than("dlv"),
-    Delivery.state != IS_PENDING,
-    held_back=Redelivery.exist,
+    "deliveries", Delivery, Delivery.id, _older_than("dlv"), Delivery.state != IS_PENDING
 )
 # The history and the idempotency key go with their message.
 MESSAGES = Removal(

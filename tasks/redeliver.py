@@ -1,21 +1,23 @@
-"""Redelivery of many, in the background: batch after batch, each a short transaction.
+"""Redelivery of many, in the background, at a rate for each webhook: part after part.
 
-The batches are rows (models.redelivery). The task is only their alarm clock, and the sweep takes what
-is left.
+Each part is a short transaction on rows (models.redelivery). The sweep goes on with what is left; the task
+only saves the first part the wait for it.
 """
 
 import time
 from collections.abc import Sequence
 
+from gateway.settings import get_settings
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import Redelivery, RedeliveryCall
+from models.redelivery import MAX_REDELIVERIES, Redelivery, RedeliveryCall
 from models.webhook import Webhook
 from tasks import deliver
 from tasks.queue import Doorbell, huey
+from tasks.shares import TooMuchAtOnceError
 
 UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
-# A round ends soon enough for a worker that is told to stop.
-MAX_BATCHES = 20
+# Of a webhook, in a round: much of it may have been delivered again already, which takes no time of the rate.
+MAX_PARTS = 20
 PAUSE_SECONDS = 0.005
 
 
@@ -43,10 +45,16 @@ def redeliver_many(
 ) -> RedeliveryCall:
     """Deliver what matches once more, in the background. Returns what was chosen.
 
-    ``since`` and ``until`` bound the time of creation, in milliseconds. Raises InactiveWebhookError.
+    ``since`` and ``until`` bound the time of creation, in milliseconds. Raises InactiveWebhookError,
+    TooMuchAtOnceError.
     """
     if not webhook.active:
         raise InactiveWebhookError(webhook.id)
+    if not Redelivery.has_room(webhook.id):
+        raise TooMuchAtOnceError(
+            f"{MAX_REDELIVERIES:,} deliveries already wait to be redelivered to this webhook. Try again when"
+            " some of them are sent."
+        )
     call = Redelivery.request(webhook.id, states=states, since=since, until=until)
     bell.ring()
     return call
@@ -62,11 +70,17 @@ def schedule_redeliveries() -> None:
 bell = Doorbell(schedule_redeliveries)
 
 
+def ahead_ms() -> int:
+    """How far a round schedules ahead, in milliseconds: one second's part, and beyond the next round."""
+    return round((1 + 2 * get_settings().sweep_interval) * 1000)
+
+
 def work_off() -> None:
-    """Schedule batches until none is left, at most MAX_BATCHES; the next sweep goes on."""
-    for _ in range(MAX_BATCHES):
-        if Redelivery.work_off_one() is None:
-            return
-        deliver.bell.ring()
-        # Other writers get their turn between two batches.
-        time.sleep(PAUSE_SECONDS)
+    """One round: schedule for each webhook what it gets until the next one."""
+    rate, ahead = get_settings().redelivery_rate, ahead_ms()
+    for webhook_id in Redelivery.webhook_ids():
+        for _ in range(MAX_PARTS):
+            if Redelivery.schedule_part(webhook_id, rate, ahead) is None:
+                break
+            # Other writers get their turn between two parts.
+            time.sleep(PAUSE_SECONDS)

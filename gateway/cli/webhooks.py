@@ -16,6 +16,7 @@ from models.delivery import Delivery, DeliveryState
 from models.redelivery import MAX_REDELIVERIES, RedeliveryCall
 from models.webhook import Webhook
 from tasks import redeliver
+from tasks.shares import TooMuchAtOnceError
 from webhooks.kinds import EventKind
 
 MAX_LISTED = 100
@@ -98,6 +99,8 @@ def redeliver_deliveries(
     except redeliver.InactiveWebhookError as error:
         how = f'PATCH /api/webhooks/{webhook_id} with {{"active": true}}'
         raise click.ClickException(f"{error} Send {how}.") from None
+    except TooMuchAtOnceError as error:
+        raise click.ClickException(str(error)) from None
     if as_json:
         show({"count": call.count, "webhookId": webhook_id}, as_json=True)
     elif not call.count:

@@ -20,7 +20,7 @@ def up(_migrator: SchemaMigrator, db: Database) -> None:
     execute(f"ALTER TABLE callback ADD COLUMN due_at {time}")
     execute(f"ALTER TABLE callback ADD COLUMN lease_token {text}")
     execute("ALTER TABLE number ADD COLUMN check_tries INTEGER NOT NULL DEFAULT 0")
-    execute("UPDATE callback SET due_at = 0 WHERE ingested_at IS NULL")
+    execute("UPDATE callback SET due_at = 0, tries = 0 WHERE ingested_at IS NULL")
     due = SQL("due_at IS NOT NULL")
     Callback.add_index(Callback.index(Callback.due_at, Callback.id, where=due, name="callback_due"))
     db.create_tables([Callback])

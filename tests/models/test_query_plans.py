@@ -141,7 +141,8 @@ def _redeliver(world: World) -> None:
     call = Redelivery.request(world.webhook.id, states=states, since=1, until=None)
     call.waiting(call.delivery_ids)
     call.states()
-    Redelivery.work_off_one()
+    [webhook_id] = Redelivery.webhook_ids()
+    Redelivery.schedule_part(webhook_id, 50, 5_000)
     world.delivery.redeliver()
 
 
@@ -183,7 +184,7 @@ READS: dict[str, Work] = {
 }
 
 SWEEP: dict[str, Work] = {
-    "deliveries of the future are recalled": lambda _: recall_stranded(LEASE_MS, [1_000]),
+    "deliveries of the future are recalled": lambda _: recall_stranded(LEASE_MS, [0, 1_000]),
     "waiting callbacks are claimed": lambda _: Callback.claim(10),
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),

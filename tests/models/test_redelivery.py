@@ -20,6 +20,9 @@ from tests.refusing import refusing
 DELIVERED, FAILED = DeliveryState.DELIVERED, DeliveryState.FAILED
 PENDING, SKIPPED = DeliveryState.PENDING, DeliveryState.SKIPPED
 UNDELIVERED = (FAILED, SKIPPED)
+AHEAD_MS = 3_000
+# All at once.
+FAST = 1_000_000
 
 
 @pytest.fixture(autouse=True)
@@ -56,10 +59,15 @@ def _request(webhook: Webhook, **which: int) -> RedeliveryCall:
     )
 
 
+def _part(webhook: Webhook, rate: int = FAST) -> int | None:
+    return Redelivery.schedule_part(webhook.id, rate, AHEAD_MS)
+
+
 def _work_off_all() -> int:
     total = 0
-    while (scheduled := Redelivery.work_off_one()) is not None:
-        total += scheduled
+    for webhook_id in Redelivery.webhook_ids():
+        while (count := Redelivery.schedule_part(webhook_id, FAST, AHEAD_MS)) is not None:
+            total += count
     return total
 
 
@@ -121,7 +129,7 @@ def test_batches_come_oldest_first_and_each_is_a_transaction(
     _failed(account, webhook, 5)
     _request(webhook)
     seen = []
-    while Redelivery.work_off_one() is not None:
+    while _part(webhook) is not None:
         seen.append(_states(webhook).count(PENDING))
         assert _states(webhook) == [PENDING] * seen[-1] + [FAILED] * (5 - seen[-1])
     assert seen == [2, 4, 5]
@@ -133,9 +141,9 @@ def test_a_batch_that_breaks_off_is_left_as_it_was_and_done_once_later(
 ) -> None:
     _failed(account, webhook, 5)
     _request(webhook)
-    Redelivery.work_off_one()
+    _part(webhook)
     with refusing(event, table), pytest.raises(Exception, match="refused"):
-        Redelivery.work_off_one()
+        _part(webhook)
     assert _states(webhook).count(PENDING) == 2
     assert _work_off_all() == 3
     assert _states(webhook) == [PENDING] * 5
@@ -147,7 +155,7 @@ def test_nothing_is_written_until_all_of_a_call_is(account: Account, webhook: We
     second = "EXISTS (SELECT 1 FROM redelivery)"
     with refusing("INSERT", "redelivery", second), pytest.raises(Exception, match="refused"):
         _request(webhook)
-    assert not Redelivery.exist()
+    assert Redelivery.webhook_ids() == []
 
 
 def test_one_that_fails_again_meanwhile_is_not_scheduled_twice_by_a_call(
@@ -155,13 +163,13 @@ def test_one_that_fails_again_meanwhile_is_not_scheduled_twice_by_a_call(
 ) -> None:
     _failed(account, webhook, 4)
     _request(webhook)
-    Redelivery.work_off_one()
+    _part(webhook)
     _finish_all()
     clock.advance(hours=-1)  # Nor when the clock is set back.
     assert _work_off_all() == 2
     _finish_all()
     assert [d.attempt_count for d in Delivery.select()] == [2] * 4
-    assert Redelivery.work_off_one() is None
+    assert _part(webhook) is None
 
 
 def test_one_that_fails_after_the_call_is_not_of_the_call(
@@ -204,7 +212,7 @@ def test_two_workers_share_the_batches_and_double_nothing(
 def test_a_webhook_switched_off_meanwhile_gets_nothing(account: Account, webhook: Webhook) -> None:
     _failed(account, webhook, 4)
     _request(webhook)
-    Redelivery.work_off_one()
+    _part(webhook)
     with writing():
         webhook.deactivate()
         Delivery.skip_waiting(webhook.id)
@@ -226,6 +234,78 @@ def test_a_deleted_webhook_gets_nothing_more(account: Account, webhook: Webhook)
     assert _states(other) == [PENDING] * 3
 
 
+def _seconds(webhook: Webhook, clock: Clock) -> list[float]:
+    """In how many seconds those go that are scheduled anew, each with its second."""
+    rows = Delivery.select().where(Delivery.webhook == webhook.id, Delivery.state == PENDING)
+    return sorted(((row.next_attempt_at or 0) - clock.at) / 1000 for row in rows)
+
+
+def test_a_webhook_gets_its_rate_and_all_its_calls_share_it(
+    account: Account, webhook: Webhook, clock: Clock
+) -> None:
+    other = factories.webhook(account)
+    for row, count in ((webhook, 3), (webhook, 5), (other, 2)):
+        _failed(account, row, count)
+        _request(row)
+    assert [_part(webhook, 2) for _ in range(4)] == [2, 1, 2, None], "three seconds are full"
+    assert _seconds(webhook, clock) == [1, 1, 1.5, 2.5, 2.5]
+    assert [_part(other, 2), _part(other, 2)] == [2, None]
+    assert _seconds(other, clock) == [1, 1]
+    clock.advance(milliseconds=600)
+    assert [_part(webhook, 2), _part(webhook, 2)] == [2, None]
+    assert _seconds(webhook, clock) == [0.4, 0.4, 0.9, 1.9, 1.9, 2.9, 2.9]
+
+
+def test_no_burst_follows_when_no_worker_ran_for_a_while(
+    account: Account, webhook: Webhook, clock: Clock
+) -> None:
+    _failed(account, webhook, 9)
+    _request(webhook)
+    assert [_part(webhook, 2), _part(webhook, 2)] == [2, 2]
+    clock.advance(hours=1)
+    assert _part(webhook, 2) is None, "four are late already"
+    _finish_all(success=True)
+    assert [_part(webhook, 2), _part(webhook, 2)] == [2, 2]
+    assert _seconds(webhook, clock) == [1, 1, 2, 2]
+
+
+def test_a_webhook_that_is_behind_gets_no_more(
+    account: Account, webhook: Webhook, clock: Clock
+) -> None:
+    """What its receiver does not take in time would else go at once when it answers again."""
+    _failed(account, webhook, 4)
+    [late] = factories.deliveries(account, webhook)
+    _request(webhook)
+    clock.advance(milliseconds=redelivery.BEHIND_MS)
+    assert _part(webhook, 2) == 2
+    clock.advance(milliseconds=1)
+    assert _part(webhook, 2) is None
+    [claimed] = claim_due(1, Terms(1, 100_000))
+    assert claimed.delivery_id == late.id
+    assert _part(webhook, 2) == 2
+
+
+def test_a_retry_takes_no_place_of_a_redelivery(
+    account: Account, webhook: Webhook, clock: Clock
+) -> None:
+    factories.deliveries(account, webhook)
+    record_outcomes(map(factories.failure, claim_due(1, Terms(1, 1000))), lambda _: 2, 1000)
+    _failed(account, webhook, 2)
+    _request(webhook)
+    assert _part(webhook, 2) == 2
+    assert _seconds(webhook, clock) == [1, 1, 2]
+
+
+def test_a_call_takes_what_no_call_before_it_took(account: Account, webhook: Webhook) -> None:
+    ids = _failed(account, webhook, 3)
+    assert [_request(webhook).delivery_ids for _ in range(2)] == [ids, []]
+    ids = _failed(account, webhook, 2)
+    assert _request(webhook).delivery_ids == ids
+    assert _work_off_all() == 5
+    _finish_all()
+    assert _request(webhook).count == 5
+
+
 def test_a_redelivery_holds_no_other_webhook_back(account: Account, webhook: Webhook) -> None:
     """However many wait for one webhook, a new event of another is in the next claim."""
     _failed(account, webhook, 50)
@@ -243,7 +323,7 @@ def test_a_call_knows_what_waits_for_its_first_attempt(account: Account, webhook
     call = _request(webhook)
     factories.deliveries(account, webhook)
     assert call.waiting(ids) == ids
-    Redelivery.work_off_one()
+    _part(webhook)
     assert call.waiting(ids) == ids, "two are scheduled"
     claimed = claim_due(100, Terms(100, 1000))
     assert call.waiting(ids) == ids, "two are under way"

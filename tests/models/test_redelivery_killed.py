@@ -1,4 +1,4 @@
-"""A process that is really killed while it schedules a batch of a redelivery."""
+"""A process that is really killed while it schedules a part of a redelivery."""
 
 import signal
 import subprocess
@@ -18,7 +18,7 @@ from tests import factories
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
-# Works one batch off, and then another during which it dies at the point that it was told.
+# Schedules a part, and then another during which it dies at the point that it was told.
 WORKER = """
 import os, signal, sys
 from models import database
@@ -27,7 +27,8 @@ from models.redelivery import Redelivery
 
 url, point = sys.argv[1:]
 database.connect(url)
-Redelivery.work_off_one()
+[webhook_id] = Redelivery.webhook_ids()
+Redelivery.schedule_part(webhook_id, 1_000_000, 1_000)
 schedule_anew = Delivery.schedule_anew
 
 def die(*chosen):
@@ -37,7 +38,7 @@ def die(*chosen):
         os.kill(os.getpid(), signal.SIGKILL)
 
 Delivery.schedule_anew = die
-Redelivery.work_off_one()
+Redelivery.schedule_part(webhook_id, 1_000_000, 1_000)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -49,7 +50,7 @@ def _pending() -> int:
 @pytest.mark.parametrize(
     ("point", "scheduled"), [("before", 2), ("before the commit", 2), ("after the commit", 4)]
 )
-def test_a_batch_is_scheduled_whole_and_once_whenever_the_kill_comes(
+def test_a_part_is_scheduled_whole_and_once_whenever_the_kill_comes(
     account: Account,
     monkeypatch: pytest.MonkeyPatch,
     point: str,
@@ -73,7 +74,7 @@ def test_a_batch_is_scheduled_whole_and_once_whenever_the_kill_comes(
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert _pending() == scheduled
     later = 0
-    while (batch := Redelivery.work_off_one()) is not None:
-        later += batch
+    while (count := Redelivery.schedule_part(webhook.id, 1_000_000, 1_000)) is not None:
+        later += count
     assert (later, _pending()) == (5 - scheduled, 5)
     assert len(claim_due(9, Terms(9, 1000))) == 5

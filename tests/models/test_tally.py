@@ -88,7 +88,7 @@ def test_whatever_happens_to_deliveries_they_are_tallied(account: Account, clock
     _check()
     ids = [row.id for row in Delivery.select(Delivery.id).where(Delivery.webhook == webhook.id)]
     with writing():
-        assert Delivery.schedule_anew(ids, [DeliveryState.SKIPPED]) == 5
+        assert Delivery.schedule_anew(ids, [DeliveryState.SKIPPED], clock.at) == 5
     _check()
     clock.advance(days=1)
     assert DELIVERIES.remove(clock.at, 10) == 10

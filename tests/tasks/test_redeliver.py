@@ -11,7 +11,9 @@ from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import deliver, redeliver, sweep
 from tasks.queue import huey
+from tasks.shares import TooMuchAtOnceError
 from tests import factories
+from tests.conftest import Clock, Configure
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +23,9 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def webhook(account: Account) -> Webhook:
+def webhook(configure: Configure, account: Account) -> Webhook:
     """A webhook for which five failed deliveries are to be redelivered."""
+    configure(REDELIVERY_RATE="1000000")
     row = factories.webhook(account)
     factories.deliveries(account, row, count=5)
     record_outcomes(map(factories.failure, claim_due(100, Terms(100, 1000))), lambda _: None, 1000)
@@ -35,31 +38,36 @@ def _request(webhook: Webhook) -> int:
     return Redelivery.request(webhook.id, states=states, since=None, until=None).count
 
 
+def _waits(clock: Clock) -> list[int]:
+    """In how many milliseconds each pending one goes."""
+    pending = Delivery.select().where(Delivery.state == DeliveryState.PENDING)
+    return sorted((row.next_attempt_at or 0) - clock.at for row in pending)
+
+
 def _pending() -> int:
     return Delivery.select().where(Delivery.state == DeliveryState.PENDING).count()
 
 
 @pytest.mark.usefixtures("webhook")
-def test_the_task_schedules_all_and_wakes_the_delivery() -> None:
+def test_the_task_schedules_all() -> None:
     redeliver.bell.ring()
     task = huey.dequeue()
     assert task.name == "schedule_redeliveries"
     huey.execute(task)
     assert _pending() == 5
-    assert huey.dequeue().name == "deliver_due"
 
 
 @pytest.mark.usefixtures("webhook")
 def test_the_sweep_takes_what_a_lost_queue_left() -> None:
     sweep.sweep()
     assert _pending() == 5
-    assert not Redelivery.exist()
+    assert Redelivery.webhook_ids() == []
 
 
 def test_a_round_is_bounded_and_the_next_one_goes_on(
     webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redeliver, "MAX_BATCHES", 2)
+    monkeypatch.setattr(redeliver, "MAX_PARTS", 2)
     redeliver.work_off()
     assert _pending() == 4
     redeliver.work_off()
@@ -67,10 +75,18 @@ def test_a_round_is_bounded_and_the_next_one_goes_on(
     assert Delivery.select().where(Delivery.webhook == webhook.id).count() == 5
 
 
-@pytest.mark.usefixtures("state")
-def test_nothing_to_redeliver_wakes_nobody() -> None:
+def test_a_round_schedules_at_the_rate_and_no_further_than_the_next_round(
+    configure: Configure, webhook: Webhook, clock: Clock
+) -> None:
+    configure(REDELIVERY_RATE="1", SWEEP_INTERVAL="1")
     redeliver.work_off()
-    assert len(huey) == 0
+    assert _waits(clock) == [1_000, 2_000, 3_000]
+    sweep.sweep()
+    assert _waits(clock) == [1_000, 2_000, 3_000], "none is recalled from the future"
+    clock.advance(seconds=1)
+    redeliver.work_off()
+    assert _pending() == 4
+    assert webhook.active
 
 
 @pytest.mark.usefixtures("webhook")
@@ -86,3 +102,15 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
     deliver.bell.ring()
     sweep.sweep()
     assert _pending() == 5
+
+
+def test_a_webhook_for_which_many_wait_is_refused_more_and_no_other(
+    webhook: Webhook, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (redeliver, redelivery):
+        monkeypatch.setattr(module, "MAX_REDELIVERIES", 6)
+    with pytest.raises(TooMuchAtOnceError, match="6 deliveries already wait"):
+        redeliver.redeliver_many(webhook)
+    assert redeliver.redeliver_many(factories.webhook(account)).count == 0
+    redeliver.work_off()
+    assert redeliver.redeliver_many(webhook).count == 0
