@@ -14,11 +14,12 @@ from typing import Any
 from peewee import BigIntegerField, CharField, ForeignKeyField, TextField, fn
 
 from models import clock
-from models.claim import CLAIMS, server_time
+from models.claim import CLAIMS
 from models.clock import new_id
 from models.database import BaseModel, reading, write, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
+from models.work import server_time
 
 MAX_REDELIVERIES = 10_000
 BATCH_SIZE = 500
