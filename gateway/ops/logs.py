@@ -8,6 +8,7 @@ without tracebacks.
 
 import logging
 import re
+import sqlite3
 import sys
 import time
 from datetime import UTC, datetime
@@ -74,10 +75,11 @@ def _masked(line: str) -> str:
 def limit_outages(record: logging.LogRecord) -> bool:
     """A filter for handlers: an outage is logged once in OUTAGE_SECONDS for each message of a logger.
 
-    The driver's text replaces the traceback.
+    So is a full disk. The driver's text replaces the traceback.
     """
     errors = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
-    outage = next((_driver_error(error) for error in errors if is_outage(error)), None)
+    found = (_driver_error(error) for error in errors if is_outage(error) or _is_full(error))
+    outage = next(found, None)
     if outage is None:
         return True
     place, now = (record.name, record.msg), time.monotonic()
@@ -105,6 +107,15 @@ def is_outage(error: object) -> bool:
     if isinstance(error, psycopg.OperationalError | psycopg.InternalError):
         return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
     return isinstance(error, redis.ConnectionError | redis.TimeoutError)
+
+
+def _is_full(error: object) -> bool:
+    """Whether an error says that a disk is full, or fails."""
+    error = _driver_error(error)
+    if isinstance(error, sqlite3.Error):
+        name = getattr(error, "sqlite_errorname", "")
+        return str(name).startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+    return isinstance(error, psycopg.errors.DiskFull)
 
 
 def configure_logging(log_format: str) -> None:

@@ -72,6 +72,12 @@ class _Database(SqliteDatabase):
         execute: Any = self.execute_sql
         return _Answer(execute(sql, values))
 
+    def rollback(self) -> None:
+        """As peewee's, unless SQLite has rolled the transaction back itself: its disk is full."""
+        base: Any = super()
+        if base.connection().in_transaction:
+            base.rollback()
+
 
 @dataclass
 class _Job:

@@ -1,6 +1,7 @@
 """A server that is away is logged at a limited rate, in one line, without a traceback."""
 
 import logging
+import sqlite3
 import sys
 from collections.abc import Callable
 
@@ -38,6 +39,12 @@ def _peewees(cause: Exception) -> Exception:
     return OperationalError(cause, *cause.args)
 
 
+def _full() -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorname = "SQLITE_FULL"
+    return error
+
+
 def _raised_again(error: Exception) -> Exception:
     """As it comes out of another thread, where something else was being handled."""
     error.__context__ = KeyError(None)
@@ -63,6 +70,8 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
         psycopg.errors.CannotConnectNow("it comes"),
         psycopg.InternalError("received 2 results from command 'COMMIT'"),
         RedisConnectionError("refused"),
+        _peewees(psycopg.errors.DiskFull("no space left")),
+        _peewees(_full()),
     ],
     ids=repr,
 )
@@ -108,9 +117,8 @@ def _after_an_outage() -> Exception:
         lambda: ValueError("a mistake"),
         _after_an_outage,
         lambda: _peewees(psycopg.errors.UndefinedTable("no such table")),
-        lambda: _peewees(psycopg.errors.DiskFull("no space left")),
     ],
-    ids=["mistake", "mistake in an outage", "no table", "full disk"],
+    ids=["mistake", "mistake in an outage", "no table"],
 )
 def test_any_other_error_keeps_its_traceback(make: Callable[[], Exception]) -> None:
     record = _record(make())

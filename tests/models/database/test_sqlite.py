@@ -8,8 +8,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from peewee import OperationalError
 
 from models.database import sqlite
 from models.database.sqlite import BusyError, SqliteEngine
@@ -76,4 +78,20 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
             frozen.kill()
     with engine.writing():
         assert engine.database.table_exists("kept")
+    engine.close()
+
+
+def test_a_full_disk_is_said_and_the_next_transaction_works(tmp_path: Path) -> None:
+    """SQLite itself rolls the transaction back that finds the disk full."""
+    engine = SqliteEngine(f"sqlite://{tmp_path}/full.db")
+    execute: Any = engine.database.execute_sql
+    with engine.writing():
+        execute("CREATE TABLE kept (text)")
+    with engine.writing():
+        [(pages,)] = execute("PRAGMA page_count").fetchall()
+        execute(f"PRAGMA max_page_count = {pages + 5}")
+    with pytest.raises(OperationalError, match="full"), engine.writing():
+        execute("INSERT INTO kept VALUES (?)", ("x" * 100_000,))
+    with engine.writing():
+        execute("INSERT INTO kept VALUES ('y')")
     engine.close()
