@@ -52,10 +52,12 @@ class Database:
         return [{k: v for k, v in row.items() if k not in unwatched} for row in rows]
 
     def is_quiet(self) -> bool:
-        """Whether nothing waits: no callback to ingest, no delivery to make."""
+        """Whether nothing waits: no callback, no delivery, no redelivery, no deleted webhook to remove."""
         waiting = (
             "SELECT (SELECT count(*) FROM callback WHERE ingested_at IS NULL)"
             " + (SELECT count(*) FROM delivery WHERE state = 'pending')"
+            " + (SELECT count(*) FROM redelivery)"
+            " + (SELECT count(*) FROM webhook WHERE deleted_at IS NOT NULL)"
         )
         return self._stored.rows(waiting) == [(0,)]
 
