@@ -79,8 +79,8 @@ fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 fuzz-stranger: $(VENV)/.dev ## Fuzz it as another company does, three seeds, 200 examples for each operation (STRANGER_SEEDS="1 2 3")
 	@STRANGER_EXAMPLES=$${STRANGER_EXAMPLES:-200} $(BIN)/pytest --timeout=0 contract_tests/test_stranger_fuzz.py contract_tests/make_fuzz_stranger.py $(PYTEST_ARGS)
 
-chaos: $(VENV)/.dev | servers ## Kill everything at random 40 times while 2,000 messages are sent, on each backend (TEST_BACKEND=redis: one)
-	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-40} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+chaos: $(VENV)/.dev | servers ## Kill, freeze, silence and fill up everything 60 times in 2,000 messages, on each backend (TEST_BACKEND=redis: one)
+	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-60} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
 
 # First builds fetch what they need from the registries of their languages, and take their time.
 clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in twelve languages, build them, drive most of them

@@ -1,11 +1,11 @@
-"""Two ways to fill the disk under DATA_DIR, and to free it again."""
+"""Two ways to fill the disk under DATA_DIR or a server, and to free it again."""
 
 import contextlib
 import ctypes
 import io
 import os
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,34 +16,57 @@ PARTS = ("web", "worker", "sandbox")
 SIZE = 64 * 1024 * 1024
 BLOCK = 64 * 1024
 SPARE = 4 * 1024 * 1024
+BALLAST = "ballast"
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-Fill = Callable[[Gateway], Callable[[], None]]
+Free = Callable[[], None]
+Fill = Callable[[Gateway], Free]
 """Fills the disk of a running gateway, and returns what frees it."""
 
 
-def forbid_writing(gateway: Gateway) -> Callable[[], None]:
-    """No part may write to a file any longer: its limit on the size of files is 0.
+def forbid_writing(gateway: Gateway) -> Free:
+    """No part may write to a file any longer. ``gateway up`` may: a part that dies comes back."""
+    return limit_files(lambda: map(gateway.part, PARTS))
 
-    Works without privileges. The limit is not on ``gateway up``, so that a part that dies comes back.
+
+def limit_files(processes: Callable[[], Iterable[int]]) -> Free:
+    """Limit the size of files to 0 for these processes, and for those that they start.
+
+    Works without privileges. Returns what lifts the limit.
     """
-    before = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in map(gateway.part, PARTS)}
-    for pid, (_, hard) in before.items():
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, hard))
 
-    def allow() -> None:
-        for pid, limits in before.items():
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+    def limit(size: int) -> None:
+        for pid in processes():
+            # A server may start and end processes meanwhile.
+            with contextlib.suppress(ProcessLookupError):
+                hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
+                soft = hard if size == resource.RLIM_INFINITY else size
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
 
-    return allow
+    limit(0)
+    return lambda: limit(resource.RLIM_INFINITY)
 
 
-def fill_up(gateway: Gateway) -> Callable[[], None]:
+def fill_up(gateway: Gateway) -> Free:
     """Take all the room of the file system, and that in the database's log."""
-    ballast = Path(gateway.environment["GATEWAY_DATA_DIR"]) / "ballast"
+    ballast = gateway.stored.folder / BALLAST
     with ballast.open("wb", buffering=0) as file:
         wait_for(lambda: _fills(file, gateway), "a full disk")
     return ballast.unlink
+
+
+def fill(folder: Path) -> Free:
+    """Take all the room of the file system. Returns what gives it back."""
+    ballast = folder / BALLAST
+    with ballast.open("wb", buffering=0) as file:
+        _write_all(file)
+    return ballast.unlink
+
+
+def _write_all(file: io.FileIO) -> None:
+    with contextlib.suppress(OSError):
+        while file.write(bytes(BLOCK)):
+            pass
 
 
 def _fills(file: io.FileIO, gateway: Gateway) -> bool:
@@ -53,18 +76,16 @@ def _fills(file: io.FileIO, gateway: Gateway) -> bool:
     [(is_busy, *_)] = gateway.stored.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     if is_busy:
         return False
-    with contextlib.suppress(OSError):
-        while file.write(bytes(BLOCK)):
-            pass
+    _write_all(file)
     log = Path(f"{gateway.stored.database_path}-wal")
     return os.statvfs(file.fileno()).f_bavail == 0 and log.stat().st_size == 0
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
+def small_disk(folder: Path, size: int = SIZE) -> Iterator[None]:
     """A file system of its own in ``folder``. Raises PermissionError where mounting is not allowed."""
     folder.mkdir(exist_ok=True)
-    _check(LIBC.mount(b"tmpfs", bytes(folder), b"tmpfs", 0, f"size={SIZE}".encode()))
+    _check(LIBC.mount(b"tmpfs", bytes(folder), b"tmpfs", 0, f"size={size}".encode()))
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The line between the gateway and its network, which a test can cut, and a look at the other end."""
+"""A line of the gateway to its network or a server, which a test can cut, and a look at the other end."""
 
 import contextlib
 import socket
@@ -16,13 +16,15 @@ HOST = "127.0.0.1"
 
 
 class Relay:
-    """Passes TCP connections on to the sandbox, until it is told not to."""
+    """Passes TCP connections on to a port of this machine, until it is told not to."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
         self._ends: list[socket.socket] = []
         self._swallows = False
         self.swallowed = threading.Event()
+        self._flows = threading.Event()
+        self._flows.set()
         self._listener = socket.create_server((HOST, 0))
         self.port: int = self._listener.getsockname()[1]
         self._listen()
@@ -38,10 +40,19 @@ class Relay:
         self.swallowed.clear()
         self._swallows = True
 
+    def hold(self) -> None:
+        """Take what either end says and pass nothing on before ``release()``."""
+        self._flows.clear()
+
+    def release(self) -> None:
+        """Pass on what was held, in its order."""
+        self._flows.set()
+
     def restore(self) -> None:
-        """Drop what was swallowed, and serve anew at the same port."""
+        """Drop what was swallowed or held, and serve anew at the same port."""
         self.cut()
         self._swallows = False
+        self._flows.set()
         self._listener = socket.create_server((HOST, self.port))
         self._listen()
 
@@ -51,15 +62,24 @@ class Relay:
     def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while True:
-                gateway, _ = listener.accept()
-                network = socket.create_connection((HOST, self._target_port))
-                self._ends += [gateway, network]
-                for ends in ((gateway, network), (network, gateway)):
-                    threading.Thread(target=self._pump, args=ends, daemon=True).start()
+                self._connect(listener.accept()[0])
+
+    def _connect(self, gateway: socket.socket) -> None:
+        try:
+            network = socket.create_connection((HOST, self._target_port))
+        except OSError:
+            _close(gateway)
+            return
+        self._ends += [gateway, network]
+        for ends in ((gateway, network), (network, gateway)):
+            # Each write is passed on as it comes.
+            ends[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._pump, args=ends, daemon=True).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65_536):
+                self._flows.wait()
                 if self._swallows:
                     self.swallowed.set()
                 else:

@@ -12,6 +12,7 @@ import pytest
 from contract_tests.harness import Receiver, wait_for
 from contract_tests.parts import Parts, deployed
 from contract_tests.servers import PgBouncer, PostgresServer
+from tasks.queue import open_storage
 
 # Fewer than the connections of the web process, or of a worker. One is that of the web process's lock.
 POOL_SIZE = 4
@@ -45,6 +46,18 @@ def parts(tmp_path_factory: pytest.TempPathFactory, pooler: PgBouncer) -> Iterat
         parts.start_worker()
         parts.start_worker()
         yield parts
+
+
+def test_a_process_that_freezes_while_it_puts_a_task_on_the_queue_gives_its_connection_back(
+    pooler: PgBouncer,
+) -> None:
+    storage = open_storage(pooler.url("pooled"), "frozen")
+    try:
+        with storage.db(commit=True) as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            assert cursor.fetchone() == ("5s",)
+    finally:
+        storage.close()
 
 
 def test_messages_are_sent_once_and_their_events_delivered(

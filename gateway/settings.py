@@ -17,6 +17,7 @@ from pydantic import (
     AfterValidator,
     Field,
     HttpUrl,
+    NonNegativeInt,
     PositiveInt,
     SecretStr,
     ValidationError,
@@ -159,6 +160,7 @@ class Settings(BaseSettings):
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10
     redelivery_rate: PositiveInt = 50
+    due_limit: NonNegativeInt = 0
     allow_local_webhooks: bool | None = None
     sweep_interval: _Seconds = 2
     retention_days: PositiveInt = 30

@@ -15,7 +15,8 @@ from connexion import request
 from opentelemetry.trace import SpanKind
 from starlette.responses import Response
 
-from handlers.errors import ApiError, ConflictError
+from gateway.settings import get_settings
+from handlers.errors import ApiError, ConflictError, ThrottledError
 from handlers.outcomes import Asked, answer_to
 from handlers.resources import no_access, owned
 from models import clock
@@ -29,10 +30,12 @@ from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
 from tasks import deliver, lifecycle, telemetry
 from tasks.outcome import record_acceptance, sent_response
+from tasks.pressure import pressure
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_RUNNING = 2
+RETRY_AFTER_PRESSURE = 5
 REPLAYED = "Idempotency-Replayed"
 
 # Sends whose outcome is not recorded yet.
@@ -56,6 +59,13 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
     """Send a message, or replay the response to its key. Raises ApiError."""
     fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
     try:
+        if (limit := get_settings().due_limit) and await pressure.is_above(limit):
+            telemetry.PUT_OFF.inc()
+            raise ThrottledError(
+                "The gateway is behind with its deliveries. Nothing was sent. Try again in"
+                f" {RETRY_AFTER_PRESSURE} seconds.",
+                retry_after=RETRY_AFTER_PRESSURE,
+            )
         begun = await commit(partial(_begin, account_id, body, key, fingerprint))
     except _KeyTakenError as taken:
         return await _replay(taken.known, fingerprint)

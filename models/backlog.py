@@ -6,9 +6,23 @@ from typing import Any, Self
 from peewee import SQL, fn
 
 from models import clock
+from models.callback import AT_ONCE, Callback
 from models.database import reading
 from models.delivery import IS_PENDING, Delivery
 from models.webhook import Webhook
+
+
+def is_full(limit: int) -> bool:
+    """Whether more deliveries and callbacks than ``limit`` are due.
+
+    What waits for slow receivers, or for urls on trial, does not count: it delays nobody else.
+    """
+    healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active
+    deliveries = Delivery.select(Delivery.id).join(Webhook).where(Delivery.due, *healthy)
+    callbacks = Callback.select(Callback.id).where(Callback.due_at == AT_ONCE)
+    with reading():
+        counts = (query.limit(limit + 1).count() for query in (deliveries, callbacks))
+        return sum(counts) > limit
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from models.work import NO_OUTCOME, server_time
 CLAIMS = "claims"
 # A delivery has at least so many attempts until workers that died count as its failure.
 LEAST_TRIES = 4
+# A lease lasts so much longer than its attempt may take. In that time the outcome is recorded.
+LEASE_MARGIN_MS = 20_000
 # The most that one claim brings back.
 MOST_BACK = 500
 # A url that has never answered 2xx gets so many events in a minute. Their retries do not count.
@@ -111,7 +113,7 @@ def _suspects(now: Any, last_but_one: Any) -> Any:
     )
 
 
-def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
+def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) -> Any:
     """Webhooks of a lane, below their cap, with a due delivery: the first of each account, then the second.
 
     Walks the partial index of what is due from webhook to webhook. So the cost depends neither on how many
@@ -141,7 +143,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
             | (Webhook.trial_events < MOST_ON_TRIAL)
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
             # Webhooks that hang would else take up the limit, for as long as they hang.
-            _in_flight(Webhook.id, now) < per_webhook,
+            _in_flight(Webhook.id, over) < per_webhook,
         )
         .alias("open")
     )
@@ -154,12 +156,16 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
     )
 
 
-def _in_flight(webhook_id: Any, now: Any) -> Select:
+def _in_flight(webhook_id: Any, over: Any) -> Select:
+    """How many attempts at a webhook may be under way: those whose lease ends after ``over``.
+
+    The attempts of a worker that died are over long before their leases end.
+    """
     leased = Delivery.alias()
     return leased.select(fn.COUNT(leased.id)).where(
         leased.webhook == webhook_id,
         leased.lease_token.is_null(False),
-        leased.next_attempt_at > now,
+        leased.next_attempt_at > over,
     )
 
 
@@ -316,7 +322,8 @@ class _Claim:
 
     def take_due(self, webhook_ids: Sequence[str]) -> None:
         """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
-        in_flight = {id_: _IN_FLIGHT.tuples_soon(id_, self.now) for id_ in webhook_ids}
+        over = self.now + LEASE_MARGIN_MS
+        in_flight = {id_: _IN_FLIGHT.tuples_soon(id_, over) for id_ in webhook_ids}
         found = Webhook.soon_of_ids(webhook_ids)
         free = {id_: self.terms.per_webhook - count()[0][0] for id_, count in in_flight.items()}
         # Many deliveries, few webhooks: each is read once.
@@ -418,7 +425,8 @@ def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
         if not (is_due or has_suspect):
             return []
         busy = {id_ for id_, count in terms.in_flight.items() if count >= terms.per_account}
-        found = _DUE_WEBHOOKS.tuples(terms.slow, now, terms.per_webhook, room + len(busy))
+        over = now + LEASE_MARGIN_MS
+        found = _DUE_WEBHOOKS.tuples(terms.slow, now, over, terms.per_webhook, room + len(busy))
         webhook_ids = [id_ for id_, account_id in found if account_id not in busy]
         if not webhook_ids and not has_suspect:
             return []

@@ -20,7 +20,7 @@ from peewee import InterfaceError, InternalError, OperationalError
 
 from models import clock
 from models.attempt import Outcome
-from models.claim import ClaimedDelivery, claim_due, look
+from models.claim import LEASE_MARGIN_MS, ClaimedDelivery, claim_due, look
 from models.recording import give_back, is_wanted, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
@@ -34,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-LEASE_MARGIN_SECONDS = 20
 # Outcomes that come in quick succession are recorded together, fewer if anything waits for their room.
 RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
@@ -59,7 +58,7 @@ bell = Doorbell(deliver_due)
 
 def lease_ms(delivery_timeout: float) -> int:
     """How long a claim holds without an outcome, in milliseconds."""
-    return round((delivery_timeout + LEASE_MARGIN_SECONDS) * 1000)
+    return round(delivery_timeout * 1000) + LEASE_MARGIN_MS
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.database.session import BOUNDS, Session
+from models.database.session import BOUNDS, TIMEOUTS, Session, locally
 
 logger = logging.getLogger(__name__)
 
@@ -210,6 +210,8 @@ class ServerStorage(PostgresStorage):
             connection: Session = super()._create_connection()
             failed.callback(connection.close)
             self.blocking = not connection.is_pooled
+            if connection.is_pooled:
+                self.begin_sql = f"begin; {locally(TIMEOUTS)}"
             if not self._has_tables:
                 self._make_tables(connection)
             failed.pop_all()

@@ -38,6 +38,7 @@ SEND_OUTCOMES: dict[type[network.NetworkError | None], str] = {
 # Any other error: the number itself, or its owner, stands in the way.
 NUMBER = "number"
 SENDS = Counter("gateway_sends", "Messages handed to the network, by what it said", ["outcome"])
+PUT_OFF = Counter("gateway_sends_put_off", "Sends answered 429 because too much work was due")
 CALLBACKS = Counter("gateway_callbacks", "Callbacks of the network", ["outcome"])
 # An alert needs a series that is there before its first step.
 for _outcome in (*SEND_OUTCOMES.values(), NUMBER):

@@ -1,15 +1,17 @@
-"""What keeps the state of the service in a storm, and the ways in which it ends and comes back.
+"""What keeps the state of the service in a storm, and the lines to it.
 
 SQLite is a library in each process, and dies with them. PostgreSQL and Redis are servers of the storm's own:
 PostgreSQL has on disk what it committed, Redis forgets all that it held, and PgBouncer holds nothing.
 """
 
-import signal
-from collections.abc import Callable, Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from contract_tests.backends import PGBOUNCER, REDIS, SQLITE
+from contract_tests.backends import PGBOUNCER, POSTGRESQL, REDIS, SQLITE
+from contract_tests.full_disk import may_mount, small_disk
+from contract_tests.relay import Relay
 from contract_tests.server_process import Server
 from contract_tests.servers import PgBouncer, PostgresServer, RedisServer
 
@@ -18,68 +20,62 @@ PASSWORD = "correct-horse-battery"
 MEMORY = "memory"
 # Of PgBouncer: fewer than the service's processes have connections.
 POOL_SIZE = "6"
-
-
-@dataclass(frozen=True)
-class Outage:
-    """One way in which a server ends. ``is_felt``: nothing can be sent until it is back."""
-
-    server: Server
-    begin: Callable[[], None]
-    is_felt: bool
+# Room for a large storm. PostgreSQL keeps little of its log, so that a full disk is felt soon.
+DISK_SIZE = 320 * 1024 * 1024
+SMALL_LOG = {"max_wal_size": "64MB", "min_wal_size": "32MB"}
 
 
 @dataclass(frozen=True)
 class Engines:
-    """The settings of a service on them, and the outages by their names."""
+    """The servers by their names, the lines to them, and the settings of a service.
 
-    settings: Mapping[str, str]
-    outages: Mapping[str, Outage]
+    With ``direct`` it does not go over the lines.
+    """
+
+    direct: Mapping[str, str]
+    servers: Mapping[str, Server] = field(default_factory=dict)
+    lines: Mapping[str, Relay] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Those of a service that goes over the lines."""
+        found = dict(self.direct)
+        for server, line in self.lines.items():
+            ports = f":{self.servers[server].port}/", f":{line.port}/"
+            found = {name: url.replace(*ports) for name, url in found.items()}
+        return found
 
 
 @contextmanager
 def engines(backend: str) -> Iterator[Engines]:
     """Servers, where the backend needs some, for as long as the block runs."""
     urls = {"DATABASE_URL": "", "QUEUE_URL": "", "RATE_LIMIT_URL": MEMORY}
-    outages: dict[str, Outage] = {}
+    servers: dict[str, Server] = {}
     with ExitStack() as stack:
         if backend != SQLITE:
-            postgres = stack.enter_context(PostgresServer(durable=True))
+            postgres = PostgresServer(durable=True, track_commit_timestamp="on", **SMALL_LOG)
+            if may_mount():
+                stack.callback(shutil.rmtree, postgres.folder)
+                stack.enter_context(small_disk(postgres.folder, DISK_SIZE))
+            servers[POSTGRESQL] = stack.enter_context(postgres)
             url = postgres.database("storm")
-            outages |= _outages_of_postgresql(postgres)
             if backend == PGBOUNCER:
-                pooler = stack.enter_context(PgBouncer(postgres, default_pool_size=POOL_SIZE))
+                pooler = PgBouncer(postgres, default_pool_size=POOL_SIZE)
+                servers[PGBOUNCER] = stack.enter_context(pooler)
                 url = pooler.url("storm")
-                outages = {
-                    "postgresql killed": outages["postgresql killed"],
-                    "pgbouncer killed": Outage(pooler, pooler.kill, is_felt=True),
-                }
             urls["DATABASE_URL"] = _with_password(url, "postgres")
         if backend == REDIS:
-            redis = stack.enter_context(RedisServer())
+            servers[REDIS] = redis = stack.enter_context(RedisServer())
             url = _with_password(redis.url(0), "default")
             urls |= {"QUEUE_URL": url, "RATE_LIMIT_URL": url}
-            outages |= {
-                "redis killed": Outage(redis, redis.kill, is_felt=False),
-                "redis stopped": Outage(redis, redis.stop, is_felt=False),
-            }
-        yield Engines({f"GATEWAY_{name}": url for name, url in urls.items()}, outages)
+        # PgBouncer has a line of its own to PostgreSQL.
+        used = {name: s for name, s in servers.items() if f":{s.port}/" in " ".join(urls.values())}
+        lines = {name: Relay(server.port) for name, server in used.items()}
+        for line in lines.values():
+            stack.callback(line.cut)
+        yield Engines({f"GATEWAY_{name}": url for name, url in urls.items()}, servers, lines)
 
 
 def _with_password(url: str, user: str) -> str:
     scheme, _, place = url.partition("://")
     return f"{scheme}://{user}:{PASSWORD}@{place.rpartition('@')[2]}"
-
-
-def _outages_of_postgresql(server: PostgresServer) -> dict[str, Outage]:
-    def stop_at_once() -> None:
-        """Without a checkpoint or a word to those who are connected: the next start recovers."""
-        assert server.process is not None
-        server.process.send_signal(signal.SIGQUIT)
-        server.stop()
-
-    return {
-        "postgresql killed": Outage(server, server.kill, is_felt=True),
-        "postgresql stopped": Outage(server, server.stop, is_felt=True),
-        "postgresql stopped at once": Outage(server, stop_at_once, is_felt=True),
-    }

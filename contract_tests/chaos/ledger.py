@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import requests
 
@@ -16,6 +16,21 @@ ATTEMPT_IS_OVER_MS = LEASE_MARGIN_MS - 2_000
 PAGE = 100
 # The network's record says that these came to pass for every message it accepted.
 ACCEPTED_KINDS = ("message.sent", "message.delivered", "message.read")
+
+
+class RecordedAttempt(NamedTuple):
+    """What the service says of one attempt."""
+
+    delivery_id: str
+    number: int
+    success: bool
+    status_code: int | None
+    error: str | None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its worker died or froze."""
+        return self.error is not None and self.error.startswith("No outcome is known")
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,19 @@ class Ledger:
         """How many deliveries are in each state."""
         query = "SELECT state, count(*) FROM delivery GROUP BY state"
         return Counter(dict(self.gateway.stored.rows(query)))
+
+    def attempts(self) -> list[RecordedAttempt]:
+        """The record of all attempts."""
+        query = "SELECT delivery_id, number, success, status_code, error FROM attempt ORDER BY id"
+        return [RecordedAttempt(*row) for row in self.gateway.stored.rows(query)]
+
+    def commits(self) -> dict[str, float]:
+        """When each event was committed, in seconds since the epoch, by the database's clock if any."""
+        on_server = self.gateway.stored.database_url
+        committed = "extract(epoch FROM pg_xact_commit_timestamp(xmin))"
+        at = committed if on_server else "created_at / 1000.0"
+        rows = self.gateway.stored.rows(f"SELECT id, {at} FROM event")  # noqa: S608 - our own words
+        return {event_id: float(seconds) for event_id, seconds in rows}
 
     def connections(self) -> int:
         """How many connections the service has to a PostgreSQL database."""

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from contract_tests.harness import Customer, Received, Receiver, Reply
+from contract_tests.relay import HOST, Relay
 
 FAILURES = ("answers 500", "hangs up", "is slow")
 # A slow answer takes one of the few places that a webhook has, so it is the rarest failure.
@@ -14,30 +15,47 @@ FAILING_SHARE = 1 / 3
 MESSAGE_KINDS = ("message.sent", "message.delivered", "message.read", "message.failed")
 
 
-class Mood:
-    """What a receiver answers: 200, or a third of the time a failure."""
+# What tells requests apart: the delivery, and the number of the attempt.
+Attempt = tuple[str, int]
 
-    def __init__(self, seed: int, patience: float) -> None:
+
+def attempt_of(received: Received) -> Attempt:
+    """Which attempt a request was."""
+    return received.headers["x-service-delivery"], int(received.headers["x-service-attempt"])
+
+
+class Mood:
+    """What a receiver answers, and a record of it: 200, or with ``failing_share`` a failure.
+
+    The first answer is 200, which ends the webhook's trial.
+    """
+
+    def __init__(self, seed: int, patience: float, failing_share: float = 0) -> None:
         self._random = random.Random(seed)  # noqa: S311 - no secret
         self._patience = patience
+        self._failing_share = failing_share
         self._lock = threading.Lock()
         self._over = threading.Event()
         self.failures: Counter[str] = Counter()
+        # What each attempt was answered, once for each time that it came. None: no answer in time.
+        self.answers: dict[Attempt, list[int | None]] = {}
 
-    def reply(self, _: Received) -> Reply:
+    def reply(self, received: Received) -> Reply:
         """Answer one request, perhaps too late or not at all."""
         with self._lock:
-            failure = self._choose()
+            failure = self._choose() if self.answers else None
             if failure is not None:
                 self.failures[failure] += 1
+            status = {None: 200, "answers 500": 500}.get(failure)
+            self.answers.setdefault(attempt_of(received), []).append(status)
         if failure == "hangs up":
             raise ConnectionAbortedError
         if failure == "is slow":
             self._over.wait(self._patience)
-        return Reply(500 if failure == "answers 500" else 200)
+        return Reply(status or 200)
 
     def _choose(self) -> str | None:
-        if self._random.random() >= FAILING_SHARE:
+        if self._random.random() >= self._failing_share:
             return None
         return self._random.choices(FAILURES, FAILURE_WEIGHTS)[0]
 
@@ -48,12 +66,13 @@ class Mood:
 
 @dataclass(frozen=True)
 class Hook:
-    """One webhook and the receiver behind it."""
+    """One webhook, the receiver behind it, and the line to that."""
 
     name: str
     kinds: tuple[str, ...]
-    id: str
+    mood: Mood
     receiver: Receiver
+    line: Relay
 
     def wants(self, kind: str) -> bool:
         """Whether an event of this kind is due here."""
@@ -67,27 +86,41 @@ class Hook:
             found.setdefault((event["event"], event["data"]["id"]), []).append(received.body)
         return found
 
+    def arrivals(self) -> dict[str, Received]:
+        """The first request of each event, by its identifier."""
+        found: dict[str, Received] = {}
+        for received in self.receiver.at():
+            found.setdefault(received.headers["webhook-id"], received)
+        return found
+
 
 @dataclass
 class Hooks:
-    """All three."""
+    """All of a customer."""
 
     all: list[Hook] = field(default_factory=list)
 
-    def add(self, customer: Customer, name: str, kinds: tuple[str, ...]) -> Receiver:
-        """Register a webhook with a receiver of its own."""
+    def add(self, customer: Customer, name: str, kinds: tuple[str, ...], mood: Mood) -> Hook:
+        """Register a webhook with a receiver and a line of its own."""
         receiver = Receiver()
+        receiver.reply = mood.reply
+        line = Relay(int(receiver.host.rpartition(":")[2]))
         body = {
-            "url": receiver.url(),
+            "url": receiver.url().replace(receiver.host, f"{HOST}:{line.port}"),
             "events": list(kinds),
             "numberIds": [customer.number["id"]],
         }
         answer = customer.request("POST", "/webhooks", json=body)
         assert answer.status_code == 201, answer.text
-        self.all.append(Hook(name, kinds, answer.json()["id"], receiver))
-        return receiver
+        self.all.append(Hook(name, kinds, mood, receiver, line))
+        return self.all[-1]
+
+    def __getitem__(self, name: str) -> Hook:
+        return next(hook for hook in self.all if hook.name == name)
 
     def close(self) -> None:
         """Stop listening."""
         for hook in self.all:
+            hook.mood.end()
+            hook.line.cut()
             hook.receiver.close()

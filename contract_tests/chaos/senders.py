@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import requests
 
+from contract_tests.chaos.windows import Wait
 from contract_tests.harness import Customer
 
 CLIENTS = 8
@@ -26,7 +27,7 @@ class Answer(StrEnum):
 
 
 class Progress:
-    """How far the clients are, and how far they may go: little further than the kills have come."""
+    """How far the clients are, and how far they may go: little further than the faults have come."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -58,13 +59,9 @@ class Progress:
         """Wait until so many messages are under way or over."""
         return self._wait_for(lambda: self._started >= started)
 
-    def reach_answers(self, answered: int) -> bool:
+    def reach_answers(self, answered: int, seconds: float = PATIENCE) -> bool:
         """Wait until so many messages are answered."""
-        return self._wait_for(lambda: self.answered >= answered)
-
-    def reach_repeats(self, repeats: int) -> bool:
-        """Wait until so many requests were repeated."""
-        return self._wait_for(lambda: self.repeats >= repeats)
+        return self._wait_for(lambda: self.answered >= answered, seconds)
 
     def note(self, *, answered: int = 0, repeats: int = 0) -> None:
         """Count what a client got."""
@@ -73,9 +70,9 @@ class Progress:
             self.repeats += repeats
             self._changed.notify_all()
 
-    def _wait_for(self, reached: Callable[[], bool]) -> bool:
+    def _wait_for(self, reached: Callable[[], bool], seconds: float = PATIENCE) -> bool:
         with self._changed:
-            return self._changed.wait_for(reached, PATIENCE)
+            return self._changed.wait_for(reached, seconds)
 
     def numbers(self) -> Iterator[int]:
         """The numbers of the messages to send; each goes to one client."""
@@ -84,7 +81,7 @@ class Progress:
                 if self._started == self.total:
                     return
                 if not self._changed.wait_for(self._is_free, PATIENCE):
-                    raise AssertionError("the kills came to a halt")
+                    raise AssertionError("the faults came to a halt")
                 if self._started == self.total:
                     return
                 number = self._started
@@ -106,8 +103,8 @@ class Senders:
         self.progress = Progress(total)
         self.answers: dict[int, Answer] = {}
         self.ids: dict[int, str] = {}
-        # How long each request took, in seconds, whatever came of it.
-        self.durations: list[float] = []
+        # When each request began and ended, whatever came of it.
+        self.requests: list[Wait] = []
 
     @staticmethod
     def recipient(number: int) -> str:
@@ -154,7 +151,7 @@ class Senders:
     def _ask(self, number: int) -> requests.Response:
         """The first answer that says more than that nothing was sent."""
         for _ in range(round(PATIENCE / PAUSE)):
-            began = time.monotonic()
+            began = time.time()
             try:
                 answer = self._customer.send(
                     self.recipient(number), f"Message {number}", key=self._key(number)
@@ -166,7 +163,7 @@ class Senders:
                 if answer.status_code not in (500, 503) or stored:
                     return answer
             finally:
-                self.durations.append(time.monotonic() - began)
+                self.requests.append((began, time.time()))
             self.progress.note(repeats=1)
             if self._stop.wait(PAUSE):
                 break

@@ -1,24 +1,46 @@
-"""One storm: messages are sent while everything is killed again and again, and then all settles."""
+"""One storm: messages are sent while one fault follows the other, and then all settles."""
 
+import contextlib
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from contract_tests.chaos.engines import Engines, engines
-from contract_tests.chaos.ledger import Ledger
+import requests
+
+from contract_tests.backends import SQLITE
+from contract_tests.chaos.clocks import Clocks
+from contract_tests.chaos.engines import DISK_SIZE, Engines, engines
+from contract_tests.chaos.faults import World
+from contract_tests.chaos.ledger import LEASE_MARGIN_MS, Ledger
 from contract_tests.chaos.monkey import Monkey
-from contract_tests.chaos.receivers import MESSAGE_KINDS, Hooks, Mood
+from contract_tests.chaos.receivers import (
+    FAILING_SHARE,
+    MESSAGE_KINDS,
+    Hook,
+    Hooks,
+    Mood,
+    attempt_of,
+)
 from contract_tests.chaos.senders import Answer, Senders
-from contract_tests.harness import Gateway, running
+from contract_tests.full_disk import may_mount, small_disk
+from contract_tests.harness import Gateway
+from contract_tests.relay import HOST, Relay
+from contract_tests.stored import Stored
 
 DELIVERY_TIMEOUT = 2
-# A receiver that fails a third of the time fails four times in a row once in 81, so the three retries
-# that are the default would discard dozens of events. All of 21 attempts fail once in 10 thousand million.
-RETRY_SCHEDULE = ",".join(["0.3"] * 20)
-NAMES = ("steady", "choosy", "flaky")
+LEASE = DELIVERY_TIMEOUT + LEASE_MARGIN_MS / 1000
+# Of the network, behind its acceptance: as in life, most of a send.
+LATENCY_MS = 100
+# Four attempts at a receiver that fails a third of the time would all fail once in 81, and one that is silent
+# for 40 s fails 20 times in a row. All of 41 attempts fail only where something is wrong.
+RETRY_SCHEDULE = ",".join(["0.3"] * 40)
+# The receiver that is sometimes silent is the second one's.
+STEADY, CHOOSY, FLAKY = "steady", "choosy", "flaky"
+KINDS = {STEADY: MESSAGE_KINDS, CHOOSY: ("message.sent", "message.failed"), FLAKY: MESSAGE_KINDS}
 POOL = 10
 # Beside their pools: up's own connection, web's and worker's for the queue, web's lock, and one for each of
 # the worker's four consumers.
@@ -33,46 +55,121 @@ class Aftermath:
     hooks: Hooks
     senders: Senders
     monkey: Monkey
-    mood: Mood
     seconds: float
+
+    def lags(self, hook: Hook) -> list[float]:
+        """How long events took from their commit to the receiver, in order; faults' own time does not count.
+
+        Events without any other time are left out. So are those of ``leased_lags()``.
+        """
+        return self._lags(hook, leased=False)
+
+    def leased_lags(self, hook: Hook) -> list[float]:
+        """As lags(), of events whose worker died in the attempt before: they waited for its lease to end."""
+        return self._lags(hook, leased=True)
+
+    def _lags(self, hook: Hook, *, leased: bool) -> list[float]:
+        lost = {(row.delivery_id, row.number) for row in self.ledger.attempts() if row.is_lost}
+        commits, windows = self.ledger.commits(), self.monkey.windows
+        found = []
+        for event, received in hook.arrivals().items():
+            delivery_id, number = attempt_of(received)
+            if ((delivery_id, number - 1) in lost) == leased:
+                found.append(windows.outside((commits[event], received.at)))
+        return sorted(lag for lag in found if lag > 0)
 
     def report(self) -> str:
         """The counts, for a person."""
         bodies = [hook.bodies() for hook in self.hooks.all]
         came = sum(len(copies) for found in bodies for copies in found.values())
         answers = Counter(self.senders.answers.values())
+        outside = self.monkey.windows.outside
         lines = {
             "messages": f"{len(self.senders.answers)} asked for, {len(self.ledger.accepted())} accepted",
             "answers": ", ".join(f"{answers[kind]} {kind}" for kind in Answer),
             "repeats": f"{self.senders.progress.repeats} requests repeated by the same key",
-            "longest": f"{max(self.senders.durations):.1f} s for one request",
+            "longest": f"{max(map(outside, self.senders.requests)):.1f} s for one request outside of faults",
             "events": f"{len(self.ledger.due_events())} due",
             "deliveries": ", ".join(f"{n} {s}" for s, n in self.ledger.delivery_states().items()),
             "requests": f"{came} received, {came - sum(map(len, bodies))} of them repeated",
-            "failures": ", ".join(f"{n} {how}" for how, n in self.mood.failures.items()),
-            "kills": f"{self.monkey.kills.total()}: "
-            + ", ".join(f"{n} {victim}" for victim, n in sorted(self.monkey.kills.items())),
-            "back": f"at most {max(self.monkey.recoveries, default=0):.1f} s after a server was",
-            "queue": f"deleted {self.monkey.queue_deletions} times",
+            "failures": ", ".join(
+                f"{n} {how}" for how, n in self.hooks[FLAKY].mood.failures.items()
+            ),
+            "faults": f"{self.monkey.struck.total()}: "
+            + ", ".join(f"{n} {name}" for name, n in sorted(self.monkey.struck.items())),
+            **{f"lag {hook.name}": _figures(self.lags(hook)) for hook in self.hooks.all},
+            "leases": ", ".join(
+                f"{len(lags)} of {hook.name} waited up to {max(lags):.1f} s for one to end"
+                for hook in self.hooks.all
+                if (lags := self.leased_lags(hook))
+            )
+            or "nothing waited for one to end",
             "left": ", ".join(f"{n} {kind}" for kind, n in self.ledger.pending().items()),
             "time": f"{self.seconds:.0f} s",
         }
         return "\n".join(f"  {name:10} {text}" for name, text in lines.items())
 
 
+def percentile(ordered: list[float], share: float) -> float:
+    """What this share of some numbers in order does not exceed."""
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def _figures(lags: list[float]) -> str:
+    if not lags:
+        return "of no event outside of faults"
+    shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+    return f"{len(lags)} events outside of faults: " + ", ".join(
+        f"{name} {percentile(lags, share):.3f} s" for name, share in shares.items()
+    )
+
+
 @dataclass(frozen=True)
 class Plan:
-    """How large a storm is, on what, and which."""
+    """How large a storm is, on what, and which. A fault that lasts takes 1 to ``longest`` seconds."""
 
     backend: str
     messages: int
-    kills: int
+    faults: int
     seed: int
+    longest: float
+    rests: bool
 
 
 @contextmanager
 def storm(folder: Path, plan: Plan, say: Callable[[str], None]) -> Iterator[Aftermath]:
     """Run it all, and leave the service running for a look at what is left."""
+    started = time.monotonic()
+    with ExitStack() as stack:
+        below = stack.enter_context(engines(plan.backend))
+        if plan.backend == SQLITE and may_mount():
+            stack.enter_context(small_disk(folder / "var", DISK_SIZE))
+        gateway, network, clocks = _prepare(folder, below)
+        stack.callback(network.cut)
+        stack.enter_context(contextlib.closing(hooks := Hooks()))
+        stack.callback(gateway.start().stop)
+        behaviour = f"{gateway.sandbox}/_sandbox/behaviour"
+        requests.put(behaviour, json={"latency_ms": LATENCY_MS}, timeout=10).raise_for_status()
+        customer = gateway.customer()
+        for name, kinds in KINDS.items():
+            share = FAILING_SHARE if name == FLAKY else 0
+            hooks.add(customer, name, kinds, Mood(plan.seed, DELIVERY_TIMEOUT + 1, share))
+        lines = {**below.lines, "network": network, "receiver": hooks[CHOOSY].line}
+        dice = random.Random(plan.seed)  # noqa: S311 - no secret
+        faults = World(gateway, below, lines, clocks, dice).faults()
+        senders = Senders(customer, plan.seed, plan.messages)
+        monkey = Monkey(gateway, faults, senders.progress, dice, say)
+        with senders.running():
+            monkey.rage(plan.faults, plan.longest, rests=plan.rests)
+        say(f"  all is sent after {time.monotonic() - started:.0f} s; waiting for it to settle")
+        ledger = Ledger(gateway, customer)
+        ledger.settle(seconds=120 + plan.messages / 5)
+        yield Aftermath(ledger, hooks, senders, monkey, time.monotonic() - started)
+
+
+def _prepare(folder: Path, below: Engines) -> tuple[Gateway, Relay, Clocks]:
+    """A service that is not started yet, the line to its network, and its clocks."""
+    clocks = Clocks(folder / "clocks")
     settings = {
         "GATEWAY_RETRY_SCHEDULE": RETRY_SCHEDULE,
         "GATEWAY_DELIVERY_TIMEOUT": str(DELIVERY_TIMEOUT),
@@ -81,33 +178,9 @@ def storm(folder: Path, plan: Plan, say: Callable[[str], None]) -> Iterator[Afte
         # One receiver fails on purpose, and must not be switched off for it.
         "GATEWAY_DEACTIVATE_AFTER": "1000000",
     }
-    started = time.monotonic()
-    mood, hooks = Mood(plan.seed, DELIVERY_TIMEOUT + 1), Hooks()
-    with engines(plan.backend) as below, running(folder, **settings, **below.settings) as gateway:
-        try:
-            senders, monkey, ledger = _prepare(gateway, below, hooks, mood, plan)
-            with senders.running():
-                monkey.rage()
-            say(f"  all is sent after {time.monotonic() - started:.0f} s; waiting for it to settle")
-            ledger.settle(seconds=120 + plan.messages / 5)
-            yield Aftermath(ledger, hooks, senders, monkey, mood, time.monotonic() - started)
-        finally:
-            mood.end()
-            hooks.close()
-
-
-def _prepare(
-    gateway: Gateway, below: Engines, hooks: Hooks, mood: Mood, plan: Plan
-) -> tuple[Senders, Monkey, Ledger]:
-    customer = gateway.customer()
-    kinds = (MESSAGE_KINDS, ("message.sent", "message.failed"), MESSAGE_KINDS)
-    for name, wanted in zip(NAMES, kinds, strict=True):
-        receiver = hooks.add(customer, name, wanted)
-        if name == "flaky":
-            receiver.reply = mood.reply
-    senders = Senders(customer, plan.seed, plan.messages)
-    return (
-        senders,
-        Monkey(gateway, below.outages, senders.progress, plan.seed, plan.kills),
-        Ledger(gateway, customer),
-    )
+    gateway = Gateway(folder, **settings, **below.settings, **clocks.environment)
+    # Whoever looks on is not cut off.
+    gateway.stored = Stored({**gateway.environment, **below.direct})
+    network = Relay(gateway.sandbox_port)
+    gateway.environment["GATEWAY_NETWORK_URL"] = f"http://{HOST}:{network.port}"
+    return gateway, network, clocks

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import pytest
 
 from contract_tests.chaos.ledger import Ledger
-from contract_tests.chaos.receivers import MESSAGE_KINDS, Hooks
+from contract_tests.chaos.receivers import MESSAGE_KINDS, Hooks, Mood
 from contract_tests.chaos.senders import Answer, Senders
 from contract_tests.chaos.thief import Thief
 from contract_tests.harness import running
 from contract_tests.servers import PostgresServer
+from models.work import NO_OUTCOME
 
 MESSAGES = 100
 EVERY = 7
@@ -41,7 +42,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
         settings = {"GATEWAY_DATABASE_URL": url, "GATEWAY_RETRY_SCHEDULE": "0.3,0.3"}
         with running(tmp_path_factory.mktemp("robbed"), **settings) as gateway:
             customer = gateway.customer()
-            hooks.add(customer, "steady", MESSAGE_KINDS)
+            hooks.add(customer, "steady", MESSAGE_KINDS, Mood(seed=1, patience=0))
             senders, ledger = (
                 Senders(customer, secrets.randbits(32), MESSAGES),
                 Ledger(gateway, customer),
@@ -82,4 +83,5 @@ def test_every_event_comes_and_is_one_event(outcome: Outcome) -> None:
 def test_no_attempt_is_recorded_twice(outcome: Outcome) -> None:
     [hook] = outcome.hooks.all
     came = sum(map(len, hook.bodies().values()))
-    assert outcome.ledger.gateway.stored.count("attempt") <= came
+    errors = [error for (error,) in outcome.ledger.gateway.stored.rows("SELECT error FROM attempt")]
+    assert came >= len(errors) - errors.count(NO_OUTCOME) >= came / 2

@@ -8,6 +8,7 @@ import pytest
 
 from contract_tests.backends import REDIS
 from contract_tests.chaos.engines import Engines, engines
+from contract_tests.chaos.faults import outages
 from contract_tests.harness import START_SECONDS, Customer, Receiver, wait_for
 from contract_tests.parts import Parts, Process, deployed
 
@@ -49,7 +50,7 @@ class Service:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     receiver = Receiver()
     folder = tmp_path_factory.mktemp("outage")
-    with engines(REDIS) as below, deployed(folder, **below.settings) as parts:
+    with engines(REDIS) as below, deployed(folder, **below.direct) as parts:
         worker = parts.start_worker()
         customer = parts.customer()
         hook = {"url": receiver.url(), "events": ["message.read"]}
@@ -64,21 +65,20 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.mark.parametrize("name", OUTAGES)
 def test_both_outlive_an_outage_and_go_on_at_once(service: Service, name: str) -> None:
     recipient = f"1558000000{OUTAGES.index(name)}"
-    outage = service.below.outages[name]
+    outage = next(each for each in outages(service.below) if each.name == name)
     known = len(service.receiver.at())
     assert service.sends(recipient)
-    outage.begin()
-    if outage.is_felt:
-        wait_for(lambda: not service.sends(recipient), "a failing request")
-    else:
-        assert service.sends(recipient)
-    # Long enough for everything in both to have tried several times.
-    time.sleep(1.5)
-    outage.server.start()
+    with outage.happening():
+        if outage.is_felt:
+            wait_for(lambda: not service.sends(recipient), "a failing request")
+        else:
+            assert service.sends(recipient)
+        # Long enough for everything in both to have tried several times.
+        time.sleep(1.5)
     wait_for(lambda: service.sends(recipient), "a message sent", BACK_SECONDS)
     wait_for(lambda: len(service.receiver.at()) >= known + 2, "both events", BACK_SECONDS)
     assert service.is_alive()
 
 
 def test_the_outages_are_all_that_there_are(service: Service) -> None:
-    assert set(OUTAGES) == set(service.below.outages)
+    assert set(OUTAGES) == {outage.name for outage in outages(service.below)}

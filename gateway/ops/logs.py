@@ -27,9 +27,10 @@ REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation")
 # How often a logger repeats a message about an outage.
 OUTAGE_SECONDS = 10
 _last_logged: dict[tuple[str, str], float] = {}
-# SQLSTATEs of an outage: broken connection (08), server shutting down or starting (57P), too many clients
-# (53300). A connection that cannot be opened, or that breaks, has none.
-_AWAY = ("08", "57P", "53300")
+# SQLSTATEs of an outage: broken connection (08), too many clients (53300), server shutting down, starting or
+# past statement_timeout (57), lock_timeout (55P03), idle_in_transaction_session_timeout (25P03). A connection
+# that cannot be opened, or that breaks, has none.
+_AWAY = ("08", "53300", "57", "55P03", "25P03")
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")

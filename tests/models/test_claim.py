@@ -13,7 +13,7 @@ import pytest
 from gateway.settings import get_settings
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import ClaimedDelivery, Terms, claim_due
+from models.claim import LEASE_MARGIN_MS, ClaimedDelivery, Terms, claim_due
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -134,13 +134,16 @@ def test_a_webhook_never_has_more_in_flight_than_its_cap(account: Account) -> No
     assert _webhooks(_claim(per_webhook=3)) == [webhook.id]
 
 
-def test_a_lease_that_ran_out_no_longer_counts_against_the_cap(
+def test_an_attempt_of_a_dead_worker_counts_against_the_cap_while_it_may_be_under_way(
     account: Account, clock: Clock
 ) -> None:
     factories.deliveries(account, factories.webhook(account), count=2)
-    _claim(per_webhook=1)
-    clock.advance(milliseconds=LEASE_MS)
-    assert len(_claim(per_webhook=2)) == 2
+    [dead] = _ids(_claim(per_webhook=1))
+    clock.advance(milliseconds=LEASE_MS - LEASE_MARGIN_MS - 1)
+    assert _claim(per_webhook=1) == []
+    clock.advance(milliseconds=1)
+    [claimed] = _ids(_claim(per_webhook=1))
+    assert claimed != dead
 
 
 def test_the_webhook_that_waits_longest_comes_first(account: Account, clock: Clock) -> None:

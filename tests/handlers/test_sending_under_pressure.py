@@ -1,0 +1,85 @@
+"""A gateway that is behind with its deliveries and callbacks accepts no new sends (setting DUE_LIMIT)."""
+
+import asyncio
+from itertools import count
+
+import pytest
+from starlette.responses import Response
+
+from handlers import sending
+from handlers.errors import ThrottledError
+from models.account import Account
+from models.callback import Callback
+from models.database import writing
+from models.message import Message
+from models.number import Number
+from models.webhook import Webhook
+from networks.interface import OutboundMessage, Sender
+from tasks.pressure import Pressure
+from tests import factories
+from tests.conftest import Configure
+
+LIMIT = 3
+_numbers = count()
+
+
+class AcceptingNetwork:
+    """Accepts whatever is sent."""
+
+    async def send(self, _sender: Sender, _message: OutboundMessage) -> str:
+        """The network's identifier."""
+        return f"wamid.{next(_numbers)}"
+
+
+@pytest.fixture(autouse=True)
+def network(monkeypatch: pytest.MonkeyPatch, configure: Configure) -> None:
+    configure(DUE_LIMIT=str(LIMIT))
+    monkeypatch.setattr(sending, "get_network", AcceptingNetwork)
+
+
+def _send(number: Number, key: str) -> Response:
+    """With a look of its own at what is due."""
+    setattr(sending, "pressure", Pressure())  # noqa: B010 - it exports no such name
+    body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
+    return asyncio.run(sending.send(number.account_id, body, key))
+
+
+def _fall_behind(account: Account) -> Webhook:
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook, count=LIMIT)
+    Callback.store(b"{}")
+    return webhook
+
+
+def test_past_the_limit_a_send_is_put_off_and_a_stored_response_repeated(
+    account: Account, number: Number
+) -> None:
+    assert _send(number, "key-1").status_code == 200
+    _fall_behind(account)
+    before = Message.select().count()
+    with pytest.raises(ThrottledError, match="behind") as refused:
+        _send(number, "key-2")
+    assert refused.value.headers["Retry-After"]
+    assert Message.select().count() == before
+    assert _send(number, "key-1").headers["Idempotency-Replayed"] == "true"
+    with writing():
+        Callback.finish(Callback.get().id)
+    assert _send(number, "key-2").status_code == 200
+
+
+@pytest.mark.parametrize("change", [{"slow": True}, {"trial_minute_at": 0}, {"active": False}])
+def test_what_delays_nobody_else_does_not_count(
+    account: Account, number: Number, change: dict[str, object]
+) -> None:
+    webhook = _fall_behind(account)
+    with writing():
+        Webhook.update(change).where(Webhook.id == webhook.id).execute()
+    assert _send(number, "key-1").status_code == 200
+
+
+def test_without_a_limit_nothing_is_put_off(
+    account: Account, number: Number, configure: Configure
+) -> None:
+    configure(DUE_LIMIT="0")
+    _fall_behind(account)
+    assert _send(number, "key-1").status_code == 200
