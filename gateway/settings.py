@@ -162,7 +162,7 @@ class Settings(BaseSettings):
     redelivery_rate: PositiveInt = 50
     due_limit: NonNegativeInt = 0
     allow_local_webhooks: bool | None = None
-    sweep_interval: _Seconds = 2
+    sweep_interval: _Seconds = 5
     retention_days: PositiveInt = 30
 
     workers: PositiveInt = 1

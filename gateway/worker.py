@@ -19,11 +19,12 @@ logger = logging.getLogger(__name__)
 
 # The consumer knows the tasks of modules that are imported.
 TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
-CONSUMER_THREADS = 4
+CONSUMER_THREADS = 2
 # A consumer waits for its queue, and sleeps only after a failure.
 RETRY_SECONDS = 0.5
-# Between two looks for callbacks and checks of numbers that are due.
-LOOK_SECONDS = 1.0
+# Between two looks for work that is due: deliveries and callbacks, and checks of numbers. A look costs one
+# query.
+LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.3, 1.0
 
 
 class Rounds(threading.Thread):
@@ -109,9 +110,10 @@ def run_worker(settings: Settings) -> None:
     )
     rounds = [
         Rounds(sweep.sweep, settings.sweep_interval),
-        # Both are found without the queue, which may be away or have lost the wake-up.
+        # Work is found without the queue, which may be away or have lost the wake-up.
+        Rounds(engine.look, LOOK_SECONDS),
         Rounds(ingest.work_off, LOOK_SECONDS),
-        Rounds(checks.work_off, LOOK_SECONDS),
+        Rounds(checks.work_off, CHECK_LOOK_SECONDS),
     ]
     consumer = StoppingConsumer(
         engine,
@@ -119,7 +121,8 @@ def run_worker(settings: Settings) -> None:
         workers=CONSUMER_THREADS,
         initial_delay=RETRY_SECONDS,
         max_delay=RETRY_SECONDS,
-        scheduler_interval=1,
+        # Nothing is scheduled in the queue.
+        scheduler_interval=60,
         # Tasks are short, so SIGTERM lets them finish too.
         graceful_signal="TERM",
     )

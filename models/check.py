@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from models import clock, work
-from models.database import reading, writing
+from models.database import PreparedSelect, reading, writing
 from models.number import Number, NumberStatus
 
 CHECKED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
@@ -76,8 +76,7 @@ def claim(lease_ms: int, longest_ms: int) -> ClaimedCheck | None:
     """
     with reading():
         now = work.now()
-        due = _is_due(now, longest_ms)
-        number = Number.select().where(due).order_by(Number.check_due_at).first()
+        number = _DUE.first(now, now + longest_ms)
     if number is None:
         return None
     leased_until = now + lease_ms
@@ -112,6 +111,13 @@ def _settle(check: ClaimedCheck, **changes: int | None) -> bool:
     return bool(query.execute())
 
 
-def _is_due(now: int, longest_ms: int) -> object:
-    # What lies further ahead than any wait was written before the clock was set back.
-    return (Number.check_due_at <= now) | (Number.check_due_at > now + longest_ms)
+# What lies further ahead than any wait was written before the clock was set back.
+_DUE = PreparedSelect(
+    Number,
+    lambda now, latest: (
+        Number.select()
+        .where((Number.check_due_at <= now) | (Number.check_due_at > latest))
+        .order_by(Number.check_due_at)
+        .limit(1)
+    ),
+)

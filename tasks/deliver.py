@@ -37,8 +37,6 @@ Result = TypeVar("Result")
 # Outcomes that come in quick succession are recorded together, fewer if anything waits for their room.
 RECORD_TOGETHER_SECONDS = 0.02
 RECORD_PAUSE_SECONDS = 0.5
-# Between two looks at what waits for a retry, at least and at most.
-LOOK_SECONDS, MOST_LOOK_SECONDS = 0.1, 1.0
 # An attempt that begins so long after it was claimed or known to be wanted asks (tasks.subscriptions).
 STALE_SECONDS = 0.5
 # The database cannot be written now. Any other error is about what is written.
@@ -101,6 +99,12 @@ class Engine:
             self._wake_asked = True
             self._loop.call_soon_threadsafe(self._wake_lanes)
 
+    def look(self) -> None:
+        """Wake if a delivery is due: after a pause, after its lease, or without a wake-up."""
+        waits_until, now, is_due = look()
+        if is_due or (waits_until is not None and waits_until <= now):
+            self.wake()
+
     def _wake_lanes(self) -> None:
         # First: work that is committed after this line rings again.
         self._wake_asked = False
@@ -133,13 +137,11 @@ class Engine:
             self._wake_lanes()
             async with asyncio.TaskGroup() as tasks:
                 # Any of them that fails ends all, and with them the worker.
-                others = [tasks.create_task(self._record_as_they_come())]
-                others.append(tasks.create_task(self._wake_for_retries()))
+                recording = tasks.create_task(self._record_as_they_come())
                 serving = [tasks.create_task(self._serve(lane)) for lane in self._lanes]
                 await asyncio.wait(serving)
                 await self._outcomes.join()
-                for task in others:
-                    task.cancel()
+                recording.cancel()
 
     async def _serve(self, lane: Lane) -> None:
         while not self._stopping:
@@ -170,26 +172,6 @@ class Engine:
         except Exception:
             logger.exception("claim failed; the sweep will try again")
             return []
-
-    async def _wake_for_retries(self) -> None:
-        """Have the lanes look when a wait ends: for a retry, or for a lease whose worker died.
-
-        Finds also what is due without a wake-up, as while the queue is away.
-        """
-        while True:
-            pause = MOST_LOOK_SECONDS
-            try:
-                waits_until, now, is_due = await self._in_database(look)
-            except UNAVAILABLE as error:
-                logger.warning("retries are not looked for: %s", error)
-            else:
-                if waits_until is not None and waits_until <= now + MOST_LOOK_SECONDS * 1000:
-                    pause = max(LOOK_SECONDS, (waits_until - now) / 1000)
-                if is_due:
-                    self._wake_lanes()
-            await asyncio.sleep(pause)
-            if pause < MOST_LOOK_SECONDS:
-                self._wake_lanes()
 
     async def _in_database(self, work: Callable[[], Result]) -> Result:
         return await self._loop.run_in_executor(self._database, work)
