@@ -50,11 +50,11 @@ class ApiKey(BaseModel):
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
         with reading():
-            rows = _BY_DIGEST.tuples(_digest(key))
-        if not rows:
+            found = _BY_DIGEST.execute(_digest(key)).first()
+        if found is None:
             return None
-        row = cls(**dict(zip(_KEY_NAMES, rows[0], strict=False)))
-        account = Account(**dict(zip(_ACCOUNT_NAMES, rows[0][len(_KEY_NAMES) :], strict=True)))
+        row = cls(**dict(zip(_KEY_NAMES, found, strict=False)))
+        account = Account(**dict(zip(_ACCOUNT_NAMES, found[len(_KEY_NAMES) :], strict=True)))
         return row, account
 
     def is_use_due(self) -> bool:

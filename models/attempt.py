@@ -15,7 +15,6 @@ from peewee import (
 
 from models.clock import new_id
 from models.database import BaseModel, reading
-from models.database.prepared_list import PreparedRows
 from models.delivery import Delivery
 
 # A delivery that is redelivered again and again has any number of attempts; a response has a bound.
@@ -58,21 +57,18 @@ class Attempt(BaseModel):
     @classmethod
     def append_all(cls, attempts: Iterable[tuple[Outcome, int]]) -> None:
         """Keep attempts, each with its number, inside the caller's transaction."""
-        rows = [
-            (
-                new_id("att"),
-                outcome.delivery_id,
-                number,
-                outcome.started_at,
-                outcome.duration_ms,
-                outcome.success,
-                outcome.status_code,
-                outcome.error,
-                outcome.response_body,
+        for outcome, number in attempts:
+            cls.create(
+                id=new_id("att"),
+                delivery=outcome.delivery_id,
+                number=number,
+                started_at=outcome.started_at,
+                duration_ms=outcome.duration_ms,
+                success=outcome.success,
+                status_code=outcome.status_code,
+                error=outcome.error,
+                response_body=outcome.response_body,
             )
-            for outcome, number in attempts
-        ]
-        _ROWS.write(rows)
 
     @classmethod
     def of(cls, delivery: Delivery) -> list[Self]:
@@ -80,6 +76,3 @@ class Attempt(BaseModel):
         newest_first = cls.select().where(cls.delivery == delivery.id).order_by(cls.id.desc())
         with reading():
             return list(newest_first.limit(MOST_SHOWN))[::-1]
-
-
-_ROWS = PreparedRows(Attempt, [field.name for field in Attempt._meta.sorted_fields])  # noqa: SLF001 - peewee's documented attribute

@@ -7,8 +7,16 @@ from peewee import SQL, BigIntegerField, BlobField, CharField, IntegerField, Tex
 
 from models import clock, work
 from models.clock import new_id
-from models.database import BaseModel, PreparedSelect, appending, reading, write, writing
-from models.database.prepared_list import PreparedList, PreparedRows
+from models.database import (
+    BaseModel,
+    Prepared,
+    PreparedSelect,
+    appending,
+    is_in,
+    reading,
+    write,
+    writing,
+)
 
 # Between two tries, in seconds: over 12 hours in all, for a new version of the gateway mends most failures.
 PAUSES = (2, 10, 60, 300, 900, 3_600, 3 * 3_600, 8 * 3_600)
@@ -42,10 +50,11 @@ class Callback(BaseModel):
     @classmethod
     def store(cls, *bodies: bytes) -> list[Self]:
         """Keep raw bodies, all or none."""
-        stored = [cls(id=new_id("cb"), body=body, received_at=clock.now()) for body in bodies]
         with appending():
-            _ROWS.write([(each.id, each.body, each.received_at, 0, AT_ONCE) for each in stored])
-        return stored
+            return [
+                cls.create(id=new_id("cb"), body=body, received_at=clock.now(), due_at=AT_ONCE)
+                for body in bodies
+            ]
 
     @classmethod
     def claim(cls, limit: int) -> list["Callback"]:
@@ -55,16 +64,16 @@ class Callback(BaseModel):
         """
         with reading():
             now = work.now()
-            if not _DUE.all(now, 1):
+            if not _DUE.execute(now, 1).first():
                 return []
 
             def claim() -> list[Callback]:
-                due = _DUE.all(now, limit)
+                due = list(_DUE.execute(now, limit))
                 is_alone = bool(due) and due[0].lease_token is not None
                 claimed = due[:1] if is_alone else [one for one in due if not one.lease_token]
                 token = uuid.uuid4().hex
                 if claimed:
-                    _CLAIM.put([one.id for one in claimed], token, now + LEASE_MS)
+                    _CLAIM.execute([one.id for one in claimed], token, now + LEASE_MS)
                 for one in claimed:
                     one.tries, one.lease_token = one.tries + 1, token
                 return claimed
@@ -82,7 +91,7 @@ class Callback(BaseModel):
     @staticmethod
     def finish(*callback_ids: str) -> None:
         """All their items are ingested or set aside. Inside the caller's transaction."""
-        _FINISH.put(callback_ids, clock.now())
+        _FINISH.execute(list(callback_ids), clock.now())
 
     def postpone(self, error: str) -> None:
         """Some item could not be ingested: it is tried again after a pause."""
@@ -108,7 +117,6 @@ Callback.add_index(
         Callback.due_at, Callback.id, where=SQL("due_at IS NOT NULL"), name="callback_due"
     )
 )
-_ROWS = PreparedRows(Callback, ["id", "body", "received_at", "tries", "due_at"])
 _DUE = PreparedSelect(
     Callback,
     lambda now, limit: (
@@ -118,15 +126,13 @@ _DUE = PreparedSelect(
         .limit(limit)
     ),
 )
-_CLAIM = PreparedList(
+_CLAIM = Prepared(
     lambda ids, token, until: Callback.update(
         tries=Callback.tries + 1, lease_token=token, due_at=until
-    ).where(Callback.id.in_(ids)),
-    2,
+    ).where(is_in(Callback.id, ids))
 )
-_FINISH = PreparedList(
+_FINISH = Prepared(
     lambda ids, now: Callback.update(
         ingested_at=now, error=None, due_at=None, lease_token=None
-    ).where(Callback.id.in_(ids)),
-    1,
+    ).where(is_in(Callback.id, ids))
 )

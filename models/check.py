@@ -76,7 +76,7 @@ def claim(lease_ms: int, longest_ms: int) -> ClaimedCheck | None:
     """
     with reading():
         now = work.now()
-        number = _DUE.first(now, now + longest_ms)
+        number = _DUE.execute(now, now + longest_ms).first()
     if number is None:
         return None
     leased_until = now + lease_ms

@@ -5,7 +5,7 @@ A claim counts the attempt and leases the delivery. So a worker that dies in an 
 
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,8 +13,7 @@ from peewee import SQL, PostgresqlDatabase, Select, fn
 
 from models import clock
 from models.attempt import Attempt, Outcome
-from models.database import Prepared, database, reading, write
-from models.database.prepared_list import PreparedList
+from models.database import Prepared, Rows, database, is_in, reading, write
 from models.delivery import IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import Webhook
@@ -215,7 +214,7 @@ def _details(delivery_ids: Any) -> Any:
             Delivery.created_at,
         )
         .join(Event)
-        .where(Delivery.id.in_(delivery_ids))
+        .where(is_in(Delivery.id, delivery_ids))
         .order_by(Delivery.id)
     )
 
@@ -229,15 +228,14 @@ _LEASE = _lease(Delivery.due)
 _LEASE_AGAIN = _lease(IS_DUE_AGAIN)
 _LEASE_NEW = _lease(SQL("due AND tries = 0"))
 _LEASE_ONE = Prepared(_lease_one)
-_DETAILS = PreparedList(_details)
-_BRING_BACK = PreparedList(
-    lambda ids: Delivery.update(due=True, lease_token=None).where(Delivery.id.in_(ids))
+_DETAILS = Prepared(_details)
+_BRING_BACK = Prepared(
+    lambda ids: Delivery.update(due=True, lease_token=None).where(is_in(Delivery.id, ids))
 )
-_GIVE_UP = PreparedList(
+_GIVE_UP = Prepared(
     lambda ids, now: Delivery.update(
         state=DeliveryState.FAILED, next_attempt_at=None, lease_token=None, completed_at=now
-    ).where(Delivery.id.in_(ids)),
-    1,
+    ).where(is_in(Delivery.id, ids))
 )
 
 
@@ -252,7 +250,7 @@ class Look(NamedTuple):
 def look() -> Look:
     """What there is to claim, now or later."""
     with reading():
-        [(waits_until, server, some_due)] = _LOOK.tuples()
+        [(waits_until, server, some_due)] = _LOOK.execute()
         return Look(waits_until, clock.of_server(server), some_due is not None)
 
 
@@ -278,15 +276,15 @@ def _note_lost(lost: Sequence[tuple[str, int, str]], now: int) -> None:
 
 def _bring_back(now: int, last_try: int) -> None:
     """Make due what has waited long enough. What workers died of after the last attempt has failed."""
-    waited = _WAITED.tuples(now, last_try - 1, MOST_BACK)
+    waited = list(_WAITED.execute(now, last_try - 1, MOST_BACK))
     lost = [(id_, number, token) for id_, _, token, number in waited if token is not None]
     given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
     if lost:
         _note_lost(lost, now)
     if given_up:
-        _GIVE_UP.put(list(given_up), now)
+        _GIVE_UP.execute(list(given_up), now)
     if back := [id_ for id_, *_ in waited if id_ not in given_up]:
-        _BRING_BACK.put(back)
+        _BRING_BACK.execute(back)
 
 
 @dataclass
@@ -309,13 +307,13 @@ class _Claim:
 
     def take_suspect(self) -> None:
         """Claim the oldest suspect."""
-        for delivery_id, webhook_id, number in _SUSPECTS.tuples(self.now, self.terms.last_try - 1):
+        for delivery_id, webhook_id, number in _SUSPECTS.execute(self.now, self.terms.last_try - 1):
             webhook = Webhook.get_by_id(webhook_id)
             if not webhook.active:
                 Delivery.skip_waiting(webhook_id)
                 return
             _note_lost([(delivery_id, number, "")], self.now)
-            _LEASE_ONE.put(delivery_id, self.token, self.until)
+            _LEASE_ONE.execute(delivery_id, self.token, self.until)
             self.webhooks[webhook_id] = webhook
             self.suspect = delivery_id
             self.claimed.append(delivery_id)
@@ -323,11 +321,15 @@ class _Claim:
     def take_due(self, webhook_ids: Sequence[str]) -> None:
         """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
         over = self.now + LEASE_MARGIN_MS
-        in_flight = {id_: _IN_FLIGHT.tuples_soon(id_, over) for id_ in webhook_ids}
-        found = Webhook.soon_of_ids(webhook_ids)
-        free = {id_: self.terms.per_webhook - count()[0][0] for id_, count in in_flight.items()}
+        in_flight = {id_: _IN_FLIGHT.execute(id_, over) for id_ in webhook_ids}
+        found = Webhook.rows_of_ids(webhook_ids)
+        free = {
+            id_: self.terms.per_webhook - n
+            for id_, counted in in_flight.items()
+            for (n,) in counted
+        }
         # Many deliveries, few webhooks: each is read once.
-        self.webhooks |= {webhook.id: webhook for webhook in found()}
+        self.webhooks |= {webhook.id: webhook for webhook in found}
         for webhook_id in webhook_ids:
             if webhook_id in self.webhooks and not self.webhooks[webhook_id].active:
                 Delivery.skip_waiting(webhook_id)
@@ -347,12 +349,12 @@ class _Claim:
         room = min(free, self.room - len(self.claimed), self._account_room(webhook.id, taken))
         if room <= 0:
             return
-        ids = [row[0] for row in _LEASE_AGAIN.tuples(webhook.id, self.token, self.until, room)]
+        ids = [row[0] for row in _LEASE_AGAIN.execute(webhook.id, self.token, self.until, room)]
         since, events = webhook.trial_minute_at or 0, webhook.trial_events
         if since + MINUTE_MS <= self.now:
             since, events = self.now, 0
         if wanted := min(room - len(ids), MOST_ON_TRIAL - events):
-            new = _LEASE_NEW.tuples(webhook.id, self.token, self.until, wanted)
+            new = list(_LEASE_NEW.execute(webhook.id, self.token, self.until, wanted))
             ids += [row[0] for row in new]
             webhook.note_trial(since, events + len(new))
         self.claimed += ids
@@ -372,12 +374,12 @@ class _Claim:
             if wanted > 0:
                 left -= wanted
                 taken[self.webhooks[webhook_id].account_id] += wanted
-                leased = _LEASE.tuples_soon(webhook_id, self.token, self.until, wanted)
+                leased = _LEASE.execute(webhook_id, self.token, self.until, wanted)
                 asked.append((webhook_id, count, wanted, leased))
             else:
                 skipped.append((webhook_id, count))
         for webhook_id, count, wanted, leased in asked:
-            ids = [row[0] for row in leased()]
+            ids = [row[0] for row in leased]
             self.claimed += ids
             taken[self.webhooks[webhook_id].account_id] -= wanted - len(ids)
             if len(ids) == count:
@@ -391,23 +393,18 @@ class _Claim:
     def _account_room(self, webhook_id: str, taken: Counter[str]) -> int:
         return self.terms.per_account - taken[self.webhooks[webhook_id].account_id]
 
-    def details(self) -> Callable[[], list[ClaimedDelivery]]:
-        """What was claimed, which comes with the commit."""
-        if not self.claimed:
-            return list
-        details = _DETAILS.tuples_soon(self.claimed)
-        return lambda: [
-            ClaimedDelivery(
-                id_,
-                self.token,
-                number,
-                self.webhooks[webhook],
-                webhook in self.full,
-                id_ == self.suspect,
-                *rest,
-            )
-            for id_, number, webhook, *rest in details()
-        ]
+    def made(self, row: Sequence[Any]) -> ClaimedDelivery:
+        """One claimed delivery, of its row of _DETAILS."""
+        id_, number, webhook, *rest = row
+        return ClaimedDelivery(
+            id_,
+            self.token,
+            number,
+            self.webhooks[webhook],
+            webhook in self.full,
+            id_ == self.suspect,
+            *rest,
+        )
 
 
 def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
@@ -418,25 +415,29 @@ def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
         has_suspect = False
         if waits_until is not None and waits_until <= now:
             last_try = terms.last_try
-            if _WAITED.tuples(now, last_try - 1, 1):
+            if _WAITED.execute(now, last_try - 1, 1).first():
                 write(lambda: _bring_back(now, last_try), CLAIMS)
                 is_due = True
-            has_suspect = terms.suspects and bool(_SUSPECTS.tuples(now, last_try - 1))
+            has_suspect = (
+                terms.suspects and _SUSPECTS.execute(now, last_try - 1).first() is not None
+            )
         if not (is_due or has_suspect):
             return []
         busy = {id_ for id_, count in terms.in_flight.items() if count >= terms.per_account}
         over = now + LEASE_MARGIN_MS
-        found = _DUE_WEBHOOKS.tuples(terms.slow, now, over, terms.per_webhook, room + len(busy))
+        found = _DUE_WEBHOOKS.execute(terms.slow, now, over, terms.per_webhook, room + len(busy))
         webhook_ids = [id_ for id_, account_id in found if account_id not in busy]
         if not webhook_ids and not has_suspect:
             return []
 
-        def claim() -> Callable[[], list[ClaimedDelivery]]:
+        def claim() -> tuple[_Claim, Rows[tuple[Any, ...]]]:
             making = _Claim(now, room, terms)
             if has_suspect:
                 making.take_suspect()
             if webhook_ids:
                 making.take_due(webhook_ids)
-            return making.details()
+            # The rows come with the commit.
+            return making, _DETAILS.execute(making.claimed)
 
-        return write(claim, CLAIMS)()
+        making, rows = write(claim, CLAIMS)
+        return [making.made(row) for row in rows]

@@ -6,7 +6,7 @@ lease. So a delivery whose worker died becomes due again by itself, and only the
 an outcome.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -83,7 +83,7 @@ class Delivery(BaseModel):
         return self.attempt_count - (self.lease_token is not None)
 
     @classmethod
-    def schedule(cls, event: Event, webhooks: Sequence[Webhook]) -> bool:
+    def schedule(cls, event: Event, webhooks: Iterable[Webhook]) -> bool:
         """Write one delivery for each webhook that wants the event, inside the caller's transaction.
 
         None of an event that is nowhere (Event.append). An inactive webhook gets a skipped one, so that it
@@ -92,7 +92,7 @@ class Delivery(BaseModel):
         now = clock.now()
         wanted = [w for w in webhooks if w.wants(event.kind, event.number_id)]
         for webhook in wanted:
-            _SCHEDULE.put(
+            _SCHEDULE.execute(
                 new_id("dlv"),
                 webhook.id,
                 DeliveryState.PENDING if webhook.active else DeliveryState.SKIPPED,

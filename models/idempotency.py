@@ -43,7 +43,7 @@ class IdempotencyKey(BaseModel):
     def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
         """The row of a key that is still within its 24 hours, or None."""
         with reading():
-            row = _BY_KEY.first(account_id, key)
+            row = _BY_KEY.execute(account_id, key).first()
         return row if row is not None and clock.now() - row.created_at < WINDOW_MS else None
 
     @classmethod
@@ -52,16 +52,16 @@ class IdempotencyKey(BaseModel):
     ) -> "IdempotencyKey | None":
         """Claim a key inside the caller's transaction. Returns the row that has it already, if one does."""
         now = clock.now()
-        if _CLAIM.run(account_id, key, fingerprint, message.id, now, now - WINDOW_MS):
+        if _CLAIM.execute(account_id, key, fingerprint, message.id, now, now - WINDOW_MS).count:
             return None
-        return _BY_KEY.first(account_id, key)
+        return _BY_KEY.execute(account_id, key).first()
 
     @classmethod
     def answer(
         cls, message: Message, status: int, body: str, retry_after: int | None = None
     ) -> None:
         """Keep the response of the request that wrote ``message``, in the caller's transaction."""
-        _ANSWER.put(status, body, retry_after, message.id)
+        _ANSWER.execute(status, body, retry_after, message.id)
 
     @classmethod
     def release(cls, message: Message) -> None:
@@ -71,7 +71,7 @@ class IdempotencyKey(BaseModel):
     @classmethod
     def forget_expired(cls, limit: int = 1000) -> int:
         """Delete rows whose window is over. Returns how many."""
-        return _FORGET.run(clock.now() - WINDOW_MS, limit)
+        return _FORGET.execute(clock.now() - WINDOW_MS, limit).count
 
 
 _BY_KEY = PreparedSelect(

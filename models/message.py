@@ -108,7 +108,7 @@ class Message(BaseModel):
         at: int,
     ) -> Self | None:
         """Write an inbound message down inside the caller's transaction. None when it is known."""
-        if (number.id,) in _NUMBERS_OF_NETWORK_ID.tuples(wa_message_id):
+        if (number.id,) in _NUMBERS_OF_NETWORK_ID.execute(wa_message_id):
             return None
         return cls._write(
             number,
@@ -152,7 +152,7 @@ class Message(BaseModel):
             code, text = error or (None, None)
             changes |= {"status": status, "error_code": code, "error_message": text}
         if changes:
-            _change(tuple(changes)).put(*changes.values(), self.id)
+            _change(tuple(changes)).execute(*changes.values(), self.id)
             self.__data__.update(changes)
         return forwards
 
@@ -170,9 +170,9 @@ class Message(BaseModel):
         The number may have been another account's when the message was sent.
         """
         with reading():
-            known = _SENT_BY_NETWORK_ID.first(wa_message_id, phone_number_id)
+            known = _SENT_BY_NETWORK_ID.execute(wa_message_id, phone_number_id).first()
             if known is None and message_id is not None:
-                known = _SENT_BY_ID.first(message_id, phone_number_id)
+                known = _SENT_BY_ID.execute(message_id, phone_number_id).first()
             return known
 
     @classmethod
@@ -210,7 +210,7 @@ class Message(BaseModel):
         last = ""
         while True:
             with reading():
-                found = _UNSETTLED_BEFORE.all(status, before, last, limit)
+                found = list(_UNSETTLED_BEFORE.execute(status, before, last, limit))
             yield from found
             if len(found) < limit:
                 return
@@ -265,15 +265,15 @@ class StatusChange(BaseModel):
     @classmethod
     def has(cls, message: Message, status: MessageStatus) -> bool:
         """Whether the message went through this status before."""
-        return bool(_STEP.tuples(message.id, status))
+        return _STEP.execute(message.id, status).first() is not None
 
     @classmethod
     def repeat(
         cls, message: Message, status: MessageStatus, at: int, error: tuple[str, str] | None = None
     ) -> None:
         """As append(), of a step that may be there already, whose earlier time is kept."""
-        _REPEAT_STEP.put(at, at, message.id, status)
-        _APPEND_STEP.put(message.id, status, at, *(error or (None, None)), message.id, status)
+        _REPEAT_STEP.execute(at, at, message.id, status)
+        _APPEND_STEP.execute(message.id, status, at, *(error or (None, None)), message.id, status)
 
 
 def _of_sender(phone_number_id: Any) -> Any:

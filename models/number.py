@@ -147,7 +147,7 @@ class Number(BaseModel):
     def find_connected(cls, phone_number_id: str) -> "Number | None":
         """Whose number the network means: the connected one, else the one that was created last."""
         with reading():
-            return _CONNECTED_FIRST.first(phone_number_id)
+            return _CONNECTED_FIRST.execute(phone_number_id).first()
 
     @classmethod
     def of_waba(cls, waba_id: str) -> list[Self]:

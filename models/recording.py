@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 from models import clock
 from models.attempt import Attempt, Outcome
 from models.claim import CLAIMS
-from models.database import Prepared, reading, write, writing
-from models.database.prepared_list import PreparedList
+from models.database import Prepared, is_in, reading, write, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Deactivation, Webhook
 from models.work import server_time
@@ -32,7 +31,7 @@ class _Leased(NamedTuple):
 def _leases(delivery_ids: Any) -> Any:
     wanted = (Delivery.id, Delivery.webhook, Delivery.attempt_count, Delivery.tries)
     return Delivery.select(*wanted, Delivery.lease_token, server_time()).where(
-        Delivery.id.in_(delivery_ids)
+        is_in(Delivery.id, delivery_ids)
     )
 
 
@@ -42,7 +41,7 @@ def _deliver(delivery_ids: Any, at: Any) -> Any:
         next_attempt_at=None,
         lease_token=None,
         completed_at=at,
-    ).where(Delivery.id.in_(delivery_ids))
+    ).where(is_in(Delivery.id, delivery_ids))
 
 
 def _wanted(delivery_id: Any, token: Any) -> Any:
@@ -51,8 +50,8 @@ def _wanted(delivery_id: Any, token: Any) -> Any:
 
 
 _WANTED = Prepared(_wanted)
-_LEASES = PreparedList(_leases)
-_DELIVER = PreparedList(_deliver, 1)
+_LEASES = Prepared(_leases)
+_DELIVER = Prepared(_deliver)
 
 
 def record_outcomes(
@@ -94,7 +93,7 @@ def record_outcomes(
 def is_wanted(delivery_id: str, token: str) -> bool:
     """Whether a claim still holds, and the webhook is active."""
     with reading():
-        return bool(_WANTED.tuples(delivery_id, token))
+        return _WANTED.execute(delivery_id, token).first() is not None
 
 
 def give_back(delivery_id: str, token: str) -> None:
@@ -116,13 +115,13 @@ def give_back(delivery_id: str, token: str) -> None:
 def _still_ours(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, _Leased]]:
     """The outcomes whose lease still holds, in their order, with their deliveries."""
     wanted = {outcome.delivery_id: outcome for outcome in outcomes}
-    found = {row[0]: _Leased(*row) for row in _LEASES.tuples(list(wanted))}
+    found = {row[0]: _Leased(*row) for row in _LEASES.execute(list(wanted))}
     pairs = [(outcome, found.get(id_)) for id_, outcome in wanted.items()]
     return [(o, row) for o, row in pairs if row is not None and row.token == o.lease_token]
 
 
 def _record_successes(deliveries: Sequence[_Leased]) -> None:
-    _DELIVER.put([delivery.id for delivery in deliveries], clock.now())
+    _DELIVER.execute([delivery.id for delivery in deliveries], clock.now())
     Webhook.note_success({delivery.webhook_id for delivery in deliveries})
 
 

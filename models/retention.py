@@ -65,7 +65,7 @@ class Removal:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
         # Looked for without the lock: when nothing is old, no writer has to wait.
         with reading():
-            found = [row[0] for row in self._search.tuples(self.bound(before), limit)]
+            found = [row[0] for row in self._search.execute(self.bound(before), limit)]
         if not found:
             return 0
         with writing():

@@ -3,7 +3,7 @@
 import base64
 import json
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Any, Self
 
@@ -20,8 +20,7 @@ from peewee import (
 from models import clock, secret
 from models.account import Account
 from models.clock import new_id
-from models.database import BaseModel, PreparedSelect, reading, writing
-from models.database.prepared_list import PreparedList, PreparedListSelect
+from models.database import BaseModel, Prepared, PreparedSelect, Rows, is_in, reading, writing
 from models.message import Message
 from models.page import Page, fetch_page
 
@@ -154,22 +153,22 @@ class Webhook(BaseModel):
     def of(cls, account_id: str) -> list["Webhook"]:
         """All webhooks of an account."""
         with reading():
-            return _OF_ACCOUNT.all(account_id)
+            return list(_OF_ACCOUNT.execute(account_id))
 
     @classmethod
-    def soon_of(cls, account_id: str) -> Callable[[], list["Webhook"]]:
-        """As of(), inside the caller's transaction: they come with what is asked next."""
-        return _OF_ACCOUNT.soon(account_id)
+    def rows_of(cls, account_id: str) -> Rows["Webhook"]:
+        """As of(), inside the caller's transaction."""
+        return _OF_ACCOUNT.execute(account_id)
 
     @classmethod
-    def soon_of_message(cls, wa_message_id: str) -> Callable[[], list["Webhook"]]:
-        """As soon_of(), of all accounts with a message that the network calls so."""
-        return _OF_MESSAGE.soon(wa_message_id)
+    def rows_of_message(cls, wa_message_id: str) -> Rows["Webhook"]:
+        """As rows_of(), of all accounts with a message that the network calls so."""
+        return _OF_MESSAGE.execute(wa_message_id)
 
     @classmethod
-    def soon_of_ids(cls, webhook_ids: Collection[str]) -> Callable[[], list["Webhook"]]:
-        """As soon_of(), those with these identifiers, of which there is at least one."""
-        return _OF_IDS.soon(list(webhook_ids))
+    def rows_of_ids(cls, webhook_ids: Collection[str]) -> Rows["Webhook"]:
+        """As rows_of(), those with these identifiers."""
+        return _OF_IDS.execute(list(webhook_ids))
 
     @classmethod
     def all(cls) -> list[Self]:
@@ -246,7 +245,7 @@ class Webhook(BaseModel):
     @classmethod
     def note_success(cls, webhook_ids: Collection[str]) -> None:
         """Their receivers answered 2xx: failures count anew, and they are not slow."""
-        _NOTE_SUCCESS.put(list(webhook_ids))
+        _NOTE_SUCCESS.execute(list(webhook_ids))
 
     @classmethod
     def note_slow(cls, webhook_id: str) -> None:
@@ -286,9 +285,9 @@ _OF_MESSAGE = PreparedSelect(
         )
     ),
 )
-_OF_IDS = PreparedListSelect(Webhook, lambda ids: Webhook.select().where(Webhook.id.in_(ids)))
-_NOTE_SUCCESS = PreparedList(
+_OF_IDS = PreparedSelect(Webhook, lambda ids: Webhook.select().where(is_in(Webhook.id, ids)))
+_NOTE_SUCCESS = Prepared(
     lambda ids: Webhook.update(failure_count=0, slow=False).where(
-        Webhook.id.in_(ids), (Webhook.failure_count > 0) | Webhook.slow
+        is_in(Webhook.id, ids), (Webhook.failure_count > 0) | Webhook.slow
     )
 )

@@ -25,5 +25,5 @@ _NOW = Prepared(lambda: Select([], [server_time()]))
 def now() -> int:
     """The time by which work is claimed: that of PostgreSQL's server, or this machine's on SQLite."""
     with reading():
-        [(time,)] = _NOW.tuples()
+        [(time,)] = _NOW.execute()
         return clock.of_server(time)

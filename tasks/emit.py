@@ -3,7 +3,7 @@
 After the transaction is committed the caller calls tasks.deliver.bell.ring().
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from models import clock
@@ -53,7 +53,7 @@ def emit_message(
     message: Message,
     at: int | None = None,
     error: tuple[str, str] | None = None,
-    webhooks: Sequence[Webhook] | None = None,
+    webhooks: Iterable[Webhook] | None = None,
 ) -> None:
     """Emit ``message.*``, at most once for each message and kind.
 
@@ -65,7 +65,7 @@ def emit_message(
         resource = replace(resource, error=MessageError(*error))
     payload = envelope(kind, at or clock.now(), resource)
     if webhooks is None:
-        webhooks = Webhook.of(message.account_id)
+        webhooks = Webhook.rows_of(message.account_id)
     event = Event.append(
         message.account_id,
         kind,
@@ -79,7 +79,7 @@ def emit_message(
 
 def emit_number(kind: EventKind, number: Number) -> bool:
     """Emit ``number.*``, once for each transition. True when deliveries wait."""
-    webhooks = Webhook.soon_of(number.account_id)
+    webhooks = Webhook.rows_of(number.account_id)
     event = Event.append(
         number.account_id,
         kind,
@@ -88,4 +88,4 @@ def emit_number(kind: EventKind, number: Number) -> bool:
         payload=envelope(kind, clock.now(), number_resource(number)),
         once=False,
     )
-    return Delivery.schedule(event, webhooks())
+    return Delivery.schedule(event, webhooks)

@@ -6,7 +6,7 @@ identifier of ours that was sent along. Each order has the same steps, events an
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import orjson
 
@@ -44,9 +44,9 @@ def record_acceptance(message: Message, wa_message_id: str) -> Message:
 
     The caller wakes the delivery after the commit.
     """
-    webhooks = Webhook.soon_of(message.account_id)
+    webhooks = Webhook.rows_of(message.account_id)
     fresh = Message.get_by_id(message.id)
-    _accept(fresh, wa_message_id, clock.now(), webhooks())
+    _accept(fresh, wa_message_id, clock.now(), webhooks)
     return fresh
 
 
@@ -58,27 +58,27 @@ def record_status(update: StatusUpdate) -> bool:
     if update.status not in STATUS_OF:
         logger.info("status %r changes no message", update.status)
         return True
-    webhooks = Webhook.soon_of_message(update.wa_message_id)
+    webhooks = Webhook.rows_of_message(update.wa_message_id)
     message = Message.find_sent(update.phone_number_id, update.wa_message_id, update.reference)
     if message is None:
         return False
     is_new = message.wa_message_id is None
     if message.wa_message_id != update.wa_message_id:
         # It was found by our own identifier.
-        webhooks = Webhook.soon_of(message.account_id)
+        webhooks = Webhook.rows_of(message.account_id)
     if is_new:
-        _accept(message, update.wa_message_id, update.at or clock.now(), webhooks())
-    _apply(message, update, [each for each in webhooks() if each.account_id == message.account_id])
+        _accept(message, update.wa_message_id, update.at or clock.now(), webhooks)
+    _apply(message, update, [each for each in webhooks if each.account_id == message.account_id])
     return True
 
 
-def _accept(message: Message, wa_message_id: str, at: int, webhooks: Sequence[Webhook]) -> None:
+def _accept(message: Message, wa_message_id: str, at: int, webhooks: Iterable[Webhook]) -> None:
     """The network has the message: its answer said so, or a status did."""
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
     emit_message(EventKind.MESSAGE_SENT, message, at, webhooks=webhooks)
 
 
-def _apply(message: Message, update: StatusUpdate, webhooks: Sequence[Webhook]) -> None:
+def _apply(message: Message, update: StatusUpdate, webhooks: Iterable[Webhook]) -> None:
     """Each distinct status is one step of the history and one event."""
     status = STATUS_OF[update.status]
     at = update.at or clock.now()

@@ -15,18 +15,20 @@ from models.database.engine import (
     write,
     writing,
 )
-from models.database.rows import BaseModel, Prepared, PreparedSelect
+from models.database.rows import BaseModel, Prepared, PreparedSelect, Rows, is_in
 
 __all__ = [
     "BaseModel",
     "Prepared",
     "PreparedSelect",
+    "Rows",
     "answers_at_once",
     "appending",
     "commit",
     "connect",
     "database",
     "in_pool",
+    "is_in",
     "is_postgresql",
     "migrate",
     "pending_migrations",

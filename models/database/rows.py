@@ -6,16 +6,29 @@ are prepared.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
-from peewee import BooleanField, Database, DoesNotExist, Insert, Model, ModelSelect, Node
+from peewee import (
+    SQL,
+    BooleanField,
+    Database,
+    DoesNotExist,
+    Insert,
+    Model,
+    ModelSelect,
+    Node,
+    PostgresqlDatabase,
+    Select,
+    fn,
+)
 
 from models.database.engine import database, reading
 
-Row = TypeVar("Row", bound=Model)
+Row = TypeVar("Row")
+Instance = TypeVar("Instance", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -35,44 +48,45 @@ class _Slot(Node):
         return ctx.value(self._place, converter=False)
 
 
-class Prepared:
-    """A query that changes rows. ``build`` takes a slot for each of its parameters, or ``slots`` of them.
+class Rows(Generic[Row]):
+    """What a query selected: iterate over it, inside the same reading() or transaction.
 
-    Slots belong into comparisons, assignments and limits. Lists of values have a module of their own,
-    ``prepared_list``.
+    In a transaction PostgreSQL is sent the query together with the next one whose result is looked at.
     """
 
-    def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
+    def __init__(self, answer: Any, make: Callable[[Any], Row]) -> None:
+        self._answer = answer
+        self._make = make
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(self._make, self._answer.fetchall())
+
+    def first(self) -> Row | None:
+        """The first row, or None."""
+        return next(iter(self), None)
+
+    @property
+    def count(self) -> int:
+        """How many rows the query changed."""
+        return int(self._answer.rowcount)
+
+
+class _Query(Generic[Row]):
+    def __init__(self, build: Callable[..., Any], slots: int | None) -> None:
         self._build = build
         self._arity = len(inspect.signature(build).parameters) if slots is None else slots
         # One SQL for each kind of database, and what it is to be given: places and constants.
         self._known: dict[type[Database], tuple[str, list[Any]]] = {}
 
-    def run(self, *values: Any) -> int:
-        """Run it with these values. Returns how many rows it changed."""
-        return int(self._ask(values).rowcount)
-
-    def put(self, *values: Any) -> None:
-        """As run(), without the number of rows: with the next question, at the latest with the commit."""
-        database.obj.put(*self._filled(values))
-
-    def tuples(self, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows that it selects, as the database gives them."""
-        found: list[tuple[Any, ...]] = self._ask(values).fetchall()
-        return found
-
-    def tuples_soon(self, *values: Any) -> Callable[[], list[tuple[Any, ...]]]:
-        """As tuples(), in a transaction: the rows come with the next question, or with the commit."""
-        answer = database.obj.put(*self._filled(values))
-        return lambda: list(answer.fetchall())
-
-    def _ask(self, values: Sequence[Any]) -> Any:
-        return database.obj.ask(*self._filled(values))
-
-    def _filled(self, values: Sequence[Any]) -> tuple[str, list[Any]]:
+    def execute(self, *values: Any) -> Rows[Row]:
+        """Run it with these values."""
         connected = database.obj
         sql, places = self._known.get(type(connected)) or self._prepare(connected)
-        return sql, [values[at.number] if isinstance(at, _Place) else at for at in places]
+        filled = [values[at.number] if isinstance(at, _Place) else at for at in places]
+        return Rows(connected.put(sql, filled), self._make)
+
+    def _make(self, row: Any) -> Row:
+        raise NotImplementedError
 
     def _prepare(self, connected: Any) -> tuple[str, list[Any]]:
         slots = [_Slot(_Place(number)) for number in range(self._arity)]
@@ -85,39 +99,47 @@ class Prepared:
         return known
 
 
-class PreparedSelect(Prepared, Generic[Row]):
+class Prepared(_Query[tuple[Any, ...]]):
+    """A query whose rows are tuples, or that changes rows.
+
+    ``build`` takes a slot for each of its parameters, or ``slots`` of them. Slots belong into comparisons,
+    assignments, limits, and ``is_in``.
+    """
+
+    def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
+        super().__init__(build, slots)
+
+    def _make(self, row: Any) -> tuple[Any, ...]:
+        made: tuple[Any, ...] = row
+        return made
+
+
+class PreparedSelect(_Query[Instance]):
     """A query that selects whole rows of one model, without joins."""
 
     def __init__(
-        self, model: type[Row], build: Callable[..., "ModelSelect[Row]"], slots: int | None = None
+        self, model: type[Instance], build: Callable[..., "ModelSelect[Instance]"]
     ) -> None:
-        super().__init__(build, slots)
+        super().__init__(build, None)
         self._model = model
         fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
         self._names = [field.name for field in fields]
         self._flags = [field.name for field in fields if isinstance(field, BooleanField)]
 
-    def first(self, *values: Any) -> Row | None:
-        """The first row, or None."""
-        row = self._ask(values).fetchone()
-        return None if row is None else self._make(row)
-
-    def all(self, *values: Any) -> list[Row]:
-        """All rows."""
-        return self.soon(*values)()
-
-    def soon(self, *values: Any) -> Callable[[], list[Row]]:
-        """As all(), in a transaction: the rows come with the next question."""
-        answer = database.obj.put(*self._filled(values))
-        return lambda: [self._make(row) for row in answer.fetchall()]
-
-    def _make(self, row: Sequence[Any]) -> Row:
+    def _make(self, row: Any) -> Instance:
         made = self._model(__no_default__=1)
         made.__data__.update(zip(self._names, row, strict=True))
         for name in self._flags:
             # SQLite keeps truth as a number.
             made.__data__[name] = bool(made.__data__[name])
         return made
+
+
+def is_in(field: Any, values: Any) -> Any:
+    """The condition that a field is in a list, which fills one slot whatever its length."""
+    if isinstance(database.obj, PostgresqlDatabase):
+        return field == fn.ANY(values)
+    return field.in_(Select([fn.json_each(values)], [SQL("value")]))
 
 
 class BaseModel(Model):
@@ -139,7 +161,7 @@ class BaseModel(Model):
     def by_id(cls, pk: str | None) -> Self | None:
         """The row with this key, or None."""
         with reading():
-            found: Self | None = _by_key(cls).first(pk)
+            found: Self | None = _by_key(cls).execute(pk).first()
             return found
 
     @classmethod
@@ -157,7 +179,7 @@ class BaseModel(Model):
         row = cls(**values)
         data, fields = row.__data__, cls._meta.fields
         insert = _insert(cls, tuple(data), once=once)
-        insert.put(*(fields[name].db_value(data[name]) for name in data))
+        insert.execute(*(fields[name].db_value(data[name]) for name in data))
         return row
 
 

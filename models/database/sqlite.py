@@ -9,6 +9,7 @@ One thread does the writing of event loops. All work that waits for it shares on
 
 import asyncio
 import fcntl
+import json
 import logging
 import os
 import sqlite3
@@ -53,10 +54,11 @@ class BusyError(OperationalError):
 
 
 class _Answer:
-    """The rows of a statement, read at once: another thread may use the connection next."""
+    """The result of a statement, read at once: another thread may use the connection next."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self._rows: list[tuple[Any, ...]] = cursor.fetchall()
+        self.rowcount = cursor.rowcount
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows."""
@@ -64,13 +66,11 @@ class _Answer:
 
 
 class _Database(SqliteDatabase):
-    # PostgreSQL has faster versions of these two (models.database.postgresql).
-    ask = SqliteDatabase.execute_sql
-
-    def put(self, sql: str, values: Sequence[Any] = ()) -> _Answer:
-        """As ask(), for a caller that reads the answer later or never."""
+    def put(self, sql: str, values: Sequence[Any]) -> _Answer:
+        """Run a prepared query (models.database.rows). A list is given to it as JSON."""
         execute: Any = self.execute_sql
-        return _Answer(execute(sql, values))
+        given = [json.dumps(value) if isinstance(value, list) else value for value in values]
+        return _Answer(execute(sql, given))
 
     def rollback(self) -> None:
         """As peewee's, unless SQLite has rolled the transaction back itself: its disk is full."""

@@ -57,8 +57,8 @@ def test_it_is_gone_from_every_query(account: Account, webhook: Webhook) -> None
         assert [
             Webhook.all(),
             Webhook.of(account.id),
-            Webhook.soon_of(account.id)(),
-            Webhook.soon_of_ids([webhook.id, other.id])(),
+            list(Webhook.rows_of(account.id)),
+            list(Webhook.rows_of_ids([webhook.id, other.id])),
             Webhook.page(account.id, 10, 0).rows,
         ] == [[other]] * 5
     assert Webhook.page(account.id, 10, 0).total == 1

@@ -4,7 +4,7 @@ import pytest
 from peewee import DoesNotExist
 
 from models.account import Account
-from models.database import Prepared, PreparedSelect, reading, writing
+from models.database import Prepared, PreparedSelect, is_in, reading, writing
 from models.message import Message
 from models.number import Number
 from models.webhook import Webhook
@@ -15,8 +15,8 @@ def test_rows_are_those_of_the_query_in_every_field(account: Account) -> None:
     webhook = Webhook.register(account.id, "https://example.com", ["message.sent"], [])
     prepared = PreparedSelect(Webhook, lambda wanted: Webhook.select().where(Webhook.id == wanted))
     with reading():
-        [row], plain = prepared.all(webhook.id), Webhook.get(Webhook.id == webhook.id)
-        assert prepared.first("wh_unknown") is None
+        [row], plain = prepared.execute(webhook.id), Webhook.get(Webhook.id == webhook.id)
+        assert prepared.execute("wh_unknown").first() is None
     assert row.__data__ == plain.__data__
     assert row.active is True
     assert row.slow is False
@@ -31,11 +31,22 @@ def test_constants_and_values_each_find_their_place(account: Account) -> None:
         )
     )
     with writing():
-        assert update.run("changed", "starter") == 2
-        assert update.run("changed", "starter") == 0
+        assert update.execute("changed", "starter").count == 2
+        assert update.execute("changed", "starter").count == 0
     changed = {(row.name, row.created_at) for row in Account.all() if row.plan == "starter"}
     assert changed == {("changed", 7)}
     assert Account.get_by_id(account.id).name != "changed"
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_list_of_any_length_fills_one_slot(account: Account, count: int) -> None:
+    ids = [Account.open("first", "pro").id for _ in range(count)]
+    find = PreparedSelect(Account, lambda ids: Account.select().where(is_in(Account.id, ids)))
+    rename = Prepared(lambda ids, name: Account.update(name=name).where(is_in(Account.id, ids)))
+    with writing():
+        assert rename.execute(ids, 'by "quotes", {braces}, \\').count == count
+        assert sorted(row.id for row in find.execute([*ids, *ids, '"', "{},"])) == sorted(ids)
+    assert Account.get_by_id(account.id).name == account.name
 
 
 def test_a_row_is_found_by_its_key_or_not_at_all(account: Account) -> None:
