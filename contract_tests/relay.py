@@ -71,9 +71,10 @@ class Relay:
             _close(gateway)
             return
         self._ends += [gateway, network]
-        for ends in ((gateway, network), (network, gateway)):
+        for end in (gateway, network):
             # Each write is passed on as it comes.
-            ends[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for ends in ((gateway, network), (network, gateway)):
             threading.Thread(target=self._pump, args=ends, daemon=True).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
