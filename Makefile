@@ -92,7 +92,7 @@ bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Measure us beside our basel
 flamegraphs: $(VENV)/.dev $(PEERS)/.installed ## Draw where the time of web and worker goes: docs/flamegraphs
 	@$(BIN)/python -m benchmarks.flamegraphs
 
-bench-isolation: $(VENV)/.dev ## Measure what bad receivers do to the others (BENCH_RATES=50,200)
+bench-isolation: $(VENV)/.dev ## Measure what hostile accounts do to the others (BENCH_RATES=50,200)
 	@$(BIN)/python -m benchmarks.isolation
 
 bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_BACKLOG=100000)

@@ -11,24 +11,15 @@ import os
 import sys
 import time
 
-from benchmarks.harness import emit, gateway_state, make_webhooks, resident_mib, worker
-from benchmarks.isolation import WEBHOOKS, addresses, receivers
-from models.database import reading, writing
+from benchmarks.harness import emit_backlog, gateway_state, make_webhooks, resident_mib, worker
+from benchmarks.isolation import receivers
+from models.database import reading
 from models.delivery import Delivery, DeliveryState
 
 TOTAL = int(os.environ.get("BENCH_BACKLOG", "100000"))
-STEPS = 10
-ROWS_PER_TRANSACTION = 1000
+STEPS, WEBHOOKS = 10, 20
 PATIENCE_SECONDS = 1800
 TIME_GROWTH, MEMORY_GROWTH = 1.5, 1.2
-
-
-def fill(urls: list[str]) -> None:
-    webhooks = make_webhooks(urls)
-    for start in range(0, TOTAL, ROWS_PER_TRANSACTION):
-        with writing():
-            for count in range(start, min(start + ROWS_PER_TRANSACTION, TOTAL)):
-                emit(webhooks[count % WEBHOOKS], f"msg_{count}", wake=False)
 
 
 def delivered() -> int:
@@ -42,7 +33,7 @@ def main() -> int:
     seconds: list[float] = []
     memory: list[float] = []
     with gateway_state(), receivers() as url:
-        fill(addresses(url, "ok"))
+        emit_backlog(make_webhooks([f"{url}/ok/{n}" for n in range(WEBHOOKS)]), TOTAL)
         print(f"{'delivered':>10}  {'per second':>10}  {'resident MiB':>12}")
         with worker() as process:
             since = time.monotonic()

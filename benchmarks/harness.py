@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,18 +71,18 @@ def make_webhooks(urls: list[str]) -> list[Webhook]:
     return [Webhook.register(Account.open("Bench", "pro").id, url, [KIND], []) for url in urls]
 
 
-def emit(webhook: Webhook, name: str, *, wake: bool = True) -> None:
-    """One event with one delivery, committed, and the wake-up that follows it."""
+def emit(webhooks: Sequence[Webhook], name: str, *, wake: bool = True) -> None:
+    """One event of an account with a delivery to each webhook, committed, and the wake-up that follows it."""
     with writing():
         event = Event.append(
-            webhook.account_id,
+            webhooks[0].account_id,
             KIND,
             number_id="num_bench",
             subject_id=name,
             payload=event_body(name),
             once=False,
         )
-        Delivery.schedule(event, [webhook])
+        Delivery.schedule(event, webhooks)
     if wake:
         deliver.bell.ring()
 
@@ -92,7 +92,7 @@ def emit_backlog(webhooks: list[Webhook], count: int) -> None:
     for start in range(0, count, ROWS_PER_TRANSACTION):
         with writing():
             for number in range(start, min(start + ROWS_PER_TRANSACTION, count)):
-                emit(webhooks[number % len(webhooks)], f"msg_{number}", wake=False)
+                emit([webhooks[number % len(webhooks)]], f"msg_{number}", wake=False)
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -86,7 +86,7 @@ def _we(receiver: str, **urls: str) -> Iterator[Begin]:
         (webhook,) = make_webhooks([f"{receiver}/ok/0"])
 
         def begin(name: str) -> float:
-            emit(webhook, name, wake=False)
+            emit([webhook], name, wake=False)
             at = time.time()
             deliver.bell.ring()
             return at
