@@ -335,32 +335,39 @@ class _Claim:
                 Delivery.skip_waiting(webhook_id)
         open_ = [row for id_ in free if (row := self.webhooks.get(id_)) and row.active]
         taken = Counter(self.terms.in_flight)
-        waiting = deque[tuple[str, int]]()
-        for webhook in open_:
-            if webhook.on_trial:
-                self._take_on_trial(webhook, free[webhook.id], taken)
-            elif free[webhook.id] > 0:
-                waiting.append((webhook.id, free[webhook.id]))
+        self._take_on_trial([(hook, free[hook.id]) for hook in open_ if hook.on_trial], taken)
+        waiting = deque((h.id, free[h.id]) for h in open_ if not h.on_trial and free[h.id] > 0)
         while waiting and len(self.claimed) < self.room:
             waiting = self._take_turns(waiting, taken)
 
-    def _take_on_trial(self, webhook: Webhook, free: int, taken: Counter[str]) -> None:
+    def _take_on_trial(self, open_: Sequence[tuple[Webhook, int]], taken: Counter[str]) -> None:
         """Claim what is tried again as it is due, and of new events a few in each minute."""
-        room = min(free, self.room - len(self.claimed), self._account_room(webhook.id, taken))
-        if room <= 0:
-            return
-        ids = [row[0] for row in _LEASE_AGAIN.execute(webhook.id, self.token, self.until, room)]
-        since, events = webhook.trial_minute_at or 0, webhook.trial_events
-        if since + MINUTE_MS <= self.now:
-            since, events = self.now, 0
-        if wanted := min(room - len(ids), MOST_ON_TRIAL - events):
-            new = list(_LEASE_NEW.execute(webhook.id, self.token, self.until, wanted))
-            ids += [row[0] for row in new]
-            webhook.note_trial(since, events + len(new))
-        self.claimed += ids
-        taken[webhook.account_id] += len(ids)
-        if len(ids) == free:
-            self.full.add(webhook.id)
+        part = max(1, (self.room - len(self.claimed)) // max(1, len(open_)))
+        again = []
+        for webhook, free in open_:
+            room = min(free, part, self._account_room(webhook.id, taken))
+            if room > 0:
+                taken[webhook.account_id] += room
+                rows = _LEASE_AGAIN.execute(webhook.id, self.token, self.until, room)
+                again.append((webhook, free, room, rows))
+        new = []
+        for webhook, free, room, rows in again:
+            ids = [row[0] for row in rows]
+            since, events = webhook.trial_minute_at or 0, webhook.trial_events
+            if since + MINUTE_MS <= self.now:
+                since, events = self.now, 0
+            wanted = min(room - len(ids), MOST_ON_TRIAL - events)
+            leased = _LEASE_NEW.execute(webhook.id, self.token, self.until, wanted)
+            new.append((webhook, free, room, ids, since, events, leased))
+        for webhook, free, room, ids, since, events, leased in new:
+            fresh = [row[0] for row in leased]
+            if fresh:
+                webhook.note_trial(since, events + len(fresh))
+            count = len(ids) + len(fresh)
+            self.claimed += ids + fresh
+            taken[webhook.account_id] -= room - count
+            if count == free:
+                self.full.add(webhook.id)
 
     def _take_turns(
         self, waiting: Sequence[tuple[str, int]], taken: Counter[str]

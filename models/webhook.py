@@ -254,9 +254,7 @@ class Webhook(BaseModel):
 
     def note_trial(self, minute_at: int, events: int) -> None:
         """Its url on trial got so many events in this minute, inside the caller's transaction."""
-        Webhook.update(trial_minute_at=minute_at, trial_events=events).where(
-            Webhook.id == self.id, Webhook.trial_minute_at.is_null(False)
-        ).execute()
+        _NOTE_TRIAL.execute(minute_at, events, self.id)
 
     @classmethod
     def end_trial(cls, webhook_id: str, url: str) -> None:
@@ -286,6 +284,11 @@ _OF_MESSAGE = PreparedSelect(
     ),
 )
 _OF_IDS = PreparedSelect(Webhook, lambda ids: Webhook.select().where(is_in(Webhook.id, ids)))
+_NOTE_TRIAL = Prepared(
+    lambda minute_at, events, webhook_id: Webhook.update(
+        trial_minute_at=minute_at, trial_events=events
+    ).where(Webhook.id == webhook_id, Webhook.trial_minute_at.is_null(False))
+)
 _NOTE_SUCCESS = Prepared(
     lambda ids: Webhook.update(failure_count=0, slow=False).where(
         is_in(Webhook.id, ids), (Webhook.failure_count > 0) | Webhook.slow

@@ -154,7 +154,7 @@ class Engine:
 
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
-        while not (self._stopping or self._has_unrecorded) and (room := lane.room) > 0:
+        while not (self._stopping or self._has_unrecorded) and (room := lane.claimable) > 0:
             claimed_at = self._loop.time()
             batch = await self._claim(lane, room)
             lane.note_claim(batch, room)
