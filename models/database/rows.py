@@ -14,6 +14,7 @@ from typing import Any, Generic, Self, TypeVar
 from peewee import (
     SQL,
     BooleanField,
+    Cast,
     Database,
     DoesNotExist,
     Insert,
@@ -136,9 +137,10 @@ class PreparedSelect(_Query[Instance]):
 
 
 def is_in(field: Any, values: Any) -> Any:
-    """The condition that a field is in a list, which fills one slot whatever its length."""
+    """The condition that a text field is in a list, which fills one slot whatever its length."""
     if isinstance(database.obj, PostgresqlDatabase):
-        return field == fn.ANY(values)
+        # With the list itself behind ANY, PostgreSQL would plan the query anew each time.
+        return field == fn.ANY(fn.ARRAY(Select([], [fn.unnest(Cast(values, "text[]"))])))
     return field.in_(Select([fn.json_each(values)], [SQL("value")]))
 
 
