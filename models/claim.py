@@ -16,7 +16,7 @@ from models.attempt import Attempt, Outcome
 from models.database import Prepared, Rows, database, is_in, reading, write
 from models.delivery import IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
-from models.webhook import Webhook
+from models.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 from models.work import NO_OUTCOME, server_time
 
 # What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
@@ -28,8 +28,6 @@ LEAST_TRIES = 4
 LEASE_MARGIN_MS = 20_000
 # The most that one claim brings back.
 MOST_BACK = 500
-# A url that has never answered 2xx gets so many events in a minute. Their retries do not count.
-MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 
 
 @dataclass(frozen=True)
@@ -353,16 +351,13 @@ class _Claim:
         new = []
         for webhook, free, room, rows in again:
             ids = [row[0] for row in rows]
-            since, events = webhook.trial_minute_at or 0, webhook.trial_events
-            if since + MINUTE_MS <= self.now:
-                since, events = self.now, 0
-            wanted = min(room - len(ids), MOST_ON_TRIAL - events)
+            wanted = min(room - len(ids), webhook.trial_room(self.now))
             leased = _LEASE_NEW.execute(webhook.id, self.token, self.until, wanted)
-            new.append((webhook, free, room, ids, since, events, leased))
-        for webhook, free, room, ids, since, events, leased in new:
+            new.append((webhook, free, room, ids, leased))
+        for webhook, free, room, ids, leased in new:
             fresh = [row[0] for row in leased]
             if fresh:
-                webhook.note_trial(since, events + len(fresh))
+                webhook.note_trial(self.now, len(fresh))
             count = len(ids) + len(fresh)
             self.claimed += ids + fresh
             taken[webhook.account_id] -= room - count

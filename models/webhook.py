@@ -27,6 +27,8 @@ from models.page import Page, fetch_page
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
 SECRET_BYTES = 32
+# A url that has never answered 2xx gets so many events in a minute. Their retries do not count.
+MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # Milliseconds for which the previous secret signs too after a rotation (decision 32).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
@@ -252,9 +254,19 @@ class Webhook(BaseModel):
         """A receiver took long, or let an attempt time out: it is slow until it answers 2xx in time."""
         cls.update(slow=True).where(cls.id == webhook_id, ~cls.slow).execute()
 
-    def note_trial(self, minute_at: int, events: int) -> None:
-        """Its url on trial got so many events in this minute, inside the caller's transaction."""
-        _NOTE_TRIAL.execute(minute_at, events, self.id)
+    def _trial_minute(self, now: int) -> tuple[int, int]:
+        """When the minute at hand began for its url on trial, and how many events it got since."""
+        since = self.trial_minute_at or 0
+        return (now, 0) if since + MINUTE_MS <= now else (since, self.trial_events)
+
+    def trial_room(self, now: int) -> int:
+        """How many new events its url on trial may still get in this minute."""
+        return MOST_ON_TRIAL - self._trial_minute(now)[1]
+
+    def note_trial(self, now: int, events: int) -> None:
+        """Its url on trial gets so many new events, inside the caller's transaction."""
+        since, before = self._trial_minute(now)
+        _NOTE_TRIAL.execute(since, before + events, self.id)
 
     @classmethod
     def end_trial(cls, webhook_id: str, url: str) -> None:

@@ -170,7 +170,7 @@ class Engine:
         try:
             return await self._in_database(functools.partial(claim_due, room, terms))
         except Exception:
-            logger.exception("claim failed; the sweep will try again")
+            logger.exception("claim failed; it is tried again")
             return []
 
     async def _in_database(self, work: Callable[[], Result]) -> Result:

@@ -1,4 +1,4 @@
-"""The clocks of the parts of a gateway, each of which may be wrong, as those of different machines."""
+"""A clock for each part of a gateway. Each may be wrong, as on different machines."""
 
 import os
 import struct
@@ -11,7 +11,7 @@ PARTS = ("web", "worker")
 
 
 class Clocks:
-    """Clocks in files of a folder, which the parts look at (clock/sitecustomize.py)."""
+    """Clocks in files of a folder, which the parts read (clock/sitecustomize.py)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -21,13 +21,13 @@ class Clocks:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What has the parts look at them."""
+        """Environment variables that make the parts use these clocks."""
         path = os.pathsep.join(filter(None, [str(SITE), os.environ.get("PYTHONPATH")]))
         return {"PYTHONPATH": path, "CHAOS_CLOCKS": str(self._folder)}
 
     @contextmanager
     def jumped(self, part: str, seconds: float) -> Iterator[None]:
-        """With the clock of a part so far ahead."""
+        """The clock of a part is so many seconds ahead meanwhile."""
         self._set(part, seconds)
         try:
             yield

@@ -1,4 +1,4 @@
-"""The ways in which something breaks for a while, all alike: ``with fault.happening(): ...``."""
+"""The faults of a storm. ``with fault.happening(): ...`` breaks something, and mends it at the end."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ Happening = Callable[[], AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class Fault:
-    """One of them. ``is_felt``: nothing can be sent until it is over; None: that depends on the moment."""
+    """One fault. ``is_felt`` says whether all sends fail until it is over; None: it depends on the moment."""
 
     family: str
     name: str
@@ -52,7 +52,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class World:
-    """What can break, and the dice."""
+    """What can break, and the random numbers of the storm."""
 
     gateway: Gateway
     below: Engines
@@ -61,7 +61,7 @@ class World:
     dice: random.Random
 
     def faults(self) -> list[Fault]:
-        """All that there are on this backend."""
+        """All faults of this backend."""
         found = [*self._kills(), *self._freezes(), *self._silences(), self._full_disk()]
         lose_queue = partial(_lost, self.gateway.stored.lose_queue)
         found.append(Fault("loss", "queue deleted", lose_queue, is_felt=False, lasts=False))
@@ -86,7 +86,7 @@ class World:
             yield Fault("kill", f"{name} killed", kill, lasts=False)
 
     def _freezes(self) -> Iterator[Fault]:
-        # A worker that freezes may hold the lock of a file, which nobody can take from it.
+        # A frozen worker may hold the lock of a SQLite file until it goes on.
         felt = {"web": True, "worker": False if self._postgres else None, "sandbox": None}
         for part in PARTS:
             yield Fault("freeze", f"{part} frozen", self._freeze(part), felt[part])

@@ -179,7 +179,7 @@ def _prepare(folder: Path, below: Engines) -> tuple[Gateway, Relay, Clocks]:
         "GATEWAY_DEACTIVATE_AFTER": "1000000",
     }
     gateway = Gateway(folder, **settings, **below.settings, **clocks.environment)
-    # Whoever looks on is not cut off.
+    # The test's own queries do not go over the lines that a fault cuts.
     gateway.stored = Stored({**gateway.environment, **below.direct})
     network = Relay(gateway.sandbox_port)
     gateway.environment["GATEWAY_NETWORK_URL"] = f"http://{HOST}:{network.port}"

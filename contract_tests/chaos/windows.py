@@ -1,8 +1,8 @@
-"""The time that faults take for themselves, and what of a wait is outside of it."""
+"""When faults were felt, and how much of a wait lies outside of them."""
 
 from dataclasses import dataclass, field
 
-# How long after its end a fault may still be felt: by then PostgreSQL has taken back the locks of who froze.
+# A fault may be felt for so long after its end: PostgreSQL ends the transaction of a frozen client after 5 s.
 RECOVERY_SECONDS = 6
 # A wait: when it began and when it was over, in seconds since the epoch.
 Wait = tuple[float, float]
@@ -19,7 +19,7 @@ class Windows:
         self.all.append((began, ended + RECOVERY_SECONDS))
 
     def outside(self, wait: Wait) -> float:
-        """How many seconds of a wait no fault can be blamed for."""
+        """How many seconds of a wait lie outside of all faults."""
         at, over = wait
         seconds = 0.0
         for began, ended in self.all:

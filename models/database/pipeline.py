@@ -64,11 +64,6 @@ class Answer:
         """The server's own word for what it did, such as COMMIT."""
         return self._received().command_status or b""
 
-    def fetchone(self) -> Row | None:
-        """The first row, or None."""
-        rows = self.fetchall()
-        return rows[0] if rows else None
-
     def fetchall(self) -> list[Row]:
         """All rows."""
         return self._pipeline.load(self._received())

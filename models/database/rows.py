@@ -50,9 +50,10 @@ class _Slot(Node):
 
 
 class Rows(Generic[Row]):
-    """What a query selected: iterate over it, inside the same reading() or transaction.
+    """The rows of a query. Read them inside the same reading() or transaction.
 
-    In a transaction PostgreSQL is sent the query together with the next one whose result is looked at.
+    In a transaction on PostgreSQL the query is sent when this result or a later one is read, or with the
+    commit: several queries take one round trip.
     """
 
     def __init__(self, answer: Any, make: Callable[[Any], Row]) -> None:
@@ -73,8 +74,11 @@ class Rows(Generic[Row]):
 
 
 class _Query(Generic[Row]):
-    def __init__(self, build: Callable[..., Any], slots: int | None) -> None:
+    def __init__(
+        self, build: Callable[..., Any], slots: int | None, make: Callable[[Any], Row]
+    ) -> None:
         self._build = build
+        self._make = make
         self._arity = len(inspect.signature(build).parameters) if slots is None else slots
         # One SQL for each kind of database, and what it is to be given: places and constants.
         self._known: dict[type[Database], tuple[str, list[Any]]] = {}
@@ -85,9 +89,6 @@ class _Query(Generic[Row]):
         sql, places = self._known.get(type(connected)) or self._prepare(connected)
         filled = [values[at.number] if isinstance(at, _Place) else at for at in places]
         return Rows(connected.put(sql, filled), self._make)
-
-    def _make(self, row: Any) -> Row:
-        raise NotImplementedError
 
     def _prepare(self, connected: Any) -> tuple[str, list[Any]]:
         slots = [_Slot(_Place(number)) for number in range(self._arity)]
@@ -108,11 +109,7 @@ class Prepared(_Query[tuple[Any, ...]]):
     """
 
     def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
-        super().__init__(build, slots)
-
-    def _make(self, row: Any) -> tuple[Any, ...]:
-        made: tuple[Any, ...] = row
-        return made
+        super().__init__(build, slots, tuple)
 
 
 class PreparedSelect(_Query[Instance]):
@@ -121,13 +118,13 @@ class PreparedSelect(_Query[Instance]):
     def __init__(
         self, model: type[Instance], build: Callable[..., "ModelSelect[Instance]"]
     ) -> None:
-        super().__init__(build, None)
+        super().__init__(build, None, self._instance)
         self._model = model
         fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
         self._names = [field.name for field in fields]
         self._flags = [field.name for field in fields if isinstance(field, BooleanField)]
 
-    def _make(self, row: Any) -> Instance:
+    def _instance(self, row: Any) -> Instance:
         made = self._model(__no_default__=1)
         made.__data__.update(zip(self._names, row, strict=True))
         for name in self._flags:

@@ -35,11 +35,12 @@ class AcceptingNetwork:
 def network(monkeypatch: pytest.MonkeyPatch, configure: Configure) -> None:
     configure(DUE_LIMIT=str(LIMIT))
     monkeypatch.setattr(sending, "get_network", AcceptingNetwork)
+    # Each send looks anew at what is due.
+    monkeypatch.setattr(sending, "pressure", Pressure())
+    monkeypatch.setattr("tasks.pressure.LOOK_SECONDS", 0)
 
 
 def _send(number: Number, key: str) -> Response:
-    """With a look of its own at what is due."""
-    setattr(sending, "pressure", Pressure())  # noqa: B010 - it exports no such name
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
     return asyncio.run(sending.send(number.account_id, body, key))
 

@@ -57,12 +57,12 @@ def test_a_value_comes_back_as_it_was_given(engine: PostgresEngine, kind: str, v
     with engine.writing(None):
         engine.database.ask(f"CREATE TEMP TABLE one (value {kind}) ON COMMIT DROP")
         engine.database.put("INSERT INTO one VALUES (%s)", [value])
-        assert engine.database.ask("SELECT value FROM one").fetchone() == (value,)
+        assert engine.database.ask("SELECT value FROM one").fetchall() == [(value,)]
 
 
 def test_a_percent_sign_is_written_twice(engine: PostgresEngine) -> None:
     with engine.reading():
-        assert engine.database.ask("SELECT 7 %% 4 + %s", [1]).fetchone() == (4,)
+        assert engine.database.ask("SELECT 7 %% 4 + %s", [1]).fetchall() == [(4,)]
 
 
 def test_a_transaction_begins_with_its_first_question(
@@ -90,7 +90,7 @@ def test_an_answer_may_be_looked_at_later(engine: PostgresEngine) -> None:
         update = engine.database.ask("UPDATE kept SET value = 'c'")
         assert (first.rowcount, update.rowcount) == (1, 1)
         assert found.fetchall() == [(1,)]
-        assert engine.database.put(IDS).fetchone() == (1,)
+        assert engine.database.put(IDS).fetchall() == [(1,)]
 
 
 def test_outside_of_a_transaction_nothing_waits(
@@ -249,7 +249,7 @@ def test_more_than_the_line_holds_gets_through(engine: PostgresEngine) -> None:
     with engine.writing(["a key"]):
         echoes = [engine.database.put("SELECT %s::text", [large]) for _ in range(20)]
         engine.database.put(INSERT, [1, large])
-    assert all(echo.fetchone() == (large,) for echo in echoes)
+    assert all(echo.fetchall() == [(large,)] for echo in echoes)
     assert ids(engine) == [1]
 
 
