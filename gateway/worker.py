@@ -11,15 +11,12 @@ from prometheus_client import start_http_server
 
 from gateway.settings import PREFIX, Settings, SettingsError
 from tasks import checks, deliver, ingest, redeliver, sweep
-from tasks.queue import huey
+from tasks.queue import Doorbell, huey
 from tasks.sender import make_client
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
-# The consumer knows the tasks of modules that are imported.
-TASK_MODULES = (checks, deliver, ingest, redeliver, sweep)
-CONSUMER_THREADS = 2
 # A consumer waits for its queue, and sleeps only after a failure.
 RETRY_SECONDS = 0.5
 # Between two looks for work that is due: deliveries and callbacks, and checks of numbers. A look costs one
@@ -28,29 +25,37 @@ LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.3, 1.0
 
 
 class Rounds(threading.Thread):
-    """Does ``work`` at once and then every ``interval`` seconds. An error ends only its round."""
+    """Does ``work`` at once, then whenever ``bell`` rings, and at least every ``interval`` seconds.
 
-    def __init__(self, work: Callable[[], None], interval: float) -> None:
+    An error ends only its round.
+    """
+
+    def __init__(
+        self, work: Callable[[], None], interval: float, bell: Doorbell | None = None
+    ) -> None:
         super().__init__(name=work.__module__, daemon=True)
         self._work = work
         self._interval = interval
-        self._stopping = threading.Event()
+        self._woken = threading.Event()
+        self._stopping = False
+        if bell is not None:
+            bell.worker = self._woken.set
 
     def run(self) -> None:
         """Work until ``stop``."""
-        self._try()
-        while not self._stopping.wait(self._interval):
-            self._try()
-
-    def _try(self) -> None:
-        try:
-            self._work()
-        except Exception:
-            logger.exception("%s failed; it is tried again", self.name)
+        while not self._stopping:
+            # First: what is committed after this line rings again.
+            self._woken.clear()
+            try:
+                self._work()
+            except Exception:
+                logger.exception("%s failed; it is tried again", self.name)
+            self._woken.wait(self._interval)
 
     def stop(self) -> None:
         """End after the current round."""
-        self._stopping.set()
+        self._stopping = True
+        self._woken.set()
         self.join()
 
 
@@ -112,18 +117,19 @@ def run_worker(settings: Settings) -> None:
         Rounds(sweep.sweep, settings.sweep_interval),
         # Work is found without the queue, which may be away or have lost the wake-up.
         Rounds(engine.look, LOOK_SECONDS),
-        Rounds(ingest.work_off, LOOK_SECONDS),
+        Rounds(ingest.work_off, LOOK_SECONDS, ingest.bell),
+        Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
         Rounds(checks.work_off, CHECK_LOOK_SECONDS),
     ]
     consumer = StoppingConsumer(
         engine,
         rounds,
-        workers=CONSUMER_THREADS,
+        # A task only wakes one of the threads above.
+        workers=1,
         initial_delay=RETRY_SECONDS,
         max_delay=RETRY_SECONDS,
         # Nothing is scheduled in the queue.
         scheduler_interval=60,
-        # Tasks are short, so SIGTERM lets them finish too.
         graceful_signal="TERM",
     )
     # Start-up objects live on: collecting them again and again cost a sixth of a busy worker's time.

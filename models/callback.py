@@ -1,7 +1,7 @@
 """Callbacks of the network, stored raw before they are answered, and ingested afterwards."""
 
 import uuid
-from typing import Self
+from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
 
@@ -64,21 +64,13 @@ class Callback(BaseModel):
         """
         with reading():
             now = work.now()
-            if not _DUE.execute(now, 1).first():
+            first = _FIRST_DUE.execute(now).first()
+            if first is None:
                 return []
-
-            def claim() -> list[Callback]:
-                due = list(_DUE.execute(now, limit))
-                is_alone = bool(due) and due[0].lease_token is not None
-                claimed = due[:1] if is_alone else [one for one in due if not one.lease_token]
-                token = uuid.uuid4().hex
-                if claimed:
-                    _CLAIM.execute([one.id for one in claimed], token, now + LEASE_MS)
-                for one in claimed:
-                    one.tries, one.lease_token = one.tries + 1, token
-                return claimed
-
-            return write(claim, CLAIMS)
+            claim, most = (_CLAIM_NEXT, 1) if first.lease_token else (_CLAIM, limit)
+            values = uuid.uuid4().hex, now + LEASE_MS, now, most
+            claimed = write(lambda: list(claim.execute(*values)), CLAIMS)
+            return sorted(claimed, key=lambda callback: callback.id)
 
     @classmethod
     def oldest_waiting(cls) -> int | None:
@@ -117,20 +109,25 @@ Callback.add_index(
         Callback.due_at, Callback.id, where=SQL("due_at IS NOT NULL"), name="callback_due"
     )
 )
-_DUE = PreparedSelect(
-    Callback,
-    lambda now, limit: (
-        Callback.select()
-        .where(Callback.due_at <= now)
-        .order_by(Callback.due_at, Callback.id)
-        .limit(limit)
-    ),
-)
-_CLAIM = Prepared(
-    lambda ids, token, until: Callback.update(
-        tries=Callback.tries + 1, lease_token=token, due_at=until
-    ).where(is_in(Callback.id, ids))
-)
+
+
+def _due(now: Any) -> Any:
+    in_order = Callback.select(Callback.id).where(Callback.due_at <= now)
+    return in_order.order_by(Callback.due_at, Callback.id)
+
+
+def _claim(which: Any) -> PreparedSelect[Callback]:
+    def claim(token: Any, until: Any, now: Any, limit: Any) -> Any:
+        claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
+        ids = _due(now).where(which).limit(limit)
+        return claimed.where(Callback.id.in_(ids)).returning(Callback)
+
+    return PreparedSelect(Callback, claim)
+
+
+_FIRST_DUE = PreparedSelect(Callback, lambda now: _due(now).select(Callback).limit(1))
+_CLAIM = _claim(Callback.lease_token.is_null())
+_CLAIM_NEXT = _claim(SQL("TRUE"))
 _FINISH = Prepared(
     lambda ids, now: Callback.update(
         ingested_at=now, error=None, due_at=None, lease_token=None

@@ -4,7 +4,7 @@ A claim counts the attempt and leases the delivery. So a worker that dies in an 
 """
 
 import uuid
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -116,7 +116,7 @@ def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) 
     Walks the partial index of what is due from webhook to webhook. So the cost depends neither on how many
     deliveries are due nor on what waits for a later time.
     """
-    later, oldest, again = Delivery.alias(), Delivery.alias(), Delivery.alias()
+    later, oldest, again, leased = (Delivery.alias() for _ in range(4))
     walk = (
         Delivery.select(fn.MIN(Delivery.webhook).alias("webhook_id"))
         .where(Delivery.due)
@@ -127,9 +127,8 @@ def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) 
     )
     step = Select([walk], [following]).where(walk.c.webhook_id.is_null(False))
     waiting = walk.union_all(step)
-    due = oldest.select(fn.MIN(oldest.next_attempt_at)).where(
-        oldest.due, oldest.webhook == Webhook.id
-    )
+    due = oldest.select(fn.MIN(oldest.next_attempt_at))
+    due = due.where(oldest.due, oldest.webhook == Webhook.id)
     open_ = (
         Webhook.select(Webhook.id, Webhook.account, due.alias("due_at"))
         .join(waiting, on=(waiting.c.webhook_id == Webhook.id))
@@ -140,7 +139,10 @@ def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) 
             | (Webhook.trial_events < MOST_ON_TRIAL)
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
             # Webhooks that hang would else take up the limit, for as long as they hang.
-            _in_flight(Webhook.id, over) < per_webhook,
+            leased.select(fn.COUNT(leased.id)).where(
+                leased.webhook == Webhook.id, _is_in_flight(leased, over)
+            )
+            < per_webhook,
         )
         .alias("open")
     )
@@ -153,16 +155,19 @@ def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) 
     )
 
 
-def _in_flight(webhook_id: Any, over: Any) -> Select:
-    """How many attempts at a webhook may be under way: those whose lease ends after ``over``.
+def _is_in_flight(delivery: Any, over: Any) -> Any:
+    """Whether an attempt is under way: its lease ends after ``over``.
 
     The attempts of a worker that died are over long before their leases end.
     """
-    leased = Delivery.alias()
-    return leased.select(fn.COUNT(leased.id)).where(
-        leased.webhook == webhook_id,
-        leased.lease_token.is_null(False),
-        leased.next_attempt_at > over,
+    return delivery.lease_token.is_null(False) & (delivery.next_attempt_at > over)
+
+
+def _in_flight(webhook_ids: Any, over: Any) -> Any:
+    return (
+        Delivery.select(Delivery.webhook, fn.COUNT(Delivery.id))
+        .where(is_in(Delivery.webhook, webhook_ids), _is_in_flight(Delivery, over))
+        .group_by(Delivery.webhook)
     )
 
 
@@ -286,8 +291,17 @@ def _bring_back(now: int, last_try: int) -> None:
 
 
 @dataclass
+class _Share:
+    """How much a webhook may still get of a claim, by which statement."""
+
+    webhook: Webhook
+    free: int
+    lease: Prepared = _LEASE
+
+
+@dataclass
 class _Claim:
-    """One claim, inside its transaction. What needs no answer of the other is asked for together."""
+    """One claim, inside its transaction. ``room`` is what it may still take."""
 
     now: int
     room: int
@@ -318,82 +332,61 @@ class _Claim:
 
     def take_due(self, webhook_ids: Sequence[str]) -> None:
         """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
-        over = self.now + LEASE_MARGIN_MS
-        in_flight = {id_: _IN_FLIGHT.execute(id_, over) for id_ in webhook_ids}
-        found = Webhook.rows_of_ids(webhook_ids)
-        free = {
-            id_: self.terms.per_webhook - n
-            for id_, counted in in_flight.items()
-            for (n,) in counted
-        }
-        # Many deliveries, few webhooks: each is read once.
+        found, in_flight = (
+            Webhook.rows_of_ids(webhook_ids),
+            _IN_FLIGHT.execute(list(webhook_ids), self.now + LEASE_MARGIN_MS),
+        )
         self.webhooks |= {webhook.id: webhook for webhook in found}
-        for webhook_id in webhook_ids:
-            if webhook_id in self.webhooks and not self.webhooks[webhook_id].active:
-                Delivery.skip_waiting(webhook_id)
-        open_ = [row for id_ in free if (row := self.webhooks.get(id_)) and row.active]
-        taken = Counter(self.terms.in_flight)
-        self._take_on_trial([(hook, free[hook.id]) for hook in open_ if hook.on_trial], taken)
-        waiting = deque((h.id, free[h.id]) for h in open_ if not h.on_trial and free[h.id] > 0)
-        while waiting and len(self.claimed) < self.room:
-            waiting = self._take_turns(waiting, taken)
-
-    def _take_on_trial(self, open_: Sequence[tuple[Webhook, int]], taken: Counter[str]) -> None:
-        """Claim what is tried again as it is due, and of new events a few in each minute."""
-        part = max(1, (self.room - len(self.claimed)) // max(1, len(open_)))
-        again = []
-        for webhook, free in open_:
-            room = min(free, part, self._account_room(webhook.id, taken))
-            if room > 0:
-                taken[webhook.account_id] += room
-                rows = _LEASE_AGAIN.execute(webhook.id, self.token, self.until, room)
-                again.append((webhook, free, room, rows))
-        new = []
-        for webhook, free, room, rows in again:
-            ids = [row[0] for row in rows]
-            wanted = min(room - len(ids), webhook.trial_room(self.now))
-            leased = _LEASE_NEW.execute(webhook.id, self.token, self.until, wanted)
-            new.append((webhook, free, room, ids, leased))
-        for webhook, free, room, ids, leased in new:
-            fresh = [row[0] for row in leased]
-            if fresh:
-                webhook.note_trial(self.now, len(fresh))
-            count = len(ids) + len(fresh)
-            self.claimed += ids + fresh
-            taken[webhook.account_id] -= room - count
-            if count == free:
-                self.full.add(webhook.id)
-
-    def _take_turns(
-        self, waiting: Sequence[tuple[str, int]], taken: Counter[str]
-    ) -> deque[tuple[str, int]]:
-        """Claim for each webhook its part of the room. Returns those that may have more, and how much."""
-        left = self.room - len(self.claimed)
-        part = max(1, left // len(waiting))
-        asked, skipped, more = [], [], deque[tuple[str, int]]()
-        for webhook_id, count in waiting:
-            wanted = min(count, part, left, self._account_room(webhook_id, taken))
-            if wanted > 0:
-                left -= wanted
-                taken[self.webhooks[webhook_id].account_id] += wanted
-                leased = _LEASE.execute(webhook_id, self.token, self.until, wanted)
-                asked.append((webhook_id, count, wanted, leased))
+        free = Counter(dict.fromkeys(webhook_ids, self.terms.per_webhook))
+        free.subtract(dict(in_flight))
+        shares: list[_Share] = []
+        for webhook in (self.webhooks[id_] for id_ in webhook_ids if id_ in self.webhooks):
+            if not webhook.active:
+                Delivery.skip_waiting(webhook.id)
+            elif webhook.on_trial:
+                new = min(webhook.trial_room(self.now), (free[webhook.id] + 1) // 2)
+                again = free[webhook.id] - new
+                shares += [_Share(webhook, again, _LEASE_AGAIN), _Share(webhook, new, _LEASE_NEW)]
             else:
-                skipped.append((webhook_id, count))
-        for webhook_id, count, wanted, leased in asked:
-            ids = [row[0] for row in leased]
-            self.claimed += ids
-            taken[self.webhooks[webhook_id].account_id] -= wanted - len(ids)
-            if len(ids) == count:
-                self.full.add(webhook_id)
-            elif len(ids) == wanted:
-                more.append((webhook_id, count - wanted))
-        # Others of the account may have taken less than was kept for them.
-        has_room = (each for each in skipped if self._account_room(each[0], taken) > 0)
-        return more + deque(has_room)
+                shares.append(_Share(webhook, free[webhook.id]))
+        self._take_turns([share for share in shares if share.free > 0])
 
-    def _account_room(self, webhook_id: str, taken: Counter[str]) -> int:
-        return self.terms.per_account - taken[self.webhooks[webhook_id].account_id]
+    def _take_turns(self, shares: list[_Share]) -> None:
+        """Give each webhook its part of the room, then those that may have more due a part of the rest."""
+        taken = Counter(self.terms.in_flight)
+        while shares and self.room > 0:
+            part = max(1, self.room // len(shares))
+            leased, waiting = [], []
+            for share in shares:
+                account_id = share.webhook.account_id
+                account_room = self.terms.per_account - taken[account_id]
+                wanted = min(share.free, part, self.room, account_room)
+                if wanted <= 0:
+                    waiting.append(share)
+                    continue
+                self.room -= wanted
+                taken[account_id] += wanted
+                rows = share.lease.execute(share.webhook.id, self.token, self.until, wanted)
+                leased.append((share, wanted, rows))
+            if not leased:
+                return
+            for share, wanted, rows in leased:
+                unused = wanted - self._note(share, [id_ for (id_,) in rows])
+                self.room += unused
+                taken[share.webhook.account_id] -= unused
+                if share.free > 0 and not unused:
+                    waiting.append(share)
+            shares = waiting
+
+    def _note(self, share: _Share, ids: Sequence[str]) -> int:
+        """These are claimed. Returns how many."""
+        self.claimed += ids
+        share.free -= len(ids)
+        if share.free == 0:
+            self.full.add(share.webhook.id)
+        if ids and share.lease is _LEASE_NEW:
+            share.webhook.note_trial(self.now, len(ids))
+        return len(ids)
 
     def made(self, row: Sequence[Any]) -> ClaimedDelivery:
         """One claimed delivery, of its row of _DETAILS."""

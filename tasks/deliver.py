@@ -13,6 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ from models.recording import give_back, is_wanted, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
 from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
-from tasks.queue import Doorbell, huey
+from tasks.queue import doorbell
 from tasks.sender import signed_headers
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.schedule import RetrySchedule
@@ -34,8 +35,8 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# Outcomes that come in quick succession are recorded together, fewer if anything waits for their room.
-RECORD_TOGETHER_SECONDS = 0.02
+# Outcomes that come in quick succession are recorded together, unless a delivery waits for their room.
+RECORD_TOGETHER_SECONDS = 0.05
 RECORD_PAUSE_SECONDS = 0.5
 # An attempt that begins so long after it was claimed or known to be wanted asks (tasks.subscriptions).
 STALE_SECONDS = 0.5
@@ -43,15 +44,8 @@ STALE_SECONDS = 0.5
 UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 
 
-@huey.task()
-def deliver_due() -> None:
-    """Wake this worker's engine."""
-    if bell.worker is not None:
-        bell.worker()
-
-
 # Ring it when deliveries may be due.
-bell = Doorbell(deliver_due)
+bell = doorbell("deliveries")
 
 
 def lease_ms(delivery_timeout: float) -> int:
@@ -84,6 +78,7 @@ class Engine:
         self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()
         # Webhooks of which more may be due than their caps let in, when they were last claimed or failed.
         self._crowded: set[str] = set()
+        self._is_crowded = asyncio.Event()
         # One thread does the engine's work on the database, so that the loop never waits for it.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
         self._thread = threading.Thread(target=self._main, name="deliver", daemon=True)
@@ -246,11 +241,14 @@ class Engine:
                 self._wake_lanes()
                 await asyncio.sleep(BEHIND_PAUSE_SECONDS)
             else:
-                await asyncio.sleep(RECORD_TOGETHER_SECONDS)
+                self._is_crowded.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._is_crowded.wait(), RECORD_TOGETHER_SECONDS)
 
     def _note_crowd(self, claimed: ClaimedDelivery) -> None:
         if claimed.fills_webhook:
             self._crowded.add(claimed.webhook.id)
+            self._is_crowded.set()
         else:
             self._crowded.discard(claimed.webhook.id)
 

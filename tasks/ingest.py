@@ -31,7 +31,7 @@ from networks.callbacks import (
 )
 from tasks import deliver, lifecycle, notices, outcome, telemetry
 from tasks.emit import emit_message
-from tasks.queue import Doorbell, huey
+from tasks.queue import doorbell
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -61,14 +61,8 @@ class Item:
         return []
 
 
-@huey.task()
-def ingest_callback(*_: str) -> None:
-    """Ingest what waits. Tasks of earlier versions named their callbacks."""
-    work_off()
-
-
-# Ring it when a callback is stored.
-bell = Doorbell(ingest_callback)
+# Ring it when a callback is stored. Statuses come in bursts: one wake-up serves many.
+bell = doorbell("callbacks", 0.05)
 
 
 def work_off() -> None:

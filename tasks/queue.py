@@ -9,12 +9,11 @@ Task names are module paths and so a wire format: renaming a task needs an alias
 import logging
 import os
 import select
-import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock, Thread
+from time import sleep
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -53,20 +52,19 @@ huey = AlarmClock(NAME, results=False)
 
 
 class Doorbell:
-    """Wakes the workers for one kind of work, at most once in ``PAUSE_SECONDS``.
+    """Wakes the workers for one kind of work, at most once in ``pause`` seconds.
 
     A thread calls the queue. So neither an event loop nor a transaction waits for it, and the process does
-    not end before the last wake-up is on the queue or lost. Workers find
-    work whose wake-up was lost.
+    not end before the last wake-up is on the queue or lost. Workers find work whose wake-up was lost.
     """
 
-    PAUSE_SECONDS = 0.02
     # After a queue that failed: it may be away.
     FAILURE_PAUSE_SECONDS = 1.0
 
-    def __init__(self, task: Callable[[], object]) -> None:
+    def __init__(self, task: Callable[[], object], pause: float = 0.02) -> None:
         """``task`` puts itself on the queue."""
-        self._task = task
+        self.put = task
+        self._pause = pause
         # The worker of this process, if it has one for this work: it needs no queue.
         self.worker: Callable[[], None] | None = None
         self._reset()
@@ -97,11 +95,11 @@ class Doorbell:
     def _answer(self) -> None:
         while self._take():
             try:
-                self._task()
-                time.sleep(self.PAUSE_SECONDS)
+                self.put()
+                sleep(self._pause)
             except Exception:
                 logger.exception("wake-up not queued; a worker finds the work")
-                time.sleep(self.FAILURE_PAUSE_SECONDS)
+                sleep(self.FAILURE_PAUSE_SECONDS)
 
     def _take(self) -> bool:
         with self._lock:
@@ -109,36 +107,25 @@ class Doorbell:
             return self._is_answered
 
 
-Identity = tuple[tuple[int, int] | None, ...]
+def doorbell(kind: str, pause: float = 0.02) -> Doorbell:
+    """The doorbell of a kind of work. Its task wakes the worker that takes it."""
+
+    def wake() -> None:
+        if bell.worker is not None:
+            bell.worker()
+
+    bell = Doorbell(huey.task(name=f"wake_for_{kind}")(wake), pause)
+    return bell
 
 
 class FileStorage(SqliteStorage):
-    """Waits for a task without polling, and notices that its files were deleted.
+    """Waits for a task without polling.
 
     Adding a task writes a byte into a named pipe. The byte wakes one waiting worker. Huey's own storage polls
     instead, which takes 2.5 % of a core at an interval of 20 ms.
-
-    A connection goes on working on a deleted file. Processes that opened the queue before and after
-    the deletion would never hear of each other's tasks again.
     """
 
     blocking = True
-
-    _conn: sqlite3.Connection | None
-    _identity: Identity = ()
-
-    @property
-    def conn(self) -> sqlite3.Connection:
-        """The connection. Huey asks for it under a lock, at each use."""
-        if self._conn is not None and self._identity != self._look():
-            self._conn.close()
-            self._conn = None
-        if self._conn is None:
-            connection: sqlite3.Connection = self._create_connection()
-            for statement in self.ddl:
-                connection.execute(statement)
-            self._conn, self._identity = connection, self._look()
-        return self._conn
 
     @property
     def _pipe(self) -> str:
@@ -169,9 +156,6 @@ class FileStorage(SqliteStorage):
             os.close(pipe)
         return task
 
-    def _look(self) -> Identity:
-        return tuple(_identify(f"{self.filename}{suffix}") for suffix in ("", "-wal", "-shm"))
-
 
 def _is_woken(pipe: int) -> bool:
     """Wait for a byte, and take it. False if none came, or another thread took it."""
@@ -182,14 +166,6 @@ def _is_woken(pipe: int) -> bool:
     with suppress(BlockingIOError):
         return bool(os.read(pipe, 1))
     return False
-
-
-def _identify(path: str) -> tuple[int, int] | None:
-    try:
-        found = Path(path).stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 class ServerStorage(PostgresStorage):
@@ -228,23 +204,23 @@ class ServerStorage(PostgresStorage):
 
 def connect(url: str) -> None:
     """Point the queue at ``url``: ``sqlite:///path``, ``postgresql://...`` or ``redis://...``."""
-    before, huey.storage = huey.storage, open_storage(url, NAME)
+    before, huey.storage = huey.storage, open_storage(url)
     before.close()
 
 
-def open_storage(url: str, name: str) -> BaseStorage:
-    """The queue called ``name`` behind ``url``. A server is connected to at its first use."""
+def open_storage(url: str) -> BaseStorage:
+    """The queue behind ``url``. A server is connected to at its first use."""
     match urlsplit(url).scheme:
         case "postgresql":
-            return ServerStorage(name, url)
+            return ServerStorage(NAME, url)
         case "redis" | "rediss":
             pool = _redis_pool(url)
-            return PriorityRedisStorage(name, connection_pool=pool, read_timeout=WAIT_SECONDS)
+            return PriorityRedisStorage(NAME, connection_pool=pool, read_timeout=WAIT_SECONDS)
         case _:
             path = Path(unquote(urlsplit(url).path))
             path.parent.mkdir(parents=True, exist_ok=True)
             # The queue need not survive a power cut: without fsync it is several times faster.
-            return FileStorage(name, filename=str(path), fsync=False)
+            return FileStorage(NAME, filename=str(path), fsync=False)
 
 
 def _redis_pool(url: str) -> ConnectionPool:

@@ -12,7 +12,7 @@ from models.delivery import Delivery, DeliveryState
 from models.redelivery import MAX_REDELIVERIES, Redelivery, RedeliveryCall
 from models.webhook import Webhook
 from tasks import deliver
-from tasks.queue import Doorbell, huey
+from tasks.queue import doorbell
 from tasks.shares import TooMuchAtOnceError
 
 UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
@@ -60,14 +60,8 @@ def redeliver_many(
     return call
 
 
-@huey.task()
-def schedule_redeliveries() -> None:
-    """Work off what waits."""
-    work_off()
-
-
 # Ring it when redeliveries wait.
-bell = Doorbell(schedule_redeliveries)
+bell = doorbell("redeliveries")
 
 
 def ahead_ms() -> int:

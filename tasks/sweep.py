@@ -14,7 +14,7 @@ from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.message_status import MessageStatus
 from models.number import Number
-from tasks import checks, ingest, outcome, recall, redeliver, retention
+from tasks import checks, ingest, outcome, recall, retention
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,6 @@ def sweep() -> None:
     """One round. Each part is independent: a failure of one is logged and the others run."""
     parts = (
         recall.recall,
-        redeliver.work_off,
         ingest.match_parked,
         _find_dead_sends,
         _give_up_unknown,

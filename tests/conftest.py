@@ -111,8 +111,7 @@ def state(
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
     # A wake-up is on the queue when the test has rung.
     monkeypatch.setattr(queue, "Thread", AtOnce)
-    monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0)
-    monkeypatch.setattr(queue.Doorbell, "FAILURE_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(queue, "sleep", lambda _seconds: None)
     # For the queries of the test itself.
     connected.connect(reuse_if_open=True)
     yield stored

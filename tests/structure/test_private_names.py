@@ -22,7 +22,7 @@ DOCUMENTED = {"_meta", "_exit", "_replace"}
 EXCEPTIONS = {
     "models/database/postgresql.py": {"_connect", "_connections", "_is_closed"},
     "models/database/sqlite.py": {"_connect", "_state"},
-    "tasks/queue.py": {"_conn", "_create_connection"},
+    "tasks/queue.py": {"_create_connection"},
 }
 Names = frozenset[str]
 

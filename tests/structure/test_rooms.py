@@ -1,13 +1,11 @@
 """The rooms of the repository keep to themselves, and say what they are."""
 
 import ast
-import importlib
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from huey.api import TaskWrapper
 
 from gateway import worker
 
@@ -72,15 +70,13 @@ def test_only_the_ways_out_open_sockets() -> None:
     assert {name for name in found if not name.startswith("sandbox/")} == set(OPENS_SOCKETS)
 
 
-def test_every_module_with_a_task_is_loaded_by_the_worker() -> None:
-    with_tasks = set()
-    for path in sorted((ROOT / "tasks").glob("*.py")):
-        module = importlib.import_module(f"tasks.{path.stem}".removesuffix(".__init__"))
-        tasks = [value for value in vars(module).values() if isinstance(value, TaskWrapper)]
-        if any(task.func.__module__ == module.__name__ for task in tasks):
-            with_tasks.add(module)
-    assert with_tasks
-    assert with_tasks <= set(worker.TASK_MODULES)
+def test_each_doorbell_wakes_a_part_of_the_worker() -> None:
+    """The consumer knows the tasks of modules that are imported."""
+    found = {
+        path.stem for path in (ROOT / "tasks").glob("*.py") if "= doorbell(" in path.read_text()
+    }
+    assert found == {"deliver", "ingest", "redeliver"}
+    assert found <= set(vars(worker))
 
 
 @pytest.mark.parametrize("room", ["networks", "webhooks"])
@@ -88,10 +84,3 @@ def test_the_ways_out_know_neither_rows_nor_the_queue(room: str) -> None:
     forbidden = ("models", "tasks", "handlers", "peewee", "playhouse", "huey")
     imported = {name for path in (ROOT / room).glob("*.py") for name in _imports(path)}
     assert not [name for name in imported if name.split(".")[0] in forbidden]
-
-
-def test_no_task_carries_more_than_identifiers() -> None:
-    for module in worker.TASK_MODULES:
-        for value in vars(module).values():
-            if isinstance(value, TaskWrapper):
-                assert set(value.func.__annotations__) <= {"return", "_"}

@@ -293,7 +293,7 @@ def test_a_retry_needs_neither_the_queue_nor_a_wake_up(
 
 def test_a_wake_up_in_another_process_goes_through_the_queue() -> None:
     deliver.bell.ring()
-    assert huey.dequeue().name == "deliver_due"
+    assert huey.dequeue().name == "wake_for_deliveries"
 
 
 def test_a_broken_queue_stops_no_request(

@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from contract_tests.waiting import wait_for
-from tasks import queue
 from tasks.queue import Doorbell
 from tests import factories
 
@@ -41,14 +40,13 @@ def test_the_rings_of_a_burst_go_together() -> None:
     assert len(sink.threads) < 20
 
 
-def test_a_ring_is_followed_by_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Doorbell, "PAUSE_SECONDS", 0.001)
+def test_a_ring_is_followed_by_a_task() -> None:
     rung, seen = [0], [0]
 
     def put() -> None:
         seen[0] = rung[0]
 
-    bell, lock = Doorbell(put), threading.Lock()
+    bell, lock = Doorbell(put, pause=0.001), threading.Lock()
 
     def ring() -> None:
         for _ in range(500):
@@ -100,8 +98,7 @@ def test_the_worker_of_the_process_needs_no_queue() -> None:
 def test_a_process_that_ends_has_queued_its_last_ring() -> None:
     program = (
         "from tasks.queue import Doorbell\n"
-        "Doorbell.PAUSE_SECONDS = 0.3\n"
-        "bell = Doorbell(lambda: print('rung'))\n"
+        "bell = Doorbell(lambda: print('rung'), pause=0.3)\n"
         "for _ in 'abc': bell.ring()\n"
     )
     done = subprocess.run(
@@ -110,12 +107,11 @@ def test_a_process_that_ends_has_queued_its_last_ring() -> None:
     assert done.stdout.split() == ["rung", "rung"]
 
 
-def test_a_fork_in_the_middle_of_a_burst_rings_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue.Doorbell, "PAUSE_SECONDS", 0.5)
+def test_a_fork_in_the_middle_of_a_burst_rings_for_itself() -> None:
     fork = multiprocessing.get_context("fork")
     heard = fork.SimpleQueue()
     parent = multiprocessing.current_process().name
-    bell = Doorbell(lambda: heard.put(multiprocessing.current_process().name))
+    bell = Doorbell(lambda: heard.put(multiprocessing.current_process().name), pause=0.5)
     bell.ring()
     assert heard.get() == parent
     child = fork.Process(target=bell.ring, name="child")

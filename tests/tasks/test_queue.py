@@ -1,4 +1,4 @@
-"""The queue in a file, which may be deleted at any time, and whose tasks come without polling."""
+"""The queue in a file, whose tasks come without polling."""
 
 import time
 from collections.abc import Iterator
@@ -9,13 +9,11 @@ import pytest
 
 from tasks.queue import NAME, WAIT_SECONDS, FileStorage
 
-FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where the queue is."""
-    return tmp_path / FILES[0]
+    return tmp_path / "queue.db"
 
 
 @pytest.fixture
@@ -32,38 +30,6 @@ def consumer(path: Path) -> Iterator[FileStorage]:
     storage = FileStorage(NAME, filename=str(path), fsync=False)
     yield storage
     storage.close()
-
-
-@pytest.mark.parametrize("deleted", [FILES, FILES[:1], FILES[:2]])
-def test_processes_that_opened_the_queue_before_its_deletion_still_meet(
-    path: Path, sender: FileStorage, consumer: FileStorage, deleted: tuple[str, ...]
-) -> None:
-    sender.enqueue(b"before")
-    assert consumer.dequeue() == b"before"
-    for name in deleted:
-        path.with_name(name).unlink()
-    sender.enqueue(b"after")
-    assert consumer.dequeue() == b"after"
-    assert consumer.dequeue() is None
-
-
-def test_a_process_that_starts_after_the_deletion_meets_the_others(
-    path: Path, consumer: FileStorage
-) -> None:
-    assert consumer.dequeue() is None
-    for name in FILES:
-        path.with_name(name).unlink()
-    late = FileStorage(NAME, filename=str(path), fsync=False)
-    late.enqueue(b"after")
-    assert consumer.dequeue() == b"after"
-    late.close()
-
-
-def test_the_connection_is_kept_while_the_files_are(consumer: FileStorage) -> None:
-    consumer.enqueue(b"one")
-    kept = consumer.conn
-    assert consumer.dequeue() == b"one"
-    assert consumer.conn is kept
 
 
 def test_one_that_waits_gets_a_task_at_once(sender: FileStorage, consumer: FileStorage) -> None:

@@ -49,17 +49,8 @@ def _pending() -> int:
 
 
 @pytest.mark.usefixtures("webhook")
-def test_the_task_schedules_all() -> None:
-    redeliver.bell.ring()
-    task = huey.dequeue()
-    assert task.name == "schedule_redeliveries"
-    huey.execute(task)
-    assert _pending() == 5
-
-
-@pytest.mark.usefixtures("webhook")
-def test_the_sweep_takes_what_a_lost_queue_left() -> None:
-    sweep.sweep()
+def test_a_round_schedules_all() -> None:
+    redeliver.work_off()
     assert _pending() == 5
     assert Redelivery.webhook_ids() == []
 
@@ -100,7 +91,7 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
     redeliver.bell.ring()
     assert "wake-up not queued" in caplog.text
     deliver.bell.ring()
-    sweep.sweep()
+    redeliver.work_off()
     assert _pending() == 5
 
 

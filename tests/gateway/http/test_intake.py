@@ -95,7 +95,7 @@ def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
     assert bytes(callback.body) == body
     # A thread tells the queue.
     wait_for(lambda: len(huey), "a task")
-    assert huey.dequeue().name == "ingest_callback"
+    assert huey.dequeue().name == "wake_for_callbacks"
 
 
 @pytest.mark.parametrize("body", [b"{}", b"{}" * intake.LARGE])

@@ -55,7 +55,7 @@ def test_what_waits_is_read_at_the_moment_of_asking(account: Account, clock: Clo
     factories.deliveries(account, factories.webhook(account), count=3)
     clock.advance(seconds=7)
     claim_due(1, Terms(1, 10_000))
-    deliver.deliver_due()
+    deliver.bell.put()
     Heartbeat.beat()
     with writing():
         SetAside.keep(Reason.UNREADABLE, b"{}")

@@ -234,7 +234,7 @@ def test_whole_tables_are_avoided_unless_the_address_says_otherwise(url: str) ->
 
 def test_the_queue_waits_for_no_disk(url: str) -> None:
     """The sweep finds what it loses."""
-    storage: Any = open_storage(url, "test")
+    storage: Any = open_storage(url)
     (shown,) = storage.conn.execute("SHOW synchronous_commit").fetchone()
     assert shown == "off"
     storage.close()
