@@ -51,7 +51,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory, pooler: PgBouncer) -> Iterat
 def test_a_process_that_freezes_while_it_puts_a_task_on_the_queue_gives_its_connection_back(
     pooler: PgBouncer,
 ) -> None:
-    storage = open_storage(pooler.url("pooled"), "frozen")
+    storage = open_storage(pooler.url("pooled"))
     try:
         with storage.db(commit=True) as cursor:
             cursor.execute("SHOW idle_in_transaction_session_timeout")

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from peewee import SQL, PostgresqlDatabase, Select, fn
 
-from models import clock
+from models import clock, work
 from models.attempt import Attempt, Outcome
 from models.database import Prepared, Rows, database, is_in, reading, write
 from models.delivery import IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
-from models.work import NO_OUTCOME, server_time
+from models.work import NO_OUTCOME
 
 # What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
 # transaction at a time keeps each webhook's cap; both come in batches.
@@ -26,7 +26,7 @@ CLAIMS = "claims"
 LEAST_TRIES = 4
 # A lease lasts so much longer than its attempt may take. In that time the outcome is recorded.
 LEASE_MARGIN_MS = 20_000
-# The most that one claim brings back.
+# The most that come back at once.
 MOST_BACK = 500
 
 
@@ -55,9 +55,8 @@ class Terms:
     """How a worker claims for one of its lanes.
 
     ``per_account`` bounds what the lane has in flight for an account; ``in_flight`` says what it has by
-    account. ``tries`` are the attempts that a delivery gets. Only with ``suspects`` a delivery is claimed
-    that may have killed its worker before and has its last attempt left: one of them at a time, so that it
-    cannot take others with it.
+    account. Only with ``suspects`` a delivery is claimed that may have killed its worker before and has its
+    last attempt left: one of them at a time, so that it cannot take others with it.
     """
 
     per_webhook: int
@@ -65,52 +64,55 @@ class Terms:
     slow: bool = False
     per_account: int = 1_000_000
     in_flight: Mapping[str, int] = field(default_factory=dict)
-    tries: int = LEAST_TRIES
+    last_try: int = LEAST_TRIES
     suspects: bool = True
 
-    @property
-    def last_try(self) -> int:
-        """The attempt after which a delivery fails whose workers died."""
-        return max(self.tries, LEAST_TRIES)
+
+class Due(NamedTuple):
+    """Whether deliveries are due, and whether one waits for its last attempt after dead workers."""
+
+    any: bool
+    suspect: bool
 
 
-def _look() -> Any:
-    waits_until = Delivery.select(fn.MIN(Delivery.next_attempt_at)).where(IS_WAITING)
-    some_due = Delivery.select(fn.MIN(Delivery.webhook)).where(Delivery.due)
-    return Select([], [waits_until, server_time(), some_due])
+def _is_suspect(last_try: Any) -> Any:
+    return Delivery.lease_token.is_null(False) & (Delivery.tries + 1 == last_try)
 
 
-def _waited(now: Any, last_but_one: Any, limit: Any) -> Any:
-    """What has waited long enough, without suspects."""
-    return (
-        Delivery.select(Delivery.id, Delivery.tries, Delivery.lease_token, Delivery.attempt_count)
-        .where(
-            IS_WAITING,
-            Delivery.next_attempt_at <= now,
-            Delivery.lease_token.is_null() | (Delivery.tries != last_but_one),
-        )
-        .order_by(Delivery.next_attempt_at)
-        .limit(limit)
+def _has_waited(now: Any) -> Any:
+    return IS_WAITING & (Delivery.next_attempt_at <= work.time(now))
+
+
+def _look(now: Any, last_try: Any) -> Any:
+    waited = Delivery.select(Delivery.id).where(_has_waited(now))
+    due = Delivery.select(Delivery.id).where(Delivery.due)
+    return Select(
+        [], [fn.EXISTS(waited), fn.EXISTS(due), fn.EXISTS(waited.where(_is_suspect(last_try)))]
     )
 
 
-def _suspects(now: Any, last_but_one: Any) -> Any:
+def _waited(now: Any, last_try: Any) -> Any:
+    """What has waited long enough, without suspects."""
+    return (
+        Delivery.select(Delivery.id, Delivery.tries, Delivery.lease_token, Delivery.attempt_count)
+        .where(_has_waited(now), Delivery.lease_token.is_null() | (Delivery.tries + 1 != last_try))
+        .order_by(Delivery.next_attempt_at)
+        .limit(MOST_BACK)
+    )
+
+
+def _suspects(now: Any, last_try: Any) -> Any:
+    """The oldest one, of webhooks that are not deleted."""
     return (
         Delivery.select(Delivery.id, Delivery.webhook, Delivery.attempt_count)
         .join(Webhook)
-        .where(
-            Webhook.deleted_at.is_null(),
-            IS_WAITING,
-            Delivery.next_attempt_at <= now,
-            Delivery.lease_token.is_null(False),
-            Delivery.tries == last_but_one,
-        )
+        .where(Webhook.deleted_at.is_null(), _has_waited(now), _is_suspect(last_try))
         .order_by(Delivery.next_attempt_at)
         .limit(1)
     )
 
 
-def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) -> Any:
+def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
     """Webhooks of a lane, below their cap, with a due delivery: the first of each account, then the second.
 
     Walks the partial index of what is due from webhook to webhook. So the cost depends neither on how many
@@ -135,12 +137,12 @@ def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) 
         .where(
             Webhook.slow == slow,
             Webhook.trial_minute_at.is_null()
-            | (Webhook.trial_minute_at + MINUTE_MS <= now)
+            | (Webhook.trial_minute_at + MINUTE_MS <= work.time(now))
             | (Webhook.trial_events < MOST_ON_TRIAL)
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
             # Webhooks that hang would else take up the limit, for as long as they hang.
             leased.select(fn.COUNT(leased.id)).where(
-                leased.webhook == Webhook.id, _is_in_flight(leased, over)
+                leased.webhook == Webhook.id, _is_in_flight(leased, now)
             )
             < per_webhook,
         )
@@ -155,36 +157,34 @@ def _due_webhooks(slow: Any, now: Any, over: Any, per_webhook: Any, limit: Any) 
     )
 
 
-def _is_in_flight(delivery: Any, over: Any) -> Any:
-    """Whether an attempt is under way: its lease ends after ``over``.
-
-    The attempts of a worker that died are over long before their leases end.
-    """
+def _is_in_flight(delivery: Any, now: Any) -> Any:
+    """Whether an attempt is under way. Those of a worker that died are over long before their leases end."""
+    over = work.time(now) + LEASE_MARGIN_MS
     return delivery.lease_token.is_null(False) & (delivery.next_attempt_at > over)
 
 
-def _in_flight(webhook_ids: Any, over: Any) -> Any:
+def _in_flight(webhook_ids: Any, now: Any) -> Any:
     return (
         Delivery.select(Delivery.webhook, fn.COUNT(Delivery.id))
-        .where(is_in(Delivery.webhook, webhook_ids), _is_in_flight(Delivery, over))
+        .where(is_in(Delivery.webhook, webhook_ids), _is_in_flight(Delivery, now))
         .group_by(Delivery.webhook)
     )
 
 
-def _claiming(token: Any, until: Any) -> Any:
+def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
     return Delivery.update(
         due=False,
         lease_token=token,
-        next_attempt_at=until,
+        next_attempt_at=work.time(now) + lease_ms,
         tries=Delivery.tries + 1,
         attempt_count=Delivery.attempt_count + 1,
-    )
+    ).returning(Delivery.id)
 
 
 def _lease(which: Any) -> Prepared:
     """Claim up to ``room`` of a webhook's deliveries by one conditional UPDATE. Returns their ids."""
 
-    def lease(webhook_id: Any, token: Any, until: Any, room: Any) -> Any:
+    def lease(token: Any, now: Any, lease_ms: Any, webhook_id: Any, room: Any) -> Any:
         oldest = (
             Delivery.select(Delivery.id)
             .where(Delivery.webhook == webhook_id, which)
@@ -195,13 +195,9 @@ def _lease(which: Any) -> Prepared:
         on_postgresql = isinstance(database.obj, PostgresqlDatabase)
         rows = fn.ANY(fn.ARRAY(oldest)) if on_postgresql else oldest
         chosen = Delivery.id == rows if on_postgresql else Delivery.id.in_(rows)
-        return _claiming(token, until).where(chosen).returning(Delivery.id)
+        return _claiming(token, now, lease_ms).where(chosen)
 
     return Prepared(lease)
-
-
-def _lease_one(delivery_id: Any, token: Any, until: Any) -> Any:
-    return _claiming(token, until).where(Delivery.id == delivery_id)
 
 
 def _details(delivery_ids: Any) -> Any:
@@ -230,7 +226,9 @@ _IN_FLIGHT = Prepared(_in_flight)
 _LEASE = _lease(Delivery.due)
 _LEASE_AGAIN = _lease(IS_DUE_AGAIN)
 _LEASE_NEW = _lease(SQL("due AND tries = 0"))
-_LEASE_ONE = Prepared(_lease_one)
+_LEASE_ONE = Prepared(
+    lambda token, now, lease_ms, id_: _claiming(token, now, lease_ms).where(Delivery.id == id_)
+)
 _DETAILS = Prepared(_details)
 _BRING_BACK = Prepared(
     lambda ids: Delivery.update(due=True, lease_token=None).where(is_in(Delivery.id, ids))
@@ -242,52 +240,48 @@ _GIVE_UP = Prepared(
 )
 
 
-class Look(NamedTuple):
-    """When the first delivery that waits becomes due, None without one; the time now; whether any is due."""
+def bring_back(last_try: int) -> Due:
+    """Make due what has waited for its retry, or whose lease ended without an outcome.
 
-    waits_until: int | None
-    now: int
-    is_due: bool
-
-
-def look() -> Look:
-    """What there is to claim, now or later."""
+    A delivery fails whose worker died in the attempt ``last_try``.
+    """
     with reading():
-        [(waits_until, server, some_due)] = _LOOK.execute()
-        return Look(waits_until, clock.of_server(server), some_due is not None)
+        [(has_waited, any_due, suspect)] = _LOOK.execute(clock.now(), last_try)
+    if has_waited:
+        any_due = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) or any_due
+    return Due(bool(any_due), bool(suspect))
+
+
+def _bring_back(now: int, last_try: int) -> bool:
+    """Returns whether any came back."""
+    waited = list(_WAITED.execute(now, last_try))
+    lost = [(id_, number, token) for id_, _, token, number in waited if token is not None]
+    given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
+    _note_lost(lost, now)
+    if given_up:
+        _GIVE_UP.execute(list(given_up), now)
+    back = [id_ for id_, *_ in waited if id_ not in given_up]
+    if back:
+        _BRING_BACK.execute(back)
+    return bool(back)
 
 
 def _note_lost(lost: Sequence[tuple[str, int, str]], now: int) -> None:
     """Log attempts of which no outcome came: delivery, number of the attempt, token."""
-    Attempt.append_all(
-        (
-            Outcome(
-                delivery_id,
-                token,
-                started_at=now,
-                duration_ms=0,
-                success=False,
-                status_code=None,
-                error=NO_OUTCOME,
-                response_body=None,
-            ),
-            number,
+    outcomes = [
+        Outcome(
+            delivery_id,
+            token,
+            started_at=now,
+            duration_ms=0,
+            success=False,
+            status_code=None,
+            error=NO_OUTCOME,
+            response_body=None,
         )
-        for delivery_id, number, token in lost
-    )
-
-
-def _bring_back(now: int, last_try: int) -> None:
-    """Make due what has waited long enough. What workers died of after the last attempt has failed."""
-    waited = list(_WAITED.execute(now, last_try - 1, MOST_BACK))
-    lost = [(id_, number, token) for id_, _, token, number in waited if token is not None]
-    given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
-    if lost:
-        _note_lost(lost, now)
-    if given_up:
-        _GIVE_UP.execute(list(given_up), now)
-    if back := [id_ for id_, *_ in waited if id_ not in given_up]:
-        _BRING_BACK.execute(back)
+        for delivery_id, _, token in lost
+    ]
+    Attempt.append_all(zip(outcomes, (number for _, number, _ in lost), strict=True))
 
 
 @dataclass
@@ -314,18 +308,19 @@ class _Claim:
     suspect: str | None = None
 
     @property
-    def until(self) -> int:
-        return self.now + self.terms.lease_ms
+    def lease(self) -> tuple[str, int, int]:
+        """The first values of a statement that leases."""
+        return self.token, self.now, self.terms.lease_ms
 
     def take_suspect(self) -> None:
         """Claim the oldest suspect."""
-        for delivery_id, webhook_id, number in _SUSPECTS.execute(self.now, self.terms.last_try - 1):
+        for delivery_id, webhook_id, number in _SUSPECTS.execute(self.now, self.terms.last_try):
             webhook = Webhook.get_by_id(webhook_id)
             if not webhook.active:
                 Delivery.skip_waiting(webhook_id)
                 return
             _note_lost([(delivery_id, number, "")], self.now)
-            _LEASE_ONE.execute(delivery_id, self.token, self.until)
+            _LEASE_ONE.execute(*self.lease, delivery_id)
             self.webhooks[webhook_id] = webhook
             self.suspect = delivery_id
             self.claimed.append(delivery_id)
@@ -334,7 +329,7 @@ class _Claim:
         """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
         found, in_flight = (
             Webhook.rows_of_ids(webhook_ids),
-            _IN_FLIGHT.execute(list(webhook_ids), self.now + LEASE_MARGIN_MS),
+            _IN_FLIGHT.execute(list(webhook_ids), self.now),
         )
         self.webhooks |= {webhook.id: webhook for webhook in found}
         free = Counter(dict.fromkeys(webhook_ids, self.terms.per_webhook))
@@ -366,7 +361,7 @@ class _Claim:
                     continue
                 self.room -= wanted
                 taken[account_id] += wanted
-                rows = share.lease.execute(share.webhook.id, self.token, self.until, wanted)
+                rows = share.lease.execute(*self.lease, share.webhook.id, wanted)
                 leased.append((share, wanted, rows))
             if not leased:
                 return
@@ -404,30 +399,18 @@ class _Claim:
 
 def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
     """Claim up to ``room`` due deliveries of a lane. Accounts take turns."""
+    busy = {id_ for id_, count in terms.in_flight.items() if count >= terms.per_account}
+    now = clock.now()
     # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
-        waits_until, now, is_due = look()
-        has_suspect = False
-        if waits_until is not None and waits_until <= now:
-            last_try = terms.last_try
-            if _WAITED.execute(now, last_try - 1, 1).first():
-                write(lambda: _bring_back(now, last_try), CLAIMS)
-                is_due = True
-            has_suspect = (
-                terms.suspects and _SUSPECTS.execute(now, last_try - 1).first() is not None
-            )
-        if not (is_due or has_suspect):
-            return []
-        busy = {id_ for id_, count in terms.in_flight.items() if count >= terms.per_account}
-        over = now + LEASE_MARGIN_MS
-        found = _DUE_WEBHOOKS.execute(terms.slow, now, over, terms.per_webhook, room + len(busy))
+        found = _DUE_WEBHOOKS.execute(terms.slow, now, terms.per_webhook, room + len(busy))
         webhook_ids = [id_ for id_, account_id in found if account_id not in busy]
-        if not webhook_ids and not has_suspect:
+        if not (webhook_ids or terms.suspects):
             return []
 
         def claim() -> tuple[_Claim, Rows[tuple[Any, ...]]]:
             making = _Claim(now, room, terms)
-            if has_suspect:
+            if terms.suspects:
                 making.take_suspect()
             if webhook_ids:
                 making.take_due(webhook_ids)

@@ -6,13 +6,9 @@ resource, and a ULID.
 
 import time
 
-from peewee import SQL
 from ulid import ULID, ULIDGenerator
 
 _TIME_CHARACTERS = 10
-# The time of PostgreSQL's own clock, and in its place on SQLite, which has none.
-SERVER_TIME = SQL("(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
-NO_TIME = SQL("NULL")
 # The same clock as for created_at, so that an identifier tells when its row was made.
 _generator = ULIDGenerator(clock=lambda: now())  # noqa: PLW0108 - looked up at each call
 
@@ -20,14 +16,6 @@ _generator = ULIDGenerator(clock=lambda: now())  # noqa: PLW0108 - looked up at 
 def now() -> int:
     """The current time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
-
-
-def of_server(time_: int | None) -> int:
-    """The time of the database's server, or this machine's when it has none (SERVER_TIME, NO_TIME).
-
-    Work is claimed by one clock: hosts may disagree by minutes.
-    """
-    return now() if time_ is None else time_
 
 
 def new_id(prefix: str) -> str:

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from models import clock
+from models import clock, work
 from models.attempt import Attempt, Outcome
 from models.claim import CLAIMS
 from models.database import Prepared, is_in, reading, write, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Deactivation, Webhook
-from models.work import server_time
 
 # A receiver that takes so long for one answer is slow (tasks.lanes).
 SLOW_MS = 2_000
@@ -25,12 +24,12 @@ class _Leased(NamedTuple):
     attempt_count: int
     tries: int
     token: str | None
-    server_time: int | None
+    now: int
 
 
-def _leases(delivery_ids: Any) -> Any:
+def _leases(now: Any, delivery_ids: Any) -> Any:
     wanted = (Delivery.id, Delivery.webhook, Delivery.attempt_count, Delivery.tries)
-    return Delivery.select(*wanted, Delivery.lease_token, server_time()).where(
+    return Delivery.select(*wanted, Delivery.lease_token, work.time(now)).where(
         is_in(Delivery.id, delivery_ids)
     )
 
@@ -115,7 +114,7 @@ def give_back(delivery_id: str, token: str) -> None:
 def _still_ours(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, _Leased]]:
     """The outcomes whose lease still holds, in their order, with their deliveries."""
     wanted = {outcome.delivery_id: outcome for outcome in outcomes}
-    found = {row[0]: _Leased(*row) for row in _LEASES.execute(list(wanted))}
+    found = {row[0]: _Leased(*row) for row in _LEASES.execute(clock.now(), list(wanted))}
     pairs = [(outcome, found.get(id_)) for id_, outcome in wanted.items()]
     return [(o, row) for o, row in pairs if row is not None and row.token == o.lease_token]
 
@@ -129,8 +128,7 @@ def _record(
     outcome: Outcome, delivery: _Leased, retry_delay: RetryDelay, deactivate_after: int
 ) -> int | None:
     delay = None if outcome.success else retry_delay(delivery.tries)
-    due_from = clock.of_server(delivery.server_time)
-    next_attempt_at = None if delay is None else due_from + round(delay * 1000)
+    next_attempt_at = None if delay is None else delivery.now + round(delay * 1000)
     state = _next_state(delivery, outcome, next_attempt_at)
     if state is not DeliveryState.PENDING:
         next_attempt_at = None

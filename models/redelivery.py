@@ -13,13 +13,12 @@ from typing import Any
 
 from peewee import BigIntegerField, CharField, ForeignKeyField, TextField, fn
 
-from models import clock
+from models import clock, work
 from models.claim import CLAIMS
 from models.clock import new_id
 from models.database import BaseModel, reading, write, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
-from models.work import server_time
 
 MAX_REDELIVERIES = 10_000
 BATCH_SIZE = 500
@@ -115,7 +114,7 @@ class Redelivery(BaseModel):
         if webhook is None or not webhook.active:
             cls.delete().where(theirs).execute()
             return None
-        now = clock.of_server(cls.select(server_time()).limit(1).scalar())
+        now = work.now()
         part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
         last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
         at = last + len(part) * 1000 // rate

@@ -6,24 +6,28 @@ worker dies or freezes, the lease ends, and the work is claimed again until its 
 
 from typing import Any
 
-from peewee import PostgresqlDatabase, Select
+from peewee import SQL, Cast, PostgresqlDatabase, Select
 
 from models import clock
 from models.database import Prepared, database, reading
 
+SERVER_TIME = SQL("(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
 NO_OUTCOME = "No outcome is known: the worker ended or froze during this attempt."
 
 
-def server_time() -> Any:
-    """The time of a database that has a clock of its own; hosts may disagree."""
-    return clock.SERVER_TIME if isinstance(database.obj, PostgresqlDatabase) else clock.NO_TIME
+def time(here: Any) -> Any:
+    """The time by which work is claimed: that of PostgreSQL's server; ``here`` on SQLite, which has none.
+
+    Hosts may disagree by minutes.
+    """
+    return SERVER_TIME if isinstance(database.obj, PostgresqlDatabase) else Cast(here, "bigint")
 
 
-_NOW = Prepared(lambda: Select([], [server_time()]))
+_NOW = Prepared(lambda here: Select([], [time(here)]))
 
 
 def now() -> int:
-    """The time by which work is claimed: that of PostgreSQL's server, or this machine's on SQLite."""
+    """The time by which work is claimed, in milliseconds since the epoch."""
     with reading():
-        [(time,)] = _NOW.execute()
-        return clock.of_server(time)
+        [(found,)] = _NOW.execute(clock.now())
+        return int(found)

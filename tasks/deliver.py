@@ -21,7 +21,7 @@ from peewee import InterfaceError, InternalError, OperationalError
 
 from models import clock
 from models.attempt import Outcome
-from models.claim import LEASE_MARGIN_MS, ClaimedDelivery, claim_due, look
+from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, ClaimedDelivery, bring_back, claim_due
 from models.recording import give_back, is_wanted, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
@@ -70,6 +70,9 @@ class Engine:
         self._config = config
         self._loop = asyncio.new_event_loop()
         self._lease_ms = lease_ms(config.delivery_timeout)
+        self._last_try = max(config.schedule.tries, LEAST_TRIES)
+        # Whether deliveries wait whose workers died, and which have their last attempt left.
+        self._has_suspects = False
         self._lanes = make_lanes()
         self._stopping = False
         self._wake_asked = False
@@ -96,8 +99,9 @@ class Engine:
 
     def look(self) -> None:
         """Wake if a delivery is due: after a pause, after its lease, or without a wake-up."""
-        waits_until, now, is_due = look()
-        if is_due or (waits_until is not None and waits_until <= now):
+        due = bring_back(self._last_try)
+        self._has_suspects = due.suspect
+        if due.any or due.suspect:
             self.wake()
 
     def _wake_lanes(self) -> None:
@@ -161,7 +165,7 @@ class Engine:
                 return
 
     async def _claim(self, lane: Lane, room: int) -> list[ClaimedDelivery]:
-        terms = lane.terms(self._lease_ms, self._config.schedule.tries)
+        terms = lane.terms(self._lease_ms, self._last_try, suspects=self._has_suspects)
         try:
             return await self._in_database(functools.partial(claim_due, room, terms))
         except Exception:

@@ -53,7 +53,7 @@ class Lane:
         """How many attempts may be under way for one account."""
         return self.max_in_flight // ACCOUNT_PART
 
-    def terms(self, lease_ms: int, tries: int) -> Terms:
+    def terms(self, lease_ms: int, last_try: int, *, suspects: bool) -> Terms:
         """How to claim for it now."""
         return Terms(
             self.max_per_webhook,
@@ -61,8 +61,8 @@ class Lane:
             slow=self.slow,
             per_account=self.per_account,
             in_flight=dict(self.accounts),
-            tries=tries,
-            suspects=not (self.slow or self.suspects),
+            last_try=last_try,
+            suspects=suspects and not (self.slow or self.suspects),
         )
 
     def note_claim(self, batch: Sequence[ClaimedDelivery], room: int) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gateway.http.auth import identify
-from models import clock
+from models import claim, clock
 from models.account import Account
 from models.attempt import Outcome
-from models.claim import ClaimedDelivery
+from models.claim import ClaimedDelivery, Terms
 from models.database import database, writing
 from models.delivery import Delivery
 from models.event import Event
@@ -162,3 +162,9 @@ def at_once(*actions: Callable[[], T]) -> list[T]:
     for thread in threads:
         thread.join()
     return [results[i] for i in range(len(actions))]
+
+
+def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
+    """Claim as a worker does that has just looked for what has waited long enough."""
+    claim.bring_back(terms.last_try)
+    return claim.claim_due(room, terms)

@@ -9,7 +9,7 @@ from flask import Flask
 from dashboard.first_message import first_message
 from dashboard.urls import blueprint
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import writing
 from models.message import Message
 from models.message_status import MessageStatus
@@ -20,6 +20,7 @@ from models.user_session import UserSession
 from tasks.emit import emit_message
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.factories import claim_due
 from webhooks.kinds import EventKind
 
 Shown = Callable[[Message], str]

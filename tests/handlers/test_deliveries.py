@@ -9,16 +9,17 @@ from contract_tests.stored import Stored
 from handlers import deliveries
 from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
-from tasks.queue import huey
+from tasks import redeliver
 from tasks.redeliver import InactiveWebhookError
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 from webhooks.envelope import timestamp
 
 SENT, READ = "message.sent", "message.read"
@@ -174,10 +175,9 @@ def _redeliver(webhook: Webhook, **body: Any) -> Any:
 def test_many_are_only_counted_by_the_request(account: Account, webhook: Webhook) -> None:
     _schedule(account, webhook)
     _finish_all(success=False)
-    huey.flush()
     assert _redeliver(webhook) == {"count": 1}
     assert Delivery.get().state == DeliveryState.FAILED
-    huey.execute(huey.dequeue())
+    redeliver.work_off()
     assert Delivery.get().state == DeliveryState.PENDING
 
 

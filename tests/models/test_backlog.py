@@ -4,10 +4,11 @@ import pytest
 
 from models.account import Account
 from models.backlog import Backlog
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.recording import record_outcomes
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 
 
 @pytest.mark.usefixtures("state")

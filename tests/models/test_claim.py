@@ -13,7 +13,7 @@ import pytest
 from gateway.settings import get_settings
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import LEASE_MARGIN_MS, ClaimedDelivery, Terms, claim_due
+from models.claim import LEASE_MARGIN_MS, ClaimedDelivery, Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -21,6 +21,7 @@ from models.webhook import Webhook
 from models.work import NO_OUTCOME
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 
 LEASE_MS = 30_000
 ROOT = Path(__file__).resolve().parents[2]

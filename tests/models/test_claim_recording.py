@@ -6,7 +6,7 @@ import pytest
 
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import ClaimedDelivery, Terms, claim_due
+from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -14,6 +14,7 @@ from models.webhook import Webhook
 from models.work import NO_OUTCOME
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 
 LEASE_MS = 30_000
 DELAYS = (30.0, 300.0, 1800.0)

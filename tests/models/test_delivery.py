@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.page import Page
@@ -13,6 +13,7 @@ from models.recording import record_outcomes
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 
 SKIPPED, PENDING, FAILED = DeliveryState.SKIPPED, DeliveryState.PENDING, DeliveryState.FAILED
 

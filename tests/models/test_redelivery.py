@@ -7,7 +7,7 @@ import pytest
 from contract_tests.stored import Stored
 from models import redelivery
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -15,6 +15,7 @@ from models.redelivery import Redelivery, RedeliveryCall
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 from tests.refusing import refusing
 
 DELIVERED, FAILED = DeliveryState.DELIVERED, DeliveryState.FAILED

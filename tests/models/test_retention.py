@@ -11,7 +11,7 @@ from models import retention
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -37,6 +37,7 @@ from models.signup import Signup
 from models.signup_link import SignupLink
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 
 ALL = [DELIVERIES, MESSAGES, EVENTS, INGESTED_CALLBACKS, SET_ASIDE]
 

@@ -8,7 +8,7 @@ import pytest
 
 from models import tally
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
 from models.message import Message
@@ -20,6 +20,7 @@ from models.tally import DeliveryTally, MessageTally
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 
 
 def _tallied(table: type[MessageTally | DeliveryTally]) -> dict[tuple[str, ...], int]:

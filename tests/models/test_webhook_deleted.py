@@ -7,7 +7,7 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt
 from models.backlog import Backlog
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
@@ -17,6 +17,7 @@ from models.retention import remove_deleted
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 
 LEASE_MS = 30_000
 TERMS = Terms(100, LEASE_MS)

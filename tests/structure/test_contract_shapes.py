@@ -10,7 +10,7 @@ from gateway.api import contract
 from handlers import deliveries, messages, numbers, signup, webhooks
 from handlers.errors import CODES, ApiError
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import writing
 from models.event import Event
 from models.message import Message
@@ -20,6 +20,7 @@ from models.signup_link import SignupLink
 from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories
+from tests.factories import claim_due
 from webhooks.kinds import EventKind
 from webhooks.sample import sample_event
 

@@ -8,7 +8,7 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import ClaimedDelivery, Terms, claim_due
+from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -18,6 +18,7 @@ from models.work import NO_OUTCOME
 from tasks import deliver, ingest, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.factories import claim_due
 from webhooks.schedule import RetrySchedule
 
 HOUR = 3_600_000

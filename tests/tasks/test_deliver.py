@@ -12,13 +12,14 @@ import pytest
 from models import secret
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import ClaimedDelivery, Terms, claim_due
+from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
 from tasks import deliver, lanes
 from tasks.queue import huey
 from tests import factories
+from tests.factories import claim_due
 from tests.receiver import Exchange, Received, Receiver, answer, hang
 from tests.waiting import until
 from webhooks.client import WebhookClient
@@ -38,13 +39,13 @@ def _engine(deactivate_after: int = 10) -> deliver.Engine:
 
 @contextmanager
 def _running(deactivate_after: int = 10) -> Iterator[deliver.Engine]:
-    """An engine, and in place of the queue's alarm a wake-up every few milliseconds."""
+    """An engine that looks for due deliveries every few milliseconds."""
     engine = _engine(deactivate_after)
     stopping = threading.Event()
 
     def keep_waking() -> None:
         while not stopping.wait(0.005):
-            deliver.bell.ring()
+            engine.look()
 
     alarm = threading.Thread(target=keep_waking)
     engine.start()

@@ -7,7 +7,7 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Outcome
-from models.claim import ClaimedDelivery, Terms, claim_due
+from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -15,6 +15,7 @@ from models.webhook import Webhook
 from tasks import deliver, lanes
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 from tests.receiver import Receiver, hang
 from tests.waiting import until
 from webhooks.client import WebhookClient

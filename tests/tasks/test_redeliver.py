@@ -4,7 +4,7 @@ import pytest
 
 from models import redelivery
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
@@ -14,6 +14,7 @@ from tasks.queue import huey
 from tasks.shares import TooMuchAtOnceError
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.factories import claim_due
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt
 from models.callback import Callback
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
@@ -20,6 +20,7 @@ from models.webhook import Webhook
 from tasks import retention, subscriptions, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.factories import claim_due
 
 
 @pytest.fixture(autouse=True)

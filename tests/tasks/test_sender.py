@@ -44,7 +44,7 @@ def _running() -> Iterator[None]:
 
     def keep_waking() -> None:
         while not stopping.wait(0.005):
-            deliver.bell.ring()
+            engine.look()
 
     alarm = threading.Thread(target=keep_waking)
     engine.start()

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import database
 from models.recording import record_outcomes
 from models.webhook import Webhook
 from tasks import subscriptions
 from tests import factories
+from tests.factories import claim_due
 
 LONG = 60.0
 

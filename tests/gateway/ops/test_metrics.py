@@ -14,7 +14,7 @@ from redis import RedisError
 from gateway.ops import metrics
 from gateway.settings import SettingsError
 from models.account import Account
-from models.claim import Terms, claim_due
+from models.claim import Terms
 from models.database import writing
 from models.heartbeat import Heartbeat
 from models.set_aside import Reason, SetAside
@@ -22,6 +22,7 @@ from networks import errors as network
 from tasks import attempt_log, deliver, queue, telemetry
 from tests import factories
 from tests.conftest import Clock
+from tests.factories import claim_due
 from webhooks.client import Answer
 
 pytestmark = pytest.mark.usefixtures("state")
