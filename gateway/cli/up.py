@@ -12,13 +12,12 @@ import click
 
 from gateway.cli import running
 from gateway.cli.numbers import connect_sandbox_number
-from gateway.cli.processes import host_option, port_option
+from gateway.cli.processes import apply_migrations, host_option, port_option
 from gateway.cli.supervisor import Supervisor
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.state import connect_state, reach_database, reach_queue
-from models import database
 from models.account import Account
 from models.api_key import ApiKey
 from models.number import Number
@@ -60,7 +59,7 @@ def up(
     reach_database()
     reach_queue()
     with running.announced(settings):
-        database.migrate()
+        apply_migrations()
         _run_all(settings, host, port, demo=not no_demo)
 
 

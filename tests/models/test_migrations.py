@@ -2,24 +2,20 @@
 
 import importlib
 import pkgutil
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from peewee import SqliteDatabase
+from peewee import DatabaseError, SqliteDatabase
 from playhouse.migrations import Runner
 from playhouse.schema_diff import diff_models
 
 import models
 from contract_tests.backends import empty_state
-from models import database, secret
+from models import database
 from models.account import Account
 from models.database import BaseModel, engine
-from models.delivery import Delivery
 from models.message import Message
-from models.number import Number
-from models.webhook import Webhook
 from tests import factories
 
 for module in pkgutil.iter_modules(models.__path__, "models."):
@@ -58,33 +54,6 @@ def test_migrated_columns_have_the_types_and_references_of_the_models(tmp_path: 
     assert {table: _columns(database.database.obj, table) for table in tables} == expected
 
 
-def _insert(old: Any, table: str, **values: object) -> None:
-    """A row as it was before the later columns of its table."""
-    places = ", ".join([old.param] * len(values))
-    statement = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})"  # noqa: S608 - ours
-    old.execute_sql(statement, tuple(values.values()))
-
-
-def _insert_webhook(
-    old: Any, webhook_id: str, account_id: str, sealed: str, *, off_since: int | None = None
-) -> None:
-    _insert(
-        old,
-        "webhook",
-        id=webhook_id,
-        account_id=account_id,
-        url="https://example.com/",
-        sealed_secret=sealed,
-        events_json='["number.banned"]',
-        number_ids_json="[]",
-        active=off_since is None,
-        failure_count=0,
-        slow=False,
-        deactivated_at=off_since,
-        created_at=1,
-    )
-
-
 def test_migrating_again_does_nothing_and_keeps_what_is_there() -> None:
     account = Account.open("Acme", "pro")
     assert database.migrate() == []
@@ -101,29 +70,37 @@ def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path)
     empty.close()
 
 
-def test_webhooks_of_before_reasons_and_rotations_were_kept_are_taken_over(tmp_path: Path) -> None:
-    """Their secrets may have been rotated until the migration, which therefore counts as a rotation."""
-    old: Any = database.connect(_empty(tmp_path))
-    old.connect(reuse_if_open=True)
-    Runner(old, str(engine.MIGRATIONS)).up("0007_heartbeat")
+def _unreleased(folder: Path, *applied: str) -> Any:
+    """A database whose migrations were those of an unreleased version."""
+    connected = database.connect(_empty(folder))
+    database.migrate()
+    with database.writing():
+        database.database.execute_sql("DELETE FROM schema_migration")
+        for name in applied:
+            Runner(connected, str(engine.MIGRATIONS)).History.create(name=name)
+    return connected
+
+
+def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Path) -> None:
+    unreleased = _unreleased(tmp_path, "0016_work_for_later", "0017_deleted_webhooks")
+    number = factories.active_number(Account.open("Acme", "pro"))
+    factories.outbound(number)
+    assert database.migrate() == ["0001_schema"]
+    assert database.pending_migrations() == []
+    factories.outbound(number)
+    assert Message.page(number.account_id, 1, 0).total == 2
+    unreleased.close()
+
+
+def test_an_older_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    older = _unreleased(tmp_path, "0015_due_deliveries", "0016_work_for_later")
     account = Account.open("Acme", "pro")
-    sealed = secret.encrypt("whsec_of_before")
-    rows = [("wh_on", True, None), ("wh_off", False, 1)]
-    for webhook_id, _, deactivated_at in rows:
-        _insert_webhook(old, webhook_id, account.id, sealed, off_since=deactivated_at)
-    before = round(time.time() * 1000)
-    assert database.migrate()[0] == "0008_webhook_history"
-    taken_over = {row.id: row for row in Webhook.all()}
-    assert set(taken_over) == {"wh_on", "wh_off"}
-    for webhook_id, active, deactivated_at in rows:
-        row = taken_over[webhook_id]
-        assert (row.active, row.deactivated_at) == (active, deactivated_at)
-        assert row.secret == "whsec_of_before"
-        assert row.deactivated_because is None
-        assert row.secret_changed_at is not None
-        assert before <= row.secret_changed_at <= round(time.time() * 1000)
-        assert row.secrets_at(row.secret_changed_at) == [row.secret], "the one before was not kept"
-    old.close()
+    pending = database.pending_migrations()
+    with pytest.raises(DatabaseError, match=r"^0016_work_for_later .* gateway migrate"):
+        database.migrate()
+    assert database.pending_migrations() == pending == ["0001_schema"]
+    assert Account.all() == [account]
+    older.close()
 
 
 def _pragmas() -> dict[str, Any]:
@@ -156,48 +133,3 @@ def test_a_nested_write_joins_the_outer_one_and_shares_its_fate() -> None:
     with pytest.raises(ArithmeticError):
         write_and_break_down()
     assert Account.all() == []
-
-
-def test_what_is_there_before_totals_are_kept_is_counted_once(tmp_path: Path) -> None:
-    old: Any = database.connect(_empty(tmp_path))
-    old.connect(reuse_if_open=True)
-    Runner(old, str(engine.MIGRATIONS)).up("0010_sizes_on_postgresql")
-    account = Account.open("Acme", "pro")
-    _insert(
-        old,
-        "number",
-        id="num_1",
-        account_id=account.id,
-        phone_number_id="1001",
-        waba_id="2001",
-        phone_number="15550001111",
-        status="ACTIVE",
-        sealed_token="",
-        sealed_pin="",
-        created_at=1,
-    )
-    number = Number(id="num_1", account=account.id, phone_number="15550001111")
-    factories.outbound(number)
-    _insert_webhook(old, "wh_1", account.id, secret.encrypt("whsec_1"))
-    for delivery_id in ("dlv_1", "dlv_2", "dlv_3"):
-        with database.writing():
-            event = factories.event(account)
-        _insert(
-            old,
-            "delivery",
-            id=delivery_id,
-            webhook_id="wh_1",
-            event_id=event.id,
-            event_kind=event.kind,
-            state="pending",
-            attempt_count=0,
-            tries=0,
-            next_attempt_at=1,
-            created_at=1,
-        )
-    assert database.migrate()[0] == "0011_tallies"
-    webhook = Webhook.get()
-    factories.outbound(number)
-    factories.deliveries(account, webhook)
-    assert Message.page(account.id, 1, 0, number_id=number.id).total == 2
-    assert Delivery.page(webhook.id, 1, 0, state="pending").total == 4

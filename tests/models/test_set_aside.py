@@ -1,11 +1,9 @@
 """Items set aside: each once, counted by reason, found without a scan."""
 
-import importlib
 from typing import Any
 
 import pytest
 
-from models.callback import Callback
 from models.database import database, writing
 from models.set_aside import Reason, SetAside
 from tests.conftest import Clock
@@ -69,14 +67,3 @@ def test_what_a_message_waits_for_and_the_counts_are_found_by_an_index() -> None
     counted = SetAside.select(SetAside.reason).where(open_).group_by(SetAside.reason)
     assert "USING COVERING INDEX" in _plan(counted)
     assert "SCAN" not in _plan(counted)
-
-
-def test_callbacks_that_were_given_up_before_get_one_more_try() -> None:
-    given_up, finished, young = Callback.store(b"{}", b"{}", b"{}")
-    Callback.finish(finished.id)
-    with writing():
-        Callback.update(tries=10).where(Callback.id != young.id).execute()
-        database.execute_sql("DROP TABLE set_aside")
-        importlib.import_module("models.migrations.0004_set_aside").up(None, database.obj)
-    tries = {row.id: row.tries for row in Callback.select()}
-    assert tries == {given_up.id: 9, finished.id: 10, young.id: 0}

@@ -15,6 +15,7 @@ import requests
 
 from contract_tests.commands import command_server
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, free_port, running, wait_for
+from contract_tests.stored import Stored
 
 COMMAND = str(Path(sys.executable).with_name("gateway"))
 WIDTH = 80
@@ -278,6 +279,18 @@ def test_the_database_is_migrated_once_and_before_anything_else(empty: Cli) -> N
     assert empty.text("migrate") == "The database is up to date.\n"
     assert empty.json("accounts", "list") == []
     assert empty.text("accounts", "list") == "None.\n"
+
+
+@pytest.mark.parametrize("command", ["migrate", "up"])
+def test_a_database_of_an_older_unreleased_version_is_refused_in_one_line(
+    empty: Cli, command: str
+) -> None:
+    empty.json("migrate")
+    stored = Stored({"GATEWAY_DATA_DIR": str(empty.folder / "var")})
+    stored.change("UPDATE schema_migration SET name = '0016_work_for_later'")
+    [line] = empty.refuse(command).splitlines()
+    assert line.startswith("Error: The database is not migrated: 0016_work_for_later is its last")
+    assert "run gateway migrate of the last commit" in line
 
 
 @pytest.mark.usefixtures("customer")

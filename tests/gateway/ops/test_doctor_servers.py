@@ -116,7 +116,7 @@ def test_a_database_that_was_never_migrated_stays_as_it_is(
     postgres: PostgresServer, look_at_database: Look
 ) -> None:
     found = look_at_database(postgres.url("postgres"))
-    _assert(found, PROBLEM, "first 0001_first_schema", "Run: gateway migrate")
+    _assert(found, PROBLEM, "first 0001_schema", "Run: gateway migrate")
     with psycopg.connect(postgres.url("postgres")) as connection:
         tables = connection.execute("SELECT * FROM pg_tables WHERE schemaname = 'public'")
         assert tables.fetchall() == []

@@ -74,7 +74,7 @@ def test_missing_migrations_are_503_with_their_names_and_the_command(tmp_path: P
     empty.close()
     migrated.close()
     assert (status, body["status"]) == (503, "unavailable")
-    assert body["parts"]["database"]["pendingMigrations"][0] == "0001_first_schema"
+    assert body["parts"]["database"]["pendingMigrations"][0] == "0001_schema"
     assert "gateway migrate" in body["parts"]["database"]["hint"]
 
 

@@ -30,6 +30,7 @@ OWN_CONNECTIONS = """
 BOUNDED_COLUMNS = """
     SELECT count(*) FROM information_schema.columns
     WHERE table_schema = 'public' AND character_maximum_length IS NOT NULL
+    AND table_name <> 'schema_migration'
 """
 
 
