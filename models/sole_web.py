@@ -1,26 +1,37 @@
 """The sole web process on a database: what one counts in its memory, a second one would count anew.
 
-It holds a lock for as long as it runs, however it ends: on SQLite on a file beside the database, on
-PostgreSQL in a session of its own.
+It holds a lock that is released when it ends, however it ends: on SQLite on a file beside the database, on
+PostgreSQL an advisory lock of a session of its own. When the machine of the process is gone, PostgreSQL ends
+the session after half a minute.
 """
 
 import fcntl
+import logging
+import math
 import os
+import select
+import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
-from typing import TypeVar
-from urllib.parse import unquote, urlsplit
+from contextlib import closing, suppress
+from typing import Any, NoReturn
 
 import psycopg
 
-from models import session_lock
 from models.database import is_postgresql
+from models.database.session import SERVER_KEEPALIVES, Session
+from models.inspection import path_of
 
+logger = logging.getLogger(__name__)
+
+# models/database/postgresql.py has the other locks of this first number.
+_TAKE = "SELECT pg_try_advisory%s_lock(20977, 3)"
+# Behind a pooler the lock belongs to a transaction that stays open.
+_BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
 POLL_SECONDS = 0.1
-
-Held = TypeVar("Held")
+RETRY_SECONDS = 1
+# Between two warnings that another process has the lock.
+WARNING_SECONDS = 30
 
 
 class NotSoleError(Exception):
@@ -33,32 +44,63 @@ def be_sole(url: str, seconds: float) -> None:
     Waits so many seconds for another process to end. Raises NotSoleError when it does not; OSError when
     the file cannot be opened. While PostgreSQL is away a thread goes on to ask for the lock.
     """
-    if is_postgresql(url):
-        session = None
-        # While the server is away there is no other web process either; the first one back has the lock.
-        with suppress(psycopg.OperationalError):
-            session = _wait_for(lambda: session_lock.take(url), seconds)
-        session_lock.keep(url, session)
-    else:
-        path = Path(unquote(urlsplit(url).path))
-        # Never closed: the kernel lets it go when the process ends.
+    if not is_postgresql(url):
+        path = path_of(url)
+        # Never closed: the kernel releases the lock when the process ends.
         file = os.open(path.with_name(f"{path.name}.web.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
-        _wait_for(lambda: _try_lock(file), seconds)
+        _take_within(seconds, lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
+        return
+    session = None
+    # While the server is away there is no other web process either; the first one back has the lock.
+    with suppress(psycopg.OperationalError):
+        session = _take_within(seconds, lambda: _open_locked(url))
+    threading.Thread(target=_keep, args=(url, session), name="sole-web", daemon=True).start()
 
 
-def _wait_for(take: Callable[[], Held | None], seconds: float) -> Held:
+def _take_within(seconds: float, take: Callable[[], Any]) -> Any:
     deadline = time.monotonic() + seconds
     while True:
-        if held := take():
-            return held
-        if time.monotonic() > deadline:
-            raise NotSoleError
+        try:
+            return take()
+        except (BlockingIOError, NotSoleError):
+            if time.monotonic() > deadline:
+                raise NotSoleError from None
         time.sleep(POLL_SECONDS)
 
 
-def _try_lock(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _open_locked(url: str) -> Session:
+    """A session that has the lock. Raises NotSoleError or psycopg.Error."""
+    session = Session.open(url, SERVER_KEEPALIVES, application_name="gateway web alone")
+    if session.is_pooled:
+        session.execute(_BEGIN)
+    if session.execute(_TAKE % ("_xact" if session.is_pooled else "")).fetchone() == (True,):
+        return session
+    session.close()
+    raise NotSoleError
+
+
+def _keep(url: str, session: Session | None) -> None:
+    """Take the lock again whenever its session has ended, as with a restart of the server."""
+    warned_at = -math.inf
+    while True:
+        try:
+            with closing(session or _open_locked(url)) as held:
+                _wait_until_lost(held)
+        except NotSoleError:
+            if time.monotonic() > warned_at + WARNING_SECONDS:
+                logger.warning("another web process counts in its memory: limits are not exact")
+                warned_at = time.monotonic()
+        except psycopg.Error:
+            # Others that use the database report that it is away.
+            session = None
+        time.sleep(RETRY_SECONDS)
+
+
+def _wait_until_lost(session: Session) -> NoReturn:
+    """Raises psycopg.Error when the session has ended."""
+    look = select.poll()
+    look.register(session.fileno(), select.POLLIN)
+    while True:
+        look.poll()
+        # The server says something when it goes, and also when its settings were read anew.
+        session.execute("SELECT 1")

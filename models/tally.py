@@ -63,9 +63,9 @@ def _is_loose(tally: type[Any]) -> Any:
 
 def _fold(tally: type[Any]) -> None:
     """No other transaction writes meanwhile."""
-    key = [field for field in tally._meta.sorted_fields if field.name not in {"shard", "total"}]  # noqa: SLF001 - peewee's documented attribute
-    shards = tally.select(*key, Value(FOLDED), fn.SUM(tally.total)).where(tally.shard != FOLDED)
-    tally.insert_from(shards.group_by(*key), [*key, tally.shard, tally.total]).on_conflict(
-        conflict_target=[*key, tally.shard], update={tally.total: tally.total + EXCLUDED.total}
+    *key, shard, total = tally._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
+    shards = tally.select(*key, Value(FOLDED), fn.SUM(total)).where(shard != FOLDED).group_by(*key)
+    tally.insert_from(shards, [*key, shard, total]).on_conflict(
+        conflict_target=[*key, shard], update={total: total + EXCLUDED.total}
     ).execute()
     tally.delete().where(_is_loose(tally)).execute()

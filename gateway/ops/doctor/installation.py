@@ -13,7 +13,7 @@ from redis import Redis
 
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
-from models import database, integrity, postgresql_checks, secret
+from models import database, inspection, secret
 from models.number import Number
 from models.webhook import Webhook
 from networks.checkup import ask_time, shake_hands
@@ -31,6 +31,8 @@ NO_TOKEN = "none"  # noqa: S105 - the network answers "not valid", and that the 
 # queue and the lock on in-memory rate limits.
 WORKER_QUEUE_CONNECTIONS = 5
 WEB_OTHER_CONNECTIONS = 2
+# The oldest version of PostgreSQL whose behaviour is counted on.
+OLDEST_POSTGRESQL = 13
 
 
 def check_public_url(settings: Settings) -> str:
@@ -105,12 +107,12 @@ def check_database(settings: Settings) -> str:
     """The database is there, migrated and whole."""
     if database.is_postgresql(settings.database_url):
         return _check_postgresql(settings)
-    path = integrity.path_of(settings.database_url)
+    path = inspection.path_of(settings.database_url)
     if not path.exists():
         raise BrokenError(f"There is no database {path}.", "Run: gateway migrate")
     database.connect(settings.database_url)
     _check_migrations()
-    file = integrity.examine(settings.database_url, QUICK_CHECK_SECONDS)
+    file = inspection.inspect_file(settings.database_url, QUICK_CHECK_SECONDS)
     if file.damage is not None:
         damage = file.damage.splitlines()[0]
         raise BrokenError(f"The file is damaged: {damage}", "Stop the service; restore a backup.")
@@ -130,12 +132,13 @@ def _check_migrations() -> None:
 def _check_postgresql(settings: Settings) -> str:
     """The server is as the gateway needs it, and the database migrated."""
     database.connect(settings.database_url, settings.database_connections)
-    server = postgresql_checks.examine()
+    server = inspection.inspect_server()
     if server.is_replica:
         raise BrokenError("It is a replica.", "Name the primary in GATEWAY_DATABASE_URL.")
-    if server.is_too_old:
-        oldest = postgresql_checks.OLDEST_VERSION // 10_000
-        raise BrokenError(f"PostgreSQL {server.version} is too old.", f"Upgrade to {oldest}.")
+    if server.version_number < OLDEST_POSTGRESQL * 10_000:
+        raise BrokenError(
+            f"PostgreSQL {server.version} is too old.", f"Upgrade to {OLDEST_POSTGRESQL}."
+        )
     if server.encoding != "UTF8":
         raise BrokenError(
             f"Its encoding is {server.encoding}, which cannot hold every text.",
