@@ -32,5 +32,5 @@ class Heartbeat(BaseModel):
     def last(cls) -> int | None:
         """When a worker was last seen; None when there never was one."""
         with reading():
-            row = cls.get_or_none(cls.name == WORKER)
-        return None if row is None else int(row.at)
+            at: int | None = cls.select(cls.at).scalar()
+        return at

@@ -1,4 +1,7 @@
-"""Secrets at rest: webhook secrets and platform tokens are stored encrypted (Fernet)."""
+"""Secrets at rest: webhook secrets and platform tokens are stored encrypted (Fernet).
+
+A process calls use_key() before anything else here.
+"""
 
 import base64
 import hashlib
@@ -6,7 +9,7 @@ from functools import lru_cache
 
 from cryptography.fernet import Fernet, InvalidToken
 
-_cipher: Fernet | None = None
+_cipher: Fernet
 
 
 class SecretUnreadableError(Exception):
@@ -20,16 +23,8 @@ def use_key(key: str) -> None:
     decrypt.cache_clear()
 
 
-def _get_cipher() -> Fernet:
-    if _cipher is None:
-        msg = "models.secret.use_key() was not called"
-        raise RuntimeError(msg)
-    return _cipher
-
-
 def encrypt(text: str) -> str:
-    """The text, sealed."""
-    return _get_cipher().encrypt(text.encode()).decode("ascii")
+    return _cipher.encrypt(text.encode()).decode("ascii")
 
 
 # The same few secrets sign delivery after delivery, and pay for send after send.
@@ -37,9 +32,8 @@ def encrypt(text: str) -> str:
 def decrypt(sealed: str) -> str:
     """The text back. Raises SecretUnreadableError when the key does not fit."""
     try:
-        return _get_cipher().decrypt(sealed.encode("ascii")).decode()
+        return _cipher.decrypt(sealed.encode("ascii")).decode()
     except InvalidToken:
-        msg = (
+        raise SecretUnreadableError(
             "A stored secret cannot be read: GATEWAY_SECRET_KEY is not the one it was stored with."
-        )
-        raise SecretUnreadableError(msg) from None
+        ) from None

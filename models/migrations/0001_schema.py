@@ -273,15 +273,17 @@ POSTGRESQL_TRIGGERS = (
 
 def up(_migrator: object, db: Any) -> None:
     (last,) = db.execute_sql("SELECT MAX(name) FROM schema_migration").fetchone()
-    if last == LAST_UNRELEASED:
-        return
-    if last:
+    if last is None:
+        _create(db)
+    elif last != LAST_UNRELEASED:
         raise NotSupportedError(
             f"{last} is its last migration, of an unreleased version; first run gateway migrate of the last "
             f"commit that has models/migrations/{LAST_UNRELEASED}.py"
         )
-    on_postgresql = isinstance(db, PostgresqlDatabase)
-    schema = SCHEMA
+
+
+def _create(db: Any) -> None:
+    on_postgresql, schema = isinstance(db, PostgresqlDatabase), SCHEMA
     if not on_postgresql:
         for theirs, ours in SQLITE_TYPES.items():
             schema = schema.replace(theirs, ours)

@@ -18,7 +18,7 @@ from contract_tests.stored import Stored
 from gateway.cli import cli, doctor
 from gateway.ops.doctor import BrokenError, installation
 from gateway.settings import Settings
-from models import secret
+from models import inspection, secret
 from models.account import Account
 from models.callback import Callback
 from models.database import writing
@@ -203,6 +203,18 @@ def test_a_damaged_database_is_a_problem(settings: Settings) -> None:
     found = examine()["database"]
     assert found["state"] == "problem"
     assert "damaged" in found["found"] or "malformed" in found["found"]
+
+
+@pytest.mark.sqlite("the database is a file of its own")
+@pytest.mark.usefixtures("settings")
+def test_a_large_database_is_looked_through_for_a_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(inspection, "STEPS", 1)
+    monkeypatch.setattr(installation, "QUICK_CHECK_SECONDS", 0)
+    found = examine()["database"]
+    assert found["state"] == "ok"
+    assert "whole as far as 0 s went" in found["found"]
 
 
 @pytest.mark.sqlite("the database is a file of its own")
