@@ -56,7 +56,7 @@ def newest_first() -> list[Webhook]:
 def chosen_webhook(hooks: list[Webhook]) -> Webhook | None:
     """The one that the address names, else the first of ``hooks``. Another account's is not there."""
     if webhook_id := request.args.get("webhook", ""):
-        found: Webhook = mine(Webhook.find(webhook_id))
+        found: Webhook = mine(Webhook.by_id(webhook_id))
         return found
     return hooks[0] if hooks else None
 

@@ -5,7 +5,7 @@ from flask import Response, abort, request
 from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, confirm, existing, go, show
+from dashboard.site import blueprint, confirm, go, mine, show
 from models.api_key import ApiKey
 
 PATH = "/dashboard/keys"
@@ -32,7 +32,7 @@ def create_key() -> Response:
 @blueprint.get("/keys/<key_id>/revoke")
 def confirm_revoke_key(key_id: str) -> Response:
     """Ask first."""
-    row: ApiKey = existing(ApiKey.find_of(account().id, key_id))
+    row: ApiKey = mine(ApiKey.by_id(key_id))
     if row.revoked_at is not None:
         abort(404)
     return confirm(
@@ -46,8 +46,8 @@ def confirm_revoke_key(key_id: str) -> Response:
 @blueprint.post("/keys/<key_id>/revoke")
 def revoke_key(key_id: str) -> Response:
     """Make the key void at once."""
-    row: ApiKey = existing(ApiKey.find_of(account().id, key_id))
-    ApiKey.revoke(row.id)
+    row: ApiKey = mine(ApiKey.by_id(key_id))
+    row.revoke()
     return go(PATH, say="key-revoked")
 
 

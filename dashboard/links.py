@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, confirm, existing, go, show
+from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
 from models.signup_link import (
     MAX_NAME,
@@ -47,7 +47,7 @@ def create_link() -> Response:
 @blueprint.get("/links/<link_id>")
 def link(link_id: str) -> Response:
     """One link, to copy or to scan."""
-    row: SignupLink = existing(SignupLink.find_of(account().id, link_id))
+    row: SignupLink = mine(SignupLink.by_id(link_id))
     return show("link.html", row=row, url=url_of(row), state=state_of(row), qr=_qr(url_of(row)))
 
 
@@ -66,10 +66,10 @@ def confirm_revoke_link(link_id: str) -> Response:
 @blueprint.post("/links/<link_id>/revoke")
 def revoke_link(link_id: str) -> Response:
     """Close an unused link."""
-    row: SignupLink = existing(SignupLink.find_of(account().id, link_id))
-    SignupLink.revoke(row.id)
+    row: SignupLink = mine(SignupLink.by_id(link_id))
+    row.revoke()
     # It may have been used in the meantime, and then the list says so instead.
-    is_revoked = state_of(existing(SignupLink.find_of(account().id, link_id))) == "revoked"
+    is_revoked = state_of(mine(SignupLink.by_id(link_id))) == "revoked"
     return go(PATH, say="link-revoked" if is_revoked else "link-used")
 
 
@@ -84,7 +84,7 @@ def state_of(row: SignupLink) -> str:
 
 
 def _open_link(link_id: str) -> SignupLink:
-    row: SignupLink = existing(SignupLink.find_of(account().id, link_id))
+    row: SignupLink = mine(SignupLink.by_id(link_id))
     if state_of(row) != "open":
         abort(404)
     return row

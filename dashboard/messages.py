@@ -28,7 +28,7 @@ def messages() -> Response:
     """The account's messages that match the filter, newest first."""
     chosen = {name: request.args.get(name, "") for name in ("number_id", *FILTERS)}
     if chosen["number_id"]:
-        mine(Number.find(chosen["number_id"]))
+        mine(Number.by_id(chosen["number_id"]))
     unknown = [name for name, kinds in FILTERS.items() if chosen[name] not in {"", *kinds}]
     found = Page[Message]([], 0, PER_PAGE, 0) if unknown else _find(chosen)
     is_new = not any(chosen.values()) and not found.total
@@ -49,13 +49,13 @@ def messages() -> Response:
 @blueprint.get("/messages/<message_id>")
 def message(message_id: str) -> Response:
     """One message: its steps, and the events that it caused with their deliveries."""
-    row: Message = mine(Message.find(message_id))
+    row: Message = mine(Message.by_id(message_id))
     events = Event.of_subject(row.account_id, row.id)
     deliveries = Delivery.of_events([event.id for event in events])
     return show(
         "message.html",
         message=row,
-        number=Number.find(row.number_id),
+        number=Number.by_id(row.number_id),
         excerpt=excerpt(row),
         steps=row.history(),
         events=[(event, [d for d in deliveries if d.event_id == event.id]) for event in events],

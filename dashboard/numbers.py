@@ -27,6 +27,6 @@ def numbers() -> Response:
 @blueprint.get("/numbers/<number_id>")
 def number(number_id: str) -> Response:
     """One number, its state explained, and the notices of it and its business account."""
-    row = mine(Number.find(number_id))
+    row = mine(Number.by_id(number_id))
     notices = Notice.newest(MAX_NOTICES, row)
     return show("number.html", number=row, means=MEANS, notices=notices)

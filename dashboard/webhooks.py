@@ -125,7 +125,7 @@ def delete_webhook(webhook_id: str) -> Response:
 
 def find(webhook_id: str) -> Webhook:
     """The account's webhook, or a page that says there is nothing here."""
-    found: Webhook = mine(Webhook.find(webhook_id))
+    found: Webhook = mine(Webhook.by_id(webhook_id))
     return found
 
 

@@ -97,7 +97,7 @@ def _begin(
 
 def _check_sender(account_id: str, number_id: str) -> Number:
     """The number that sends. Raises ApiError."""
-    number = Number.find(number_id)
+    number = Number.by_id(number_id)
     if number is None or number.account_id != account_id:
         raise no_access("number", number_id, exists=number is not None, field="/number_id")
     if number.status != NumberStatus.ACTIVE:

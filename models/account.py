@@ -2,11 +2,12 @@
 
 from typing import Self
 
-from peewee import BigIntegerField, CharField, TextField
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
 from models import clock
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
+from models.page import Page, fetch_page
 
 PLANS = ("starter", "pro")
 
@@ -26,30 +27,39 @@ class Account(BaseModel):
 
     @classmethod
     def open(cls, name: str, plan: str) -> Self:
-        """Create an account."""
         with writing():
             return cls.create(id=new_id("acc"), name=name, plan=plan, created_at=clock.now())
 
-    @classmethod
-    def find(cls, account_id: str) -> Self | None:
-        """The account, or None."""
-        return cls.by_id(account_id)
-
     def suspend(self) -> None:
         """Suspend it, from now on where it was not suspended before."""
-        self._suspend_since(self.suspended_at or clock.now())
+        self.amend(suspended_at=self.suspended_at or clock.now())
 
     def resume(self) -> None:
-        """Let its keys and users in again."""
-        self._suspend_since(None)
-
-    def _suspend_since(self, moment: int | None) -> None:
-        with writing():
-            Account.update(suspended_at=moment).where(Account.id == self.id).execute()
-        self.suspended_at = moment
+        self.amend(suspended_at=None)
 
     @classmethod
     def all(cls) -> list[Self]:
         """Every account, oldest first."""
         with reading():
             return list(cls.select().order_by(cls.id))
+
+
+class Owned(BaseModel):
+    """A row that belongs to an account."""
+
+    account_id: str
+    id = CharField(primary_key=True)
+    account = ForeignKeyField(Account, lazy_load=False)
+
+    @classmethod
+    def all(cls, account_id: str | None = None) -> list[Self]:
+        """Every row, or the account's, oldest first."""
+        query = cls.select().order_by(cls.id)
+        with reading():
+            return list(query if account_id is None else query.where(cls.account == account_id))
+
+    @classmethod
+    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
+        """The account's rows, newest first."""
+        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
+        return fetch_page(query, limit, offset)

@@ -1,31 +1,22 @@
 """API keys: shown once, kept as a SHA-256 digest (a key is 32 random bytes, so no slow hash is needed)."""
 
-import hashlib
 import secrets
 from typing import Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import BigIntegerField, CharField, TextField
 
-from models import clock
-from models.account import Account
+from models import clock, secret
+from models.account import Account, Owned
 from models.clock import new_id
-from models.database import BaseModel, Prepared, reading, writing
-from models.page import Page, fetch_page
+from models.database import Prepared, reading, writing
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
 
 
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class ApiKey(BaseModel):
+class ApiKey(Owned):
     """One key of an account. ``last_used_at`` is exact to the hour only."""
 
-    account_id: str
-    id = CharField(primary_key=True)
-    account = ForeignKeyField(Account)
     name = TextField()
     digest = CharField(unique=True)
     created_at = BigIntegerField()
@@ -41,7 +32,7 @@ class ApiKey(BaseModel):
                 id=new_id("key"),
                 account=account,
                 name=name,
-                digest=_digest(key),
+                digest=secret.digest(key),
                 created_at=clock.now(),
             )
         return row, key
@@ -50,7 +41,7 @@ class ApiKey(BaseModel):
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
         with reading():
-            found = _BY_DIGEST.execute(_digest(key)).first()
+            found = _BY_DIGEST.execute(secret.digest(key)).first()
         if found is None:
             return None
         row = cls(**dict(zip(_KEY_NAMES, found, strict=False)))
@@ -63,36 +54,14 @@ class ApiKey(BaseModel):
         return last is None or clock.now() - last >= LAST_USE_GRANULARITY_MS
 
     def note_use(self) -> None:
-        """Note that it is used now."""
+        self.amend(last_used_at=clock.now())
+
+    def revoke(self) -> None:
+        """Make it void at once."""
         with writing():
-            ApiKey.update(last_used_at=clock.now()).where(ApiKey.id == self.id).execute()
-
-    @classmethod
-    def revoke(cls, key_id: str) -> bool:
-        """Make the key void at once. False when there is no such key."""
-        with writing():
-            updated = cls.update(revoked_at=clock.now()).where(
-                cls.id == key_id, cls.revoked_at.is_null()
-            )
-            return bool(updated.execute()) or cls.select().where(cls.id == key_id).exists()
-
-    @classmethod
-    def find_of(cls, account_id: str, key_id: str) -> Self | None:
-        """The account's key, or None."""
-        with reading():
-            return cls.get_or_none(cls.id == key_id, cls.account == account_id)
-
-    @classmethod
-    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
-        """The account's keys, newest first."""
-        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
-        return fetch_page(query, limit, offset)
-
-    @classmethod
-    def all(cls) -> list[Self]:
-        """Every key, oldest first."""
-        with reading():
-            return list(cls.select().order_by(cls.id))
+            ApiKey.update(revoked_at=clock.now()).where(
+                ApiKey.id == self.id, ApiKey.revoked_at.is_null()
+            ).execute()
 
 
 _KEY_NAMES, _ACCOUNT_NAMES = (

@@ -157,11 +157,6 @@ class Message(BaseModel):
         return forwards
 
     @classmethod
-    def find(cls, message_id: str) -> Self | None:
-        """The message, or None."""
-        return cls.by_id(message_id)
-
-    @classmethod
     def find_sent(
         cls, phone_number_id: str, wa_message_id: str, message_id: str | None
     ) -> "Message | None":

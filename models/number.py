@@ -10,17 +10,15 @@ from peewee import (
     SQL,
     BigIntegerField,
     CharField,
-    ForeignKeyField,
     IntegerField,
     IntegrityError,
     TextField,
 )
 
 from models import clock, secret
-from models.account import Account
+from models.account import Owned
 from models.clock import new_id
-from models.database import BaseModel, PreparedSelect, database, reading, writing
-from models.page import Page, fetch_page
+from models.database import PreparedSelect, database, reading, writing
 
 # How long a signup may be at work on a number. After that its process is taken for dead: before, all
 # its calls to the network would have timed out.
@@ -40,12 +38,9 @@ class NumberTakenError(Exception):
     """The phone number is connected to another account."""
 
 
-class Number(BaseModel):
+class Number(Owned):
     """A phone number of an account, known to the network as ``phone_number_id``."""
 
-    account_id: str
-    id = CharField(primary_key=True)
-    account = ForeignKeyField(Account, lazy_load=False)
     phone_number_id = CharField(index=True)
     waba_id = CharField(index=True)
     phone_number = CharField()
@@ -131,19 +126,6 @@ class Number(BaseModel):
             raise NumberTakenError(phone_number_id)
 
     @classmethod
-    def find(cls, number_id: str) -> Self | None:
-        """The number, or None."""
-        return cls.by_id(number_id)
-
-    @classmethod
-    def find_of(cls, account_id: str, phone_number_id: str) -> Self | None:
-        """The account's number that the network knows by this identifier, or None."""
-        with reading():
-            return cls.get_or_none(
-                cls.account == account_id, cls.phone_number_id == phone_number_id
-            )
-
-    @classmethod
     def find_connected(cls, phone_number_id: str) -> "Number | None":
         """Whose number the network means: the connected one, else the one that was created last."""
         with reading():
@@ -154,19 +136,6 @@ class Number(BaseModel):
         """All numbers of a business account of the network."""
         with reading():
             return list(cls.select().where(cls.waba_id == waba_id).order_by(cls.id))
-
-    @classmethod
-    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
-        """The account's numbers, newest first."""
-        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
-        return fetch_page(query, limit, offset)
-
-    @classmethod
-    def all(cls, account_id: str | None = None) -> list[Self]:
-        """Every number, or the account's, oldest first."""
-        with reading():
-            query = cls.select().order_by(cls.id)
-            return list(query.where(cls.account == account_id) if account_id else query)
 
     @classmethod
     def owners(cls, number_ids: list[str]) -> dict[str, str]:

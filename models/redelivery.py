@@ -67,7 +67,7 @@ class Redelivery(BaseModel):
         call = RedeliveryCall(new_id("rdl"), chosen)
         remaining = iter(chosen)
         with writing():
-            if Webhook.find(webhook_id) is None:
+            if Webhook.by_id(webhook_id) is None:
                 # It was deleted meanwhile, and its deliveries with it.
                 return RedeliveryCall(call.id, [])
             while batch := list(islice(remaining, BATCH_SIZE)):
@@ -110,7 +110,7 @@ class Redelivery(BaseModel):
         batch = cls.by_id(cls.select(fn.MIN(cls.id)).where(theirs).scalar())
         if batch is None:
             return None
-        webhook = Webhook.find(webhook_id)
+        webhook = Webhook.by_id(webhook_id)
         if webhook is None or not webhook.active:
             cls.delete().where(theirs).execute()
             return None

@@ -1,6 +1,6 @@
-"""Secrets at rest: webhook secrets and platform tokens are stored encrypted (Fernet).
+"""Secrets at rest: encrypted (Fernet) if the service needs them again, else as SHA-256 digests.
 
-A process calls use_key() before anything else here.
+A process calls use_key() before it encrypts or decrypts.
 """
 
 import base64
@@ -21,6 +21,11 @@ def use_key(key: str) -> None:
     global _cipher  # noqa: PLW0603 - one cipher per process, set once by the assembly
     _cipher = Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))
     decrypt.cache_clear()
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text. A lone surrogate, which a form or JSON may carry, is hashed too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def encrypt(text: str) -> str:

@@ -3,16 +3,15 @@
 import base64
 import re
 import secrets
-from typing import Self
+from typing import Any, Self
 
 from peewee import BigIntegerField, CharField, ForeignKeyField
 
 from models import clock
-from models.account import Account
+from models.account import Account, Owned
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import reading, writing
 from models.number import Number
-from models.page import Page, fetch_page
 
 LIFETIME_MS = 7 * 24 * 3_600_000
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
@@ -31,12 +30,9 @@ class SlugTakenError(Exception):
     """A signup link with this slug exists already."""
 
 
-class SignupLink(BaseModel):
+class SignupLink(Owned):
     """A link. It is open until it is used, revoked or expired."""
 
-    account_id: str
-    id = CharField(primary_key=True)
-    account = ForeignKeyField(Account)
     slug = CharField(unique=True)
     number = ForeignKeyField(Number, null=True, lazy_load=False)
     created_at = BigIntegerField()
@@ -68,24 +64,6 @@ class SignupLink(BaseModel):
             )
             return link
 
-    @classmethod
-    def find_of(cls, account_id: str, link_id: str) -> Self | None:
-        """The account's link, or None."""
-        with reading():
-            return cls.get_or_none(cls.id == link_id, cls.account == account_id)
-
-    @classmethod
-    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
-        """The account's links, newest first."""
-        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
-        return fetch_page(query, limit, offset)
-
-    @classmethod
-    def all(cls) -> list[Self]:
-        """Every link, oldest first."""
-        with reading():
-            return list(cls.select().order_by(cls.id))
-
     def why_closed(self) -> str | None:
         """``used``, ``revoked`` or ``expired``; None while the link is open."""
         if self.used_at is not None:
@@ -96,18 +74,14 @@ class SignupLink(BaseModel):
 
     def use(self, number: Number) -> bool:
         """Spend the link inside the caller's transaction. False when it was closed in the meantime."""
-        spent = SignupLink.update(used_at=clock.now(), number=number.id).where(
-            SignupLink.id == self.id,
-            SignupLink.used_at.is_null(),
-            SignupLink.revoked_at.is_null(),
-        )
-        return bool(spent.execute())
+        use = SignupLink.update(used_at=clock.now(), number=number.id)
+        return bool(use.where(*self._is_unspent()).execute())
 
-    @classmethod
-    def revoke(cls, link_id: str) -> bool:
-        """Close an unused link. False when there is no such link."""
+    def revoke(self) -> None:
+        """Close it, unless it was used."""
         with writing():
-            cls.update(revoked_at=clock.now()).where(
-                cls.id == link_id, cls.used_at.is_null(), cls.revoked_at.is_null()
-            ).execute()
-            return bool(cls.select().where(cls.id == link_id).exists())
+            SignupLink.update(revoked_at=clock.now()).where(*self._is_unspent()).execute()
+
+    def _is_unspent(self) -> tuple[Any, ...]:
+        unspent = SignupLink.used_at.is_null(), SignupLink.revoked_at.is_null()
+        return SignupLink.id == self.id, *unspent

@@ -11,12 +11,12 @@ from typing import Self
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import BigIntegerField, CharField, TextField
 
 from models import clock
-from models.account import Account
+from models.account import Account, Owned
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import reading, writing
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
@@ -28,12 +28,9 @@ class EmailTakenError(Exception):
     """A user with this email exists already."""
 
 
-class User(BaseModel):
+class User(Owned):
     """A user. ``email`` is kept in lower case, so that it is unique regardless of case."""
 
-    account_id: str
-    id = CharField(primary_key=True)
-    account = ForeignKeyField(Account)
     email = CharField(unique=True)
     password_hash = TextField()
     created_at = BigIntegerField()
@@ -56,7 +53,6 @@ class User(BaseModel):
 
     @classmethod
     def find(cls, email: str) -> Self | None:
-        """The user, or None."""
         with reading():
             return cls.get_or_none(cls.email == normalise(email))
 
@@ -72,19 +68,13 @@ class User(BaseModel):
                 _hasher.verify(user.password_hash if user else _nobody(), _bytes(password))
         except VerifyMismatchError:
             return None
-        account = Account.find(user.account_id) if user else None
+        account = Account.by_id(user.account_id) if user else None
         return user if account and account.suspended_at is None else None
 
     def remove(self) -> None:
         """Remove the user, and so end their sessions."""
         with writing():
             self.delete_instance()
-
-    @classmethod
-    def all(cls) -> list[Self]:
-        """Every user, oldest first."""
-        with reading():
-            return list(cls.select().order_by(cls.id))
 
 
 def normalise(email: str) -> str:
@@ -98,7 +88,6 @@ def new_password() -> str:
 
 
 def hash_password(password: str) -> str:
-    """The password as it is kept."""
     with _slots:
         return _hasher.hash(_bytes(password))
 

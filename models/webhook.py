@@ -12,17 +12,15 @@ from peewee import (
     BigIntegerField,
     BooleanField,
     CharField,
-    ForeignKeyField,
     IntegerField,
     TextField,
 )
 
 from models import clock, secret
-from models.account import Account
+from models.account import Owned
 from models.clock import new_id
-from models.database import BaseModel, Prepared, PreparedSelect, Rows, is_in, reading, writing
+from models.database import Prepared, PreparedSelect, Rows, is_in, reading, writing
 from models.message import Message
-from models.page import Page, fetch_page
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
@@ -44,7 +42,7 @@ class Deactivation(StrEnum):
     FAILURES = "failures"
 
 
-class Webhook(BaseModel):
+class Webhook(Owned):
     """A callback address with its subscriptions.
 
     ``failure_count`` counts deliveries in a row that failed after all their retries. ``slow`` says that
@@ -54,9 +52,6 @@ class Webhook(BaseModel):
     be read.
     """
 
-    account_id: str
-    id = CharField(primary_key=True)
-    account = ForeignKeyField(Account, lazy_load=False)
     url = TextField()
     sealed_secret = TextField()
     events_json = TextField()
@@ -141,17 +136,6 @@ class Webhook(BaseModel):
         return super().select(cls.id).where(cls.deleted_at.is_null(False))
 
     @classmethod
-    def find(cls, webhook_id: str) -> Self | None:
-        """The webhook, or None."""
-        return cls.by_id(webhook_id)
-
-    @classmethod
-    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
-        """The account's webhooks, newest first."""
-        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
-        return fetch_page(query, limit, offset)
-
-    @classmethod
     def of(cls, account_id: str) -> list["Webhook"]:
         """All webhooks of an account."""
         with reading():
@@ -171,12 +155,6 @@ class Webhook(BaseModel):
     def rows_of_ids(cls, webhook_ids: Collection[str]) -> Rows["Webhook"]:
         """As rows_of(), those with these identifiers."""
         return _OF_IDS.execute(list(webhook_ids))
-
-    @classmethod
-    def all(cls) -> list[Self]:
-        """Every webhook, oldest first."""
-        with reading():
-            return list(cls.select().order_by(cls.id))
 
     def rotate_secret(self) -> None:
         """Replace the secret. The old one becomes the previous one (secrets_at)."""

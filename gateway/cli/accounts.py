@@ -13,7 +13,7 @@ COLUMNS = ("id", "name", "plan", "createdAt")
 
 def find_account(account_id: str) -> Account:
     """The account. Fails when there is none."""
-    return found(Account.find(account_id), "account", account_id)
+    return found(Account.by_id(account_id), "account", account_id)
 
 
 def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -104,5 +104,5 @@ def list_keys() -> list[dict[str, Any]]:
 @prints()
 def revoke(key_id: str) -> dict[str, Any]:
     """Make a key void at once."""
-    found(ApiKey.revoke(key_id) or None, "key", key_id)
+    found(ApiKey.by_id(key_id), "key", key_id).revoke()
     return {"id": key_id, "revoked": True}

@@ -44,7 +44,7 @@ def notices(number_id: str | None) -> list[dict[str, Any]]:
     Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID, those about the number
     and its whole business account.
     """
-    number = found(Number.find(number_id), "number", number_id) if number_id else None
+    number = found(Number.by_id(number_id), "number", number_id) if number_id else None
     columns = ("id", "wabaId", "numberId", "field", "event", "value")
     return [
         {"createdAt": timestamp(notice.at), **rendered(notice, *columns)}
@@ -111,8 +111,8 @@ def list_links() -> list[dict[str, Any]]:
 @prints()
 def revoke(link_id: str) -> dict[str, Any]:
     """Close an unused link."""
-    found(SignupLink.revoke(link_id) or None, "signup link", link_id)
-    if any(link.id == link_id and link.why_closed() == "used" for link in SignupLink.all()):
+    found(SignupLink.by_id(link_id), "signup link", link_id).revoke()
+    if SignupLink.get_by_id(link_id).why_closed() == "used":
         raise click.ClickException(f"The signup link {link_id} is used already.")
     return {"id": link_id, "revoked": True}
 
@@ -143,5 +143,5 @@ def connect_sandbox_number(account: Account, phone: str | None) -> Number:
         reason = "The phone number is connected to another account."
     except (NetworkError, onboarding.SignupError) as error:
         reason = str(error)
-    SignupLink.revoke(link.id)
+    link.revoke()
     raise click.ClickException(reason)

@@ -67,7 +67,7 @@ def deliveries() -> None:
 @prints("id", "createdAt", "state", "event")
 def list_deliveries(webhook_id: str, event: str | None, **which: Any) -> list[dict[str, Any]]:
     """List the newest deliveries of a webhook."""
-    found(Webhook.find(webhook_id), "webhook", webhook_id)
+    found(Webhook.by_id(webhook_id), "webhook", webhook_id)
     page = Delivery.page(webhook_id, MAX_LISTED, 0, kind=event, **which)
     return [delivery_handlers.render(delivery) for delivery in page.rows]
 
@@ -93,7 +93,7 @@ def redeliver_deliveries(
     Shows how many have had their attempt. Ctrl-C ends this display only: the worker goes on.
     """
     open_state()
-    webhook = found(Webhook.find(webhook_id), "webhook", webhook_id)
+    webhook = found(Webhook.by_id(webhook_id), "webhook", webhook_id)
     try:
         call = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
     except redeliver.InactiveWebhookError as error:

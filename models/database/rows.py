@@ -26,7 +26,7 @@ from peewee import (
     fn,
 )
 
-from models.database.engine import database, reading
+from models.database.engine import database, reading, writing
 
 Row = TypeVar("Row")
 Instance = TypeVar("Instance", bound=Model)
@@ -162,6 +162,13 @@ class BaseModel(Model):
         with reading():
             found: Self | None = _by_key(cls).execute(pk).first()
             return found
+
+    def amend(self, **values: Any) -> None:
+        """Change these columns of the row."""
+        with writing():
+            for name, value in values.items():
+                setattr(self, name, value)
+            self.save(only=list(values))
 
     @classmethod
     def create(cls, **values: Any) -> Self:

@@ -70,8 +70,8 @@ def test_a_revoked_key_or_closed_link_is_not_revoked_again(account: Account) -> 
     link = SignupLink.open(account, "link")
     paths = [f"/dashboard/keys/{key.id}/revoke", f"/dashboard/links/{link.id}/revoke"]
     assert [client.get(path).status_code for path in paths] == [200, 200]
-    ApiKey.revoke(key.id)
-    SignupLink.revoke(link.id)
+    key.revoke()
+    link.revoke()
     assert [client.get(path).status_code for path in paths] == [404, 404]
 
 

@@ -100,7 +100,7 @@ def test_the_message_and_its_key_are_committed_before_the_network_is_asked(
 ) -> None:
     def look_from_outside(message: OutboundMessage) -> str:
         assert not database.in_transaction(), "no transaction is held across the call"
-        [found] = factories.at_once(lambda: Message.find(message.reference))
+        [found] = factories.at_once(lambda: Message.by_id(message.reference))
         assert found is not None
         assert found.status == MessageStatus.PENDING
         key = IdempotencyKey.find(number.account_id, "key-1")

@@ -24,7 +24,7 @@ def test_only_of_a_valid_key_it_is_told_that_its_account_is_suspended(account: A
     row, key = ApiKey.issue(account, "ci")
     account.suspend()
     assert not factories.is_suspended(f"{key[:-1]}-")
-    ApiKey.revoke(row.id)
+    row.revoke()
     assert not factories.is_suspended(key)
 
 

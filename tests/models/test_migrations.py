@@ -13,14 +13,16 @@ from playhouse.schema_diff import diff_models
 import models
 from contract_tests.backends import empty_state
 from models import database
-from models.account import Account
+from models.account import Account, Owned
 from models.database import BaseModel, engine
 from models.message import Message
 from tests import factories
 
 for module in pkgutil.iter_modules(models.__path__, "models."):
     importlib.import_module(module.name)
-TABLES = BaseModel.__subclasses__()
+TABLES = [
+    model for model in (*BaseModel.__subclasses__(), *Owned.__subclasses__()) if model is not Owned
+]
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -58,7 +60,7 @@ def test_migrating_again_does_nothing_and_keeps_what_is_there() -> None:
     account = Account.open("Acme", "pro")
     assert database.migrate() == []
     assert database.pending_migrations() == []
-    assert Account.find(account.id) == account
+    assert Account.by_id(account.id) == account
 
 
 def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path) -> None:

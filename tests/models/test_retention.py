@@ -213,7 +213,7 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
         ["2"],
         ["2"],
     )
-    assert Number.find(number.id) == number
+    assert Number.by_id(number.id) == number
 
 
 def test_one_that_waits_for_a_redelivery_is_as_old_as_before(

@@ -62,18 +62,17 @@ def test_a_link_expires_after_seven_days(link: SignupLink, clock: Clock) -> None
 
 
 def test_a_revoked_link_is_closed(link: SignupLink) -> None:
-    assert SignupLink.revoke(link.id)
+    link.revoke()
     assert _reloaded(link).why_closed() == "revoked"
-    assert not SignupLink.revoke("sl_nothing")
 
 
 def test_a_link_revoked_during_a_signup_is_not_used(link: SignupLink, number: Number) -> None:
-    SignupLink.revoke(link.id)
+    link.revoke()
     assert not _use(link, number)
 
 
 def test_a_used_link_stays_used_when_it_is_revoked(link: SignupLink, number: Number) -> None:
     _use(link, number)
-    assert SignupLink.revoke(link.id)
+    link.revoke()
     assert _reloaded(link).why_closed() == "used"
     assert _reloaded(link).revoked_at is None

@@ -29,10 +29,10 @@ def test_a_masked_secret_shows_its_last_four_characters_only(account: Account) -
 
 def test_a_rotated_secret_replaces_the_old_one_at_once(account: Account) -> None:
     webhook = factories.webhook(account)
-    loaded_before = Webhook.find(webhook.id)
+    loaded_before = Webhook.by_id(webhook.id)
     old = webhook.secret
     webhook.rotate_secret()
-    reloaded = Webhook.find(webhook.id)
+    reloaded = Webhook.by_id(webhook.id)
     assert reloaded is not None
     assert loaded_before is not None
     assert reloaded.secret == webhook.secret != old

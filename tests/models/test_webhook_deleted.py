@@ -53,7 +53,7 @@ def test_it_is_gone_from_every_query(account: Account, webhook: Webhook) -> None
     other = factories.webhook(account)
     mine, theirs = factories.deliveries(account, webhook, other)
     _delete(webhook)
-    assert Webhook.find(webhook.id) is None
+    assert Webhook.by_id(webhook.id) is None
     with writing():
         assert [
             Webhook.all(),

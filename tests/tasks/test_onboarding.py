@@ -43,7 +43,7 @@ def test_a_closed_link_says_why(link: SignupLink, number: Number, clock: Clock) 
     revoked, expired = (SignupLink.open(link.account, slug) for slug in ("revoked", "expired"))
     with writing():
         link.use(number)
-    SignupLink.revoke(revoked.id)
+    revoked.revoke()
     clock.advance(days=7)
     for slug, reason in (("acme", "used"), ("revoked", "revoked"), (expired.slug, "expired")):
         with pytest.raises(onboarding.LinkClosedError) as closed:
@@ -205,8 +205,7 @@ def test_a_link_that_was_used_meanwhile_activates_nothing(
     monkeypatch.setattr(platform, "subscribe", be_overtaken)
     with pytest.raises(onboarding.LinkClosedError, match="used"):
         onboarding.connect_number(link, CLAIM)
-    number = Number.find_of(link.account_id, "1001")
-    assert number is not None
+    number = Number.get(Number.phone_number_id == "1001")
     assert (number.status, _kinds()) == (NumberStatus.DISCONNECTED, [])
 
 

@@ -59,7 +59,7 @@ def test_it_waits_until_what_was_claimed_has_ended(
     waiting.start()
     waiting.join(0.1)
     assert waiting.is_alive()
-    found = Webhook.find(webhook.id)
+    found = Webhook.by_id(webhook.id)
     assert found is None or not found.active, "the change is there already"
     record_outcomes(map(factories.success, claimed), lambda _: None, 10)
     waiting.join(LONG / 2)

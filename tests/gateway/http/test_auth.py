@@ -43,7 +43,7 @@ def _nothing() -> asyncio.Task[None]:
 def test_a_key_opens_its_account_until_the_moment_it_is_revoked(account: Account) -> None:
     row, key = ApiKey.issue(account, "ci")
     assert [_identified(key), _identified("mk_live_wrong")] == [account, None]
-    ApiKey.revoke(row.id)
+    row.revoke()
     assert _identified(key) is None
 
 
