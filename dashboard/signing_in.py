@@ -6,8 +6,7 @@ from dashboard import cookies, guard
 from dashboard.site import blueprint, go, show
 from models.sign_in_attempt import TooManyAttemptsError
 from models.user_session import UserSession
-from tasks.sign_in import WrongCredentialsError
-from tasks.sign_in import sign_in as begin_session
+from models.user_session import sign_in as begin_session
 
 WRONG = "Wrong email or password."
 
@@ -26,14 +25,14 @@ def sign_in() -> Response:
     target = guard.safe_next(request.form.get("next", ""))
     try:
         token = begin_session(email, password, request.remote_addr or "unknown")
-    except WrongCredentialsError:
-        return _form(target, 422, email=email, problem=WRONG)
     except TooManyAttemptsError as error:
         minutes = -(-error.retry_after // 60)
         problem = f"Too many attempts. Try again in {minutes} min."
         response = _form(target, 429, email=email, problem=problem)
         response.headers["Retry-After"] = str(error.retry_after)
         return response
+    if token is None:
+        return _form(target, 422, email=email, problem=WRONG)
     _end_session()
     response = go(target)
     cookies.set_cookie(response, cookies.SESSION, token)

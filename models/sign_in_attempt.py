@@ -5,12 +5,11 @@ people type into the wrong field is nobody's business. No number of attempts fro
 out, because an address is refused for its own attempts only (ADR 23).
 """
 
-import hashlib
 import math
 
 from peewee import BigIntegerField, CharField
 
-from models import clock
+from models import clock, secret
 from models.client_address import one_client
 from models.clock import new_id
 from models.database import BaseModel, writing
@@ -85,9 +84,5 @@ def _subjects(email: str, address: str) -> tuple[str, str, str]:
     """What an attempt counts for: the pair, the email, the address."""
     email, place = normalise(email), one_client(address)
     parts = f"pair {place} {email}", f"email {email}", f"address {place}"
-    pair, by_email, by_address = map(_digest, parts)
+    pair, by_email, by_address = map(secret.digest, parts)
     return pair, by_email, by_address
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,25 +1,21 @@
-"""Sessions of the dashboard: a random token in the browser, its SHA-256 digest here."""
+"""Sessions of the dashboard, and how one begins: a random token in the browser, its digest here."""
 
-import hashlib
 import secrets
 from typing import Self
 
 from peewee import BigIntegerField, CharField, ForeignKeyField
 
-from models import clock
+from models import clock, secret
 from models.account import Account
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.user import User, hash_password
+from models.sign_in_attempt import SignInAttempt
+from models.user import MAX_PASSWORD, User, hash_password
 
 LIFETIME_MS = 12 * 3_600_000
 IDLE_MS = 2 * 3_600_000
 # Its last use is noted to the minute: looking at a page should rarely write.
 USE_GRANULARITY_MS = 60_000
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class UserSession(BaseModel):
@@ -43,7 +39,7 @@ class UserSession(BaseModel):
             cls.create(
                 id=new_id("ses"),
                 user=user,
-                digest=_digest(token),
+                digest=secret.digest(token),
                 created_at=now,
                 last_used_at=now,
             )
@@ -56,30 +52,39 @@ class UserSession(BaseModel):
         query = cls.select(cls, User, Account).join(User).join(Account)
         with reading():
             session: Self | None = query.where(
-                cls.digest == _digest(token),
+                cls.digest == secret.digest(token),
                 cls.created_at > now - LIFETIME_MS,
                 cls.last_used_at > now - IDLE_MS,
                 Account.suspended_at.is_null(),
             ).first()
-        if session is not None:
-            session._note_use(now)  # noqa: SLF001 - same class
+        if session is not None and now - session.last_used_at >= USE_GRANULARITY_MS:
+            session.amend(last_used_at=now)
         return session
-
-    def _note_use(self, now: int) -> None:
-        if now - self.last_used_at >= USE_GRANULARITY_MS:
-            with writing():
-                UserSession.update(last_used_at=now).where(UserSession.id == self.id).execute()
 
     @classmethod
     def end(cls, token: str) -> None:
         """End a session, if there is one."""
         with writing():
-            cls.delete().where(cls.digest == _digest(token)).execute()
+            cls.delete().where(cls.digest == secret.digest(token)).execute()
+
+
+def sign_in(email: str, password: str, address: str) -> str | None:
+    """Begin a session. Returns its token, or None if email and password do not belong together.
+
+    Raises TooManyAttemptsError.
+    """
+    SignInAttempt.begin(email, address)
+    # No password is longer, and hashing a megabyte would waste CPU.
+    user = User.authenticate(email, password[: MAX_PASSWORD + 1])
+    if user is None:
+        return None
+    SignInAttempt.forget(email, address)
+    return UserSession.begin(user)
 
 
 def change_password(user: User, password: str) -> None:
     """Set another password, and end every session that the old one began."""
     hashed = hash_password(password)
     with writing():
-        User.update(password_hash=hashed).where(User.id == user.id).execute()
+        user.amend(password_hash=hashed)
         UserSession.delete().where(UserSession.user == user.id).execute()
