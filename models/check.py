@@ -5,7 +5,6 @@ back by a new signup or because the platform says so. PROVISIONING belongs to th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from models import clock, work
 from models.database import PreparedSelect, reading, writing
@@ -13,47 +12,32 @@ from models.number import Number, NumberStatus
 
 CHECKED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
 WITHOUT_A_TIME = (Number.status.in_(CHECKED), Number.check_due_at.is_null())
-
-
-@dataclass(frozen=True)
-class ClaimedCheck:
-    """A number to ask about. It is ours for as long as ``leased_until`` stands in its row."""
-
-    number: Number
-    leased_until: int
-
-
 # A number whose checks killed or froze their worker so often in a row is not asked about again, until a
 # check of it is requested.
 MAX_TRIES = 4
 
 
-def request(waba_id: str, starting: Sequence[NumberStatus]) -> int:
-    """Have the numbers of a business account in one of these states checked now. Returns how many.
+def request(ids: Sequence[str], starting: Sequence[NumberStatus] = CHECKED) -> None:
+    """Have those of these numbers checked now that are in one of these states.
+
+    In the caller's transaction.
+    """
+    Number.update(check_due_at=clock.now(), check_tries=0).where(
+        Number.id.in_(ids), Number.status.in_(starting)
+    ).execute()
+
+
+def request_all(waba_id: str, starting: Sequence[NumberStatus]) -> None:
+    """Have the numbers of a business account in one of these states checked now.
 
     Those that another account has connected by now are left alone, and so are abandoned signups.
     """
-    ids = [
-        number.id
-        for number in Number.of_waba(waba_id)
-        if number.status in starting
-        and number.activated_at is not None
-        and Number.find_connected(number.phone_number_id) == number
-    ]
     with writing():
-        return _request(ids, starting)
-
-
-def request_one(number: Number) -> None:
-    """Have a number checked now that is connected, in the caller's transaction."""
-    _request([number.id], CHECKED)
-
-
-def _request(ids: Sequence[str], starting: Sequence[NumberStatus]) -> int:
-    query = Number.update(check_due_at=clock.now(), check_tries=0).where(
-        Number.id.in_(ids), Number.status.in_(starting)
-    )
-    return int(query.execute())
+        numbers = Number.select().where(
+            Number.waba_id == waba_id, Number.activated_at.is_null(False)
+        )
+        ours = [n.id for n in numbers if Number.find_connected(n.phone_number_id) == n]
+        request(ours, starting)
 
 
 def give_times(pause_ms: Callable[[], int]) -> None:
@@ -68,47 +52,35 @@ def give_times(pause_ms: Callable[[], int]) -> None:
             ).execute()
 
 
-def claim(lease_ms: int, longest_ms: int) -> ClaimedCheck | None:
-    """Claim the check that has been due the longest, by one conditional UPDATE. None when none is.
+def claim(lease_ms: int, longest_ms: int) -> Number | None:
+    """Claim the check that has been due the longest. None when none is.
 
-    If the worker dies, the check is due again when the lease ends. ``longest_ms`` is the longest that any
-    may have to wait.
+    The number is ours to check as long as its row has this ``check_due_at``, the end of the lease. If the
+    worker dies, the check is due again then. ``longest_ms`` is the longest that any may have to wait.
     """
     with reading():
         now = work.now()
-        number = _DUE.execute(now, now + longest_ms).first()
-    if number is None:
-        return None
-    leased_until = now + lease_ms
+        if _DUE.execute(now, now + longest_ms).first() is None:
+            return None
     with writing():
-        won = Number.update(check_due_at=leased_until, check_tries=Number.check_tries + 1).where(
-            Number.id == number.id, Number.check_due_at == number.check_due_at
-        )
-        if not won.execute():
-            # Another worker was faster; the next call finds the next one.
-            return claim(lease_ms, longest_ms)
-        return ClaimedCheck(Number.get_by_id(number.id), leased_until)
+        # Another worker may have been faster.
+        number = _DUE.execute(now, now + longest_ms).first()
+        if number is not None:
+            number.amend(check_due_at=now + lease_ms, check_tries=number.check_tries + 1)
+        return number
 
 
-def finish(check: ClaimedCheck, due_again_at: int | None) -> bool:
-    """Set the next time, in the caller's transaction.
+def finish(number: Number, due_again_at: int | None, tries: int = 0) -> bool:
+    """Set the next time of a claimed check. Joins a transaction of the caller.
 
     False when the number changed or was to be checked again while the network was asked: then the
     answer is about a number that is no more.
     """
-    return _settle(check, check_due_at=due_again_at, check_tries=0)
-
-
-def set_aside(check: ClaimedCheck, look_again_at: int) -> None:
-    """Too many tries of it had no outcome: do not ask about the number, in the caller's transaction."""
-    _settle(check, check_due_at=look_again_at)
-
-
-def _settle(check: ClaimedCheck, **changes: int | None) -> bool:
-    query = Number.update(changes).where(
-        Number.id == check.number.id, Number.check_due_at == check.leased_until
-    )
-    return bool(query.execute())
+    with writing():
+        query = Number.update(check_due_at=due_again_at, check_tries=tries).where(
+            Number.id == number.id, Number.check_due_at == number.check_due_at
+        )
+        return bool(query.execute())
 
 
 # What lies further ahead than any wait was written before the clock was set back.

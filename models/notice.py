@@ -4,16 +4,21 @@ Violations, restrictions, announced bans, quality, display names, alerts, review
 for the operator to read (``gateway numbers notices``).
 """
 
-import hashlib
 import json
 from typing import Any, Self
 
 from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
-from models import clock
+from models import clock, secret
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.number import Number
+
+# Where the platform's word for what happened stands: first come. Source: Cloud API, webhooks.
+_WORDS = ("event", "decision", "new_quality_score", "new_category")
+# An object that has the word, or the rest of it.
+_INNER_WORDS = (("ban_info", "waba_ban_state"), ("alert_info", "alert_type"))
+UNNAMED = "UNNAMED"
 
 
 class Notice(BaseModel):
@@ -38,37 +43,25 @@ class Notice(BaseModel):
 
     @classmethod
     def keep(
-        cls,
-        waba_id: str,
-        *,
-        field: str,
-        event: str,
-        phone_number: str | None,
-        value: dict[str, Any],
-        at: int,
-    ) -> bool:
-        """Keep a notice. False when it is there already: the platform repeats its callbacks.
+        cls, waba_id: str, field: str, phone_number: str | None, value: dict[str, Any], at: int
+    ) -> None:
+        """Keep a notice once: the platform repeats its callbacks. Joins a transaction of the caller.
 
         ``at`` is the platform's own time, in milliseconds; 0 when it tells none.
         """
         value_json = json.dumps(value, sort_keys=True)
-        told = json.dumps([waba_id, phone_number, field, value_json, at])
-        digest = hashlib.sha256(told.encode()).hexdigest()
         with writing():
-            if cls.select().where(cls.digest == digest).exists():
-                return False
-            cls.create(
+            cls.create_once(
                 id=new_id("ntc"),
-                digest=digest,
+                digest=secret.digest(json.dumps([waba_id, phone_number, field, value_json, at])),
                 waba_id=waba_id,
                 number=_find_number(waba_id, phone_number),
                 phone_number=phone_number,
                 field=field,
-                event=event,
+                event=_words(value),
                 value_json=value_json,
                 at=at or clock.now(),
             )
-            return True
 
     @classmethod
     def newest(cls, limit: int, number: Number | None = None) -> list[Self]:
@@ -90,3 +83,12 @@ def _find_number(waba_id: str, phone_number: str | None) -> str | None:
     )
     number = found.order_by(Number.id.desc()).first()
     return None if number is None else str(number.id)
+
+
+def _words(value: dict[str, Any]) -> str:
+    """What happened, in the platform's words, such as ``DISABLED_UPDATE SCHEDULE_FOR_DISABLE``."""
+    words = [value[name] for name in _WORDS if value.get(name)][:1]
+    for outer, inner in _INNER_WORDS:
+        if isinstance(found := value.get(outer), dict) and found.get(inner):
+            words.append(found[inner])
+    return " ".join(str(word) for word in words) or UNNAMED

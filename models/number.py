@@ -4,7 +4,7 @@ When the network is to be asked what a number is stands in ``check_due_at``; mod
 """
 
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 from peewee import (
     SQL,
@@ -90,14 +90,13 @@ class Number(Owned):
             "sealed_token": secret.encrypt(access_token),
         }
         with writing():
-            cls.abandon_dead()
             cls.refuse_if_taken(account_id, phone_number_id)
             known = cls.get_or_none(
                 cls.account == account_id, cls.phone_number_id == phone_number_id
             )
             if known is not None:
-                cls.update(values).where(cls.id == known.id).execute()
-                return cls.get_by_id(known.id)
+                known.amend(**values)
+                return known
             return cls.create(
                 id=new_id("num"),
                 account=account_id,
@@ -111,18 +110,11 @@ class Number(Owned):
     @classmethod
     def refuse_if_taken(cls, account_id: str, phone_number_id: str) -> None:
         """Raise NumberTakenError when another account has the number connected."""
-        with reading():
-            taken = (
-                cls.select()
-                .where(
-                    cls.phone_number_id == phone_number_id,
-                    cls.account != account_id,
-                    cls.status != NumberStatus.DISCONNECTED,
-                    ~cls._is_dead(),
-                )
-                .exists()
-            )
-        if taken:
+        cls.abandon_dead()
+        connected = cls.find_connected(phone_number_id)
+        if connected is None or connected.account_id == account_id:
+            return
+        if connected.status != NumberStatus.DISCONNECTED:
             raise NumberTakenError(phone_number_id)
 
     @classmethod
@@ -132,12 +124,6 @@ class Number(Owned):
             return _CONNECTED_FIRST.execute(phone_number_id).first()
 
     @classmethod
-    def of_waba(cls, waba_id: str) -> list[Self]:
-        """All numbers of a business account of the network."""
-        with reading():
-            return list(cls.select().where(cls.waba_id == waba_id).order_by(cls.id))
-
-    @classmethod
     def owners(cls, number_ids: list[str]) -> dict[str, str]:
         """Account identifiers by number identifier, of those numbers that exist."""
         with reading():
@@ -145,23 +131,16 @@ class Number(Owned):
             return {row.id: row.account_id for row in rows}
 
     @classmethod
-    def _is_dead(cls) -> Any:
-        """The condition for a number whose signup died. Only new rows are ever PROVISIONING."""
-        before = clock.now() - PROVISIONING_LIFETIME_MS
-        return (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
-
-    @classmethod
     def abandon_dead(cls) -> None:
         """Let go of numbers whose signup died, so that they keep no other account from them."""
+        # Only new rows are ever PROVISIONING.
+        before = clock.now() - PROVISIONING_LIFETIME_MS
+        is_dead = (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
         with reading():
-            if not cls.select().where(cls._is_dead()).exists():
+            if not cls.select().where(is_dead).exists():
                 return
         with writing():
-            cls.update(status=NumberStatus.DISCONNECTED).where(cls._is_dead()).execute()
-
-    def keep_pin(self, pin: str) -> None:
-        """The number is registered with this two-step PIN now. In the caller's transaction."""
-        Number.update(sealed_pin=secret.encrypt(pin)).where(Number.id == self.id).execute()
+            cls.update(status=NumberStatus.DISCONNECTED).where(is_dead).execute()
 
     def abandon(self) -> None:
         """Let go of a number whose signup failed, so that it keeps no other account from it."""

@@ -10,14 +10,14 @@ import random
 
 from gateway.settings import get_settings
 from models import check, clock
-from models.check import CHECKED, MAX_TRIES, ClaimedCheck
+from models.check import CHECKED, MAX_TRIES
 from models.database import writing
 from models.number import Number, NumberStatus, NumberTakenError
 from models.work import NO_OUTCOME
 from networks import errors as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
-from tasks.transitions import change_status
+from tasks.lifecycle import change_status
 
 logger = logging.getLogger(__name__)
 
@@ -52,34 +52,29 @@ def work_off() -> None:
     Stops when the network cannot be asked: the others would only wait for the same time-out.
     """
     for _ in range(MAX_CHECKS):
-        claimed = check.claim(_lease_ms(), _longest_ms())
-        if claimed is None or not _carry_out(claimed):
+        number = check.claim(_lease_ms(), _longest_ms())
+        if number is None or not _carry_out(number):
             return
 
 
-def _carry_out(claimed: ClaimedCheck) -> bool:
+def _carry_out(number: Number) -> bool:
     """Ask, and do what the answer says. False when there was no answer."""
-    if claimed.number.check_tries > MAX_TRIES:
-        logger.error(
-            "number %s is not checked until that is requested: %s", claimed.number.id, NO_OUTCOME
-        )
-        with writing():
-            check.set_aside(claimed, clock.now() + _interval_ms())
+    if number.check_tries > MAX_TRIES:
+        logger.error("number %s is not checked until that is requested: %s", number.id, NO_OUTCOME)
+        check.finish(number, clock.now() + _interval_ms(), number.check_tries)
         return True
     try:
-        status = _ask(claimed.number)
+        status = _ask(number)
     except _TRY_AGAIN as error:
-        logger.warning("number %s could not be checked: %s", claimed.number.id, error)
-        with writing():
-            check.finish(claimed, clock.now() + _varied(BACK_OFF_MS))
+        logger.warning("number %s could not be checked: %s", number.id, error)
+        check.finish(number, clock.now() + _varied(BACK_OFF_MS))
         return False
     try:
         with writing():
-            _apply(claimed, status)
+            _apply(number, status)
     except NumberTakenError:
         # Another account connected it while we asked; that is not ours to change.
-        with writing():
-            check.finish(claimed, None)
+        check.finish(number, None)
     return True
 
 
@@ -99,11 +94,11 @@ def _ask(number: Number) -> NumberStatus | None:
         return None
 
 
-def _apply(claimed: ClaimedCheck, status: NumberStatus | None) -> None:
-    now = clock.now()
-    goes_on = (status or claimed.number.status) in CHECKED
-    if check.finish(claimed, now + _interval_ms() if goes_on else None) and status is not None:
-        change_status(claimed.number, status)
+def _apply(number: Number, status: NumberStatus | None) -> None:
+    goes_on = (status or number.status) in CHECKED
+    due_again_at = clock.now() + _interval_ms() if goes_on else None
+    if check.finish(number, due_again_at) and status is not None:
+        change_status(number, status)
 
 
 def _varied(pause_ms: float) -> int:

@@ -16,6 +16,7 @@ from models import clock
 from models.callback import MAX_TRIES, Callback
 from models.database import reading, write, writing
 from models.message import Message
+from models.notice import Notice as KeptNotice
 from models.number import Number
 from models.set_aside import Reason, SetAside
 from models.work import NO_OUTCOME
@@ -29,7 +30,7 @@ from networks.callbacks import (
     StatusUpdate,
     parse,
 )
-from tasks import deliver, lifecycle, notices, outcome, telemetry
+from tasks import deliver, lifecycle, outcome, telemetry
 from tasks.emit import emit_message
 from tasks.queue import doorbell
 from webhooks.kinds import EventKind
@@ -203,8 +204,8 @@ def _take(item: Item) -> Reason | None:
             return _set_aside(item, status, _update_status(status))
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
-        case Notice() as notice:
-            notices.keep(notice)
+        case Notice() as told:
+            KeptNotice.keep(told.waba_id, told.field, told.phone_number, told.value, told.at)
     return None
 
 

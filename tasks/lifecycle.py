@@ -1,4 +1,4 @@
-"""What the network's news mean for a number: account updates, and errors of its calls.
+"""Transitions of a number, and the network's news that lead to them: account updates, errors of its calls.
 
 Source: Cloud API, webhooks, account_update. Every update is about a whole business account and names no
 number, so it decides nothing: it only has those numbers checked that it could be about (tasks.checks).
@@ -9,11 +9,19 @@ from typing import Any
 from gateway.settings import get_settings
 from models import check
 from models.database import writing
+from models.notice import Notice
 from models.number import Number, NumberStatus
 from networks import errors as network
-from networks.callbacks import AccountUpdate, Notice
-from tasks import notices
-from tasks.transitions import change_status
+from networks.callbacks import AccountUpdate
+from tasks import deliver
+from tasks.emit import emit_number
+from webhooks.kinds import EventKind
+
+EVENT_OF = {
+    NumberStatus.ACTIVE: EventKind.NUMBER_ACTIVATED,
+    NumberStatus.DISCONNECTED: EventKind.NUMBER_DISCONNECTED,
+    NumberStatus.BANNED: EventKind.NUMBER_BANNED,
+}
 
 _BANNABLE = (NumberStatus.ACTIVE,)
 _BANNED = (NumberStatus.BANNED,)
@@ -48,9 +56,9 @@ def follow_update(update: AccountUpdate) -> None:
     """
     starting = STARTING_STATES.get((update.event, update.detail))
     if starting is None:
-        notices.keep(Notice(update.waba_id, "account_update", None, update.value, update.at))
+        Notice.keep(update.waba_id, "account_update", None, update.value, update.at)
     elif _concerns_us(update.value):
-        check.request(update.waba_id, starting)
+        check.request_all(update.waba_id, starting)
 
 
 def _concerns_us(value: dict[str, Any]) -> bool:
@@ -66,16 +74,25 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     that leaves the number in doubt only has it checked.
     """
     if isinstance(error, network.NumberInDoubtError):
-        check.request_one(number)
+        check.request([number.id])
         return False
     for kind, starting, status in _MOVES:
         if isinstance(error, kind):
-            return _move(number, starting, status)
+            with writing():
+                # The caller's row may be from before its call; a late error says nothing of a lost number.
+                fresh = Number.get_by_id(number.id)
+                return fresh.status in starting and change_status(fresh, status)
     return False
 
 
-def _move(number: Number, starting: tuple[NumberStatus, ...], status: NumberStatus) -> bool:
+def change_status(number: Number, status: NumberStatus) -> bool:
+    """Move a number to ``status`` and emit the event, once for each transition.
+
+    False when it was there already. Joins a transaction of the caller.
+    """
     with writing():
-        # What the caller holds may be from before its call; a late error says nothing of a lost number.
-        fresh = Number.get_by_id(number.id)
-        return fresh.status in starting and change_status(fresh, status)
+        changed = number.move_to(status)
+        waiting = changed and emit_number(EVENT_OF[status], number)
+    if waiting:
+        deliver.bell.ring()
+    return changed

@@ -14,7 +14,7 @@ from models.signup_link import SignupLink
 from networks.current import wait_for
 from networks.errors import NetworkError
 from networks.interface import Network, NumberProfile, Sender
-from tasks import transitions
+from tasks import lifecycle
 from tasks.signup_errors import PIN_MISMATCH_CODE, ClaimRefusedError, LinkClosedError
 
 CONNECTED = "CONNECTED"
@@ -73,7 +73,7 @@ def _register(network: Network, _link: SignupLink, signup: Signup, pin: str | No
         _try_pin(network, sender, signup, pin)
     with writing():
         if signup.pin is not None:
-            Number.get_by_id(signup.number_id).keep_pin(signup.pin)
+            Number.get_by_id(signup.number_id).amend(sealed_pin=signup.sealed_pin)
         signup.finish(SignupStep.REGISTERED)
 
 
@@ -99,7 +99,7 @@ def _activate(network: Network, link: SignupLink, signup: Signup, _pin: str | No
         number = Number.get_by_id(signup.number_id)
         if not link.use(number):
             raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
-        transitions.change_status(number, NumberStatus.ACTIVE)
+        lifecycle.change_status(number, NumberStatus.ACTIVE)
         signup.complete()
 
 

@@ -200,9 +200,7 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
         claim = {"phone_number_id": code, "waba_id": "2001", "access_token": "token-1"}
         with writing():
             Signup.begin(link, code, **claim).provision(number)
-            Notice.keep(
-                "2001", field="security", event=code, phone_number=None, value={"event": code}, at=1
-            )
+            Notice.keep("2001", "security", None, {"event": code}, at=1)
 
     write("1")
     assert [removal.remove(clock.at, 10) for removal in (SIGNUPS, NOTICES)] == [0, 0]

@@ -18,7 +18,7 @@ from networks.errors import (
     RefusedError,
     ThrottledError,
 )
-from tasks import checks, transitions
+from tasks import checks, lifecycle
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock
@@ -37,7 +37,7 @@ def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
 
 def _request(number: Number) -> None:
     with writing():
-        check.request_one(number)
+        check.request([number.id])
 
 
 def _now(number: Number) -> Number:
@@ -141,7 +141,7 @@ def test_an_answer_about_a_number_that_changed_meanwhile_does_not_count(
     number: Number, platform: AskedPlatform
 ) -> None:
     """It was CONNECTED when the network answered, but a send has found its token void since."""
-    platform.while_asked = lambda: transitions.change_status(_now(number), DISCONNECTED)
+    platform.while_asked = lambda: lifecycle.change_status(_now(number), DISCONNECTED)
     _request(number)
     checks.work_off()
     assert (_now(number).status, _kinds()) == (DISCONNECTED, ["number.disconnected"])

@@ -8,9 +8,8 @@ from click.testing import CliRunner
 from contract_tests.stored import Stored
 from gateway.cli import cli
 from models.account import Account
+from models.notice import Notice
 from models.number import Number
-from networks.callbacks import Notice
-from tasks import notices
 from tests import factories
 
 VIOLATION = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "ADULT"}}
@@ -20,11 +19,9 @@ AT = 1_795_000_000_000
 @pytest.fixture(autouse=True)
 def told(number: Number, state: Stored) -> None:
     assert state.environment
-    notices.keep(Notice("2001", "account_update", None, VIOLATION, AT))
+    Notice.keep("2001", "account_update", None, VIOLATION, AT)
     quality = {"event": "DOWNGRADE", "display_phone_number": "15550001111"}
-    notices.keep(
-        Notice("2001", "phone_number_quality_update", number.phone_number, quality, AT + 1000)
-    )
+    Notice.keep("2001", "phone_number_quality_update", number.phone_number, quality, AT + 1000)
 
 
 def _run(*arguments: str) -> str:

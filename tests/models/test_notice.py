@@ -6,18 +6,19 @@ import pytest
 
 from models.account import Account
 from models.event import Event
-from models.notice import Notice as Kept
+from models.notice import Notice
 from models.number import Number
-from networks.callbacks import Notice
-from tasks import notices
 from tests import factories
 from tests.conftest import Clock
 
 AT = 1_795_000_000_000
+PIN_CHANGED = {"event": "PIN_CHANGED"}
 
 
-def _notice(field: str, value: dict[str, Any], phone_number: str | None = None) -> Notice:
-    return Notice("2001", field, phone_number, value, AT)
+def _keep(
+    field: str, value: dict[str, Any], phone_number: str | None = None, *, at: int = AT
+) -> None:
+    Notice.keep("2001", field, phone_number, value, at)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +48,9 @@ def _notice(field: str, value: dict[str, Any], phone_number: str | None = None) 
 def test_a_notice_is_kept_once_with_the_platforms_word_for_it(
     number: Number, field: str, value: dict[str, Any], event: str
 ) -> None:
-    assert notices.keep(_notice(field, value))
-    assert not notices.keep(_notice(field, value)), "the platform repeats its callbacks"
-    [kept] = Kept.newest(10, number)
+    for _ in range(2):
+        _keep(field, value)
+    [kept] = Notice.newest(10, number)
     assert (kept.waba_id, kept.field, kept.event) == ("2001", field, event)
     assert (kept.value, kept.at) == (value, AT)
     assert Event.select().count() == 0
@@ -57,19 +58,17 @@ def test_a_notice_is_kept_once_with_the_platforms_word_for_it(
 
 
 def test_the_same_at_another_time_is_another_notice(number: Number) -> None:
-    told = _notice("security", {"event": "PIN_CHANGED"})
-    assert notices.keep(told)
-    assert notices.keep(Notice("2001", told.field, None, told.value, AT + 1))
-    assert len(Kept.newest(10, number)) == 2
+    _keep("security", PIN_CHANGED)
+    _keep("security", PIN_CHANGED, at=AT + 1)
+    assert len(Notice.newest(10, number)) == 2
 
 
 def test_a_notice_without_a_time_counts_from_its_arrival(number: Number, clock: Clock) -> None:
-    told = Notice("2001", "security", None, {"event": "PIN_CHANGED"}, 0)
     arrived = clock.at
-    assert notices.keep(told)
+    _keep("security", PIN_CHANGED, at=0)
     clock.advance(seconds=5)
-    assert not notices.keep(told)
-    [kept] = Kept.newest(10, number)
+    _keep("security", PIN_CHANGED, at=0)
+    [kept] = Notice.newest(10, number)
     assert kept.at == arrived
 
 
@@ -78,16 +77,16 @@ def test_a_number_is_shown_its_own_notices_and_its_accounts(
 ) -> None:
     other = factories.active_number(account, "1002", phone_number="15550002222")
     foreign = factories.active_number(account, "1003", waba_id="2003")
-    notices.keep(_notice("security", {"event": "PIN_CHANGED"}, number.phone_number))
-    notices.keep(_notice("security", {"event": "PIN_CHANGED"}, other.phone_number))
-    notices.keep(_notice("account_update", {"event": "ACCOUNT_VIOLATION"}))
-    assert [n.number_id for n in Kept.newest(10, number)] == [None, number.id]
-    assert Kept.newest(10, foreign) == []
-    assert len(Kept.newest(10)) == 3
+    _keep("security", PIN_CHANGED, number.phone_number)
+    _keep("security", PIN_CHANGED, other.phone_number)
+    _keep("account_update", {"event": "ACCOUNT_VIOLATION"})
+    assert [n.number_id for n in Notice.newest(10, number)] == [None, number.id]
+    assert Notice.newest(10, foreign) == []
+    assert len(Notice.newest(10)) == 3
 
 
 def test_a_number_that_is_not_ours_is_kept_by_its_digits(number: Number) -> None:
-    notices.keep(_notice("security", {"event": "PIN_CHANGED"}, "19990000000"))
-    [kept] = Kept.newest(10)
+    _keep("security", PIN_CHANGED, "19990000000")
+    [kept] = Notice.newest(10)
     assert (kept.number_id, kept.phone_number) == (None, "19990000000")
     assert number.id
