@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from models.number import NumberTakenError
 from networks import errors as network
 from tasks import onboarding
 
@@ -168,7 +169,7 @@ def waiting(error: onboarding.SignupThrottledError) -> Outcome:
 
 _FIXED: dict[type[Exception], Outcome] = {
     onboarding.LinkUnknownError: UNKNOWN,
-    onboarding.NumberTakenError: TAKEN,
+    NumberTakenError: TAKEN,
     onboarding.PinMismatchError: PIN_ASKED,
     onboarding.CodeExpiredError: CODE_EXPIRED,
     network.NotReachedError: UNREACHABLE,

@@ -4,9 +4,8 @@ The platform's token is stored, sealed, before the next step: its code works onc
 kept as a hash only. A signup that is complete keeps neither token nor PIN; its number has them.
 """
 
-import hashlib
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
 
@@ -67,7 +66,7 @@ class Signup(BaseModel):
     def find(cls, link: SignupLink, code: str) -> Self | None:
         """The signup that this code began at this link, or None."""
         with reading():
-            return cls.get_or_none(cls.link == link.id, cls.code_hash == _hash(code))
+            return cls.get_or_none(cls.link == link.id, cls.code_hash == secret.digest(code))
 
     @classmethod
     def begin(
@@ -82,7 +81,7 @@ class Signup(BaseModel):
             return cls.create(
                 id=new_id("sgn"),
                 link=link.id,
-                code_hash=_hash(code),
+                code_hash=secret.digest(code),
                 phone_number_id=phone_number_id,
                 waba_id=waba_id,
                 sealed_token=secret.encrypt(access_token),
@@ -95,46 +94,18 @@ class Signup(BaseModel):
         """The owner claims these now. Another claim than before must be confirmed anew."""
         if (self.phone_number_id, self.waba_id) != (phone_number_id, waba_id):
             ids = {"phone_number_id": phone_number_id, "waba_id": waba_id}
-            self._change(step=SignupStep.EXCHANGED, number=None, sealed_pin=None, **ids)
+            self.amend(step=SignupStep.EXCHANGED, number=None, sealed_pin=None, **ids)
 
     def has_finished(self, step: SignupStep) -> bool:
-        """Whether a step is done."""
         return _ORDER.index(SignupStep(self.step)) >= _ORDER.index(step)
 
-    def confirm(self, phone_number: str, display_name: str | None) -> None:
-        """The platform bears the claim out, and calls the number so."""
-        self._finish(SignupStep.CONFIRMED, phone_number=phone_number, display_name=display_name)
+    def finish(self, step: SignupStep, **values: str | None) -> None:
+        """A step is done, and these columns are known by it."""
+        self.amend(step=step, error_code=None, **values)
 
-    def provision(self, number: Number) -> None:
-        """The number's row is there."""
-        self._finish(SignupStep.PROVISIONED, number=number.id)
+    def keep_pin(self, pin: str) -> None:
+        """Keep the PIN that is about to be tried."""
+        self.amend(sealed_pin=secret.encrypt(pin))
 
-    def finish(self, step: SignupStep) -> None:
-        """A step that adds nothing else to the record is done."""
-        self._finish(step)
-
-    def complete(self) -> None:
-        """The number is active, and has token and PIN itself."""
-        self._finish(SignupStep.ACTIVATED, sealed_token=None, sealed_pin=None)
-
-    def keep_pin(self, pin: str | None) -> None:
-        """Keep the PIN that is about to be tried, or forget one that did not fit."""
-        self._change(sealed_pin=secret.encrypt(pin) if pin else None)
-
-    def note_error(self, code: str) -> None:
-        """Why this try stopped."""
-        self._change(error_code=code)
-
-    def _finish(self, step: SignupStep, **values: str | None) -> None:
-        self._change(step=step, error_code=None, **values)
-
-    def _change(self, **values: str | None) -> None:
-        with writing():
-            Signup.update(values | {"updated_at": clock.now()}).where(
-                Signup.id == self.id
-            ).execute()
-        self.__data__.update(values)
-
-
-def _hash(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()
+    def amend(self, **values: Any) -> None:
+        super().amend(updated_at=clock.now(), **values)

@@ -8,7 +8,7 @@ from dashboard import outcomes
 from dashboard.outcomes import Next
 from models.number import NumberTakenError
 from networks import errors as network
-from tasks import onboarding, signup_errors
+from tasks import onboarding
 
 NETWORK_ERRORS = [
     error
@@ -52,11 +52,8 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     own = [
         onboarding.LinkUnknownError("x"),
         *[error("1", "x") for error in NETWORK_ERRORS],
-        *[signup_errors.translate(network.RefusedError(c, "x")) for c in signup_errors._REFUSALS],
-        *[
-            signup_errors.translate(network.ThrottledError(c, "x"))
-            for c in signup_errors._THROTTLES
-        ],
+        *[onboarding.translate(network.RefusedError(c, "x")) for c in onboarding._REFUSALS],
+        *[onboarding.translate(network.ThrottledError(c, "x")) for c in onboarding._THROTTLES],
     ]
     assert len(own) > 10
     for error in own:

@@ -33,7 +33,7 @@ from models.retention import (
     Removal,
 )
 from models.set_aside import Reason, SetAside
-from models.signup import Signup
+from models.signup import Signup, SignupStep
 from models.signup_link import SignupLink
 from tests import factories
 from tests.conftest import Clock
@@ -199,7 +199,7 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
     def write(code: str) -> None:
         claim = {"phone_number_id": code, "waba_id": "2001", "access_token": "token-1"}
         with writing():
-            Signup.begin(link, code, **claim).provision(number)
+            Signup.begin(link, code, **claim).finish(SignupStep.PROVISIONED, number=number.id)
             Notice.keep("2001", "security", None, {"event": code}, at=1)
 
     write("1")

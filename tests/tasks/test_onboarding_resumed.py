@@ -7,7 +7,7 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.event import Event
-from models.number import Number, NumberStatus
+from models.number import Number, NumberStatus, NumberTakenError
 from models.signup import Signup, SignupStep
 from models.signup_link import SignupLink
 from networks.errors import AmbiguousError
@@ -37,7 +37,7 @@ def _kill_at(
     monkeypatch: pytest.MonkeyPatch, step: SignupStep, *, after: bool
 ) -> Callable[[], None]:
     """Kill whoever records this step, before or after it does. Returns how to stop that."""
-    record = Signup._finish
+    record = Signup.finish
 
     def recorded(signup: Signup, done: SignupStep, **values: str | None) -> None:
         if done is step and not after:
@@ -46,8 +46,8 @@ def _kill_at(
         if done is step:
             raise Killed
 
-    monkeypatch.setattr(Signup, "_finish", recorded)
-    return lambda: monkeypatch.setattr(Signup, "_finish", record)
+    monkeypatch.setattr(Signup, "finish", recorded)
+    return lambda: monkeypatch.setattr(Signup, "finish", record)
 
 
 def _calls_after(step: SignupStep, platform: Platform) -> list[str]:
@@ -135,7 +135,7 @@ def test_a_number_whose_signup_died_is_free_for_another_account_after_a_while(
     stop_killing()
     rival = Account.open("Rival", "pro")
     Number.abandon_dead()
-    with pytest.raises(onboarding.NumberTakenError):
+    with pytest.raises(NumberTakenError):
         Number.refuse_if_taken(rival.id, "1001")
     clock.advance(minutes=15, milliseconds=1)
     platform.codes = {"code-2"}
