@@ -41,8 +41,8 @@ class Event(BaseModel):
 
         When ``once`` and it is there already, that one stays, and this one is nowhere.
         """
-        create = cls.create_once if once else cls.create
-        return create(
+        return cls.create(
+            once=once,
             id=new_id("evt"),
             account=account_id,
             kind=kind,

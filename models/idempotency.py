@@ -5,8 +5,6 @@ been asked (decisions 14 and 15 of the design). The response to an accepted mess
 so only other responses are kept here.
 """
 
-from typing import Any
-
 from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, IntegerField, TextField
 
 from models import clock
@@ -69,9 +67,12 @@ class IdempotencyKey(BaseModel):
         cls.delete().where(cls.message == message.id).execute()
 
     @classmethod
-    def forget_expired(cls, limit: int = 1000) -> int:
-        """Delete rows whose window is over. Returns how many."""
-        return _FORGET.execute(clock.now() - WINDOW_MS, limit).count
+    def forget_expired(cls) -> int:
+        """Delete at most 1,000 rows whose window is over. Returns how many."""
+        is_old = cls.created_at < clock.now() - WINDOW_MS
+        old = cls.select(cls.id).where(is_old).limit(1000)
+        # Asked of each row once more: another transaction may claim one anew in this moment.
+        return int(cls.delete().where(cls.id.in_(old), is_old).execute())
 
 
 _BY_KEY = PreparedSelect(
@@ -80,30 +81,23 @@ _BY_KEY = PreparedSelect(
         IdempotencyKey.account == account_id, IdempotencyKey.key == key
     ),
 )
-
-
-def _build_claim(*slots: Any) -> Any:
-    """A row of its own, or the place of one whose 24 hours are over."""
-    *values, expired = slots
-    names = ("account", "key", "fingerprint", "message", "created_at")
-    answer = dict.fromkeys((IdempotencyKey.response_status, IdempotencyKey.response_body))
-    return IdempotencyKey.insert(dict(zip(names, values, strict=True))).on_conflict(
+# A row of its own, or the place of one whose 24 hours are over, without that one's answer.
+_CLAIM = Prepared(
+    lambda account_id, key, fingerprint, message_id, now, expired: IdempotencyKey.insert(
+        account=account_id, key=key, fingerprint=fingerprint, message=message_id, created_at=now
+    ).on_conflict(
         conflict_target=[IdempotencyKey.account, IdempotencyKey.key],
-        preserve=[IdempotencyKey.fingerprint, IdempotencyKey.message, IdempotencyKey.created_at],
-        update=answer | {IdempotencyKey.retry_after: None},
+        preserve=[
+            IdempotencyKey.fingerprint,
+            IdempotencyKey.message,
+            IdempotencyKey.created_at,
+            IdempotencyKey.response_status,
+            IdempotencyKey.response_body,
+            IdempotencyKey.retry_after,
+        ],
         where=IdempotencyKey.created_at <= expired,
     )
-
-
-def _forget(before: Any, limit: Any) -> Any:
-    is_old = IdempotencyKey.created_at < before
-    old = IdempotencyKey.select(IdempotencyKey.id).where(is_old).limit(limit)
-    # Asked of each row once more: another transaction may claim one anew in this moment.
-    return IdempotencyKey.delete().where(IdempotencyKey.id.in_(old), is_old)
-
-
-_FORGET = Prepared(_forget)
-_CLAIM = Prepared(_build_claim, 6)
+)
 _ANSWER = Prepared(
     lambda status, body, retry_after, message_id: IdempotencyKey.update(
         response_status=status, response_body=body, retry_after=retry_after

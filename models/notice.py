@@ -7,7 +7,7 @@ for the operator to read (``gateway numbers notices``).
 import json
 from typing import Any, Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import BigIntegerField, CharField, ForeignKeyField, TextField, fn
 
 from models import clock, secret
 from models.clock import new_id
@@ -50,12 +50,16 @@ class Notice(BaseModel):
         ``at`` is the platform's own time, in milliseconds; 0 when it tells none.
         """
         value_json = json.dumps(value, sort_keys=True)
+        ours = Number.select(fn.MAX(Number.id)).where(
+            Number.waba_id == waba_id, Number.phone_number == phone_number
+        )
         with writing():
-            cls.create_once(
+            cls.create(
+                once=True,
                 id=new_id("ntc"),
                 digest=secret.digest(json.dumps([waba_id, phone_number, field, value_json, at])),
                 waba_id=waba_id,
-                number=_find_number(waba_id, phone_number),
+                number=ours.scalar(),
                 phone_number=phone_number,
                 field=field,
                 event=_words(value),
@@ -72,17 +76,6 @@ class Notice(BaseModel):
             query = query.where((cls.number == number.id) | of_account)
         with reading():
             return list(query)
-
-
-def _find_number(waba_id: str, phone_number: str | None) -> str | None:
-    """The number that is meant, if it is ours."""
-    if phone_number is None:
-        return None
-    found = Number.select(Number.id).where(
-        Number.waba_id == waba_id, Number.phone_number == phone_number
-    )
-    number = found.order_by(Number.id.desc()).first()
-    return None if number is None else str(number.id)
 
 
 def _words(value: dict[str, Any]) -> str:

@@ -4,16 +4,9 @@ When the network is to be asked what a number is stands in ``check_due_at``; mod
 """
 
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
-from peewee import (
-    SQL,
-    BigIntegerField,
-    CharField,
-    IntegerField,
-    IntegrityError,
-    TextField,
-)
+from peewee import SQL, BigIntegerField, CharField, IntegerField, IntegrityError, TextField
 
 from models import clock, secret
 from models.account import Owned
@@ -26,8 +19,6 @@ PROVISIONING_LIFETIME_MS = 15 * 60_000
 
 
 class NumberStatus(StrEnum):
-    """Where a number is in its life."""
-
     PROVISIONING = "PROVISIONING"
     ACTIVE = "ACTIVE"
     DISCONNECTED = "DISCONNECTED"
@@ -83,7 +74,7 @@ class Number(Owned):
 
         Raises NumberTakenError when another account has it connected.
         """
-        values = {
+        values: dict[str, Any] = {
             "waba_id": waba_id,
             "phone_number": phone_number,
             "display_name": display_name,
@@ -111,10 +102,10 @@ class Number(Owned):
     def refuse_if_taken(cls, account_id: str, phone_number_id: str) -> None:
         """Raise NumberTakenError when another account has the number connected."""
         cls.abandon_dead()
-        connected = cls.find_connected(phone_number_id)
-        if connected is None or connected.account_id == account_id:
+        number = cls.find_connected(phone_number_id)
+        if number is None or number.status == NumberStatus.DISCONNECTED:
             return
-        if connected.status != NumberStatus.DISCONNECTED:
+        if number.account_id != account_id:
             raise NumberTakenError(phone_number_id)
 
     @classmethod

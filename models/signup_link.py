@@ -58,10 +58,9 @@ class SignupLink(Owned):
     @classmethod
     def find(cls, slug: str) -> Self | None:
         """The link with its account, or None."""
+        query = cls.select(cls, Account).join(Account)
         with reading():
-            link: Self | None = (
-                cls.select(cls, Account).join(Account).where(cls.slug == slug).first()
-            )
+            link: Self | None = query.where(cls.slug == slug).first()
             return link
 
     def why_closed(self) -> str | None:

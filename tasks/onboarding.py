@@ -16,7 +16,7 @@ from models.signup import Signup, SignupStep
 from models.signup_link import SignupLink
 from networks.current import get_network, wait_for
 from networks.errors import NetworkError
-from networks.interface import NumberProfile, Sender
+from networks.interface import Sender
 from tasks import deliver
 from tasks.lifecycle import change_status
 
@@ -110,17 +110,8 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     """Connect the claimed number to the link's account and activate it. Returns the ACTIVE number.
 
     Posted again after any error, the same claim resumes at the first unfinished step, without
-    exchanging its code again.
-
-    Raises:
-        ClaimRefusedError: the platform does not bear the claim out; the text says what to do.
-        CodeExpiredError: the code is unknown, used or past its 30 s; the signup must start again.
-        PinMismatchError: the number has a PIN of its own; the same claim with ``pin`` goes on.
-        NumberTakenError: the number is connected to another account.
-        LinkClosedError: the link was used or revoked in the meantime.
-        SignupThrottledError: the platform wants us to wait ``retry_after`` seconds.
-        NetworkError: a class of networks.errors. After NotReachedError and AmbiguousError the same
-            claim may simply be posted again.
+    exchanging its code again. Raises SignupError, NumberTakenError, or a class of networks.errors that
+    says nothing of its own to the owner.
     """
     Number.refuse_if_taken(link.account_id, claim.phone_number_id)
     signup = Signup.find(link, claim.code) or _exchange(link, claim)
@@ -208,18 +199,12 @@ def _confirm(signup: Signup) -> None:
     # Since the middle of 2026 the platform may leave these out; then the list below is the proof.
     if token.waba_ids is not None and signup.waba_id not in token.waba_ids:
         raise ClaimRefusedError(f"The signup did not grant the business account {signup.waba_id}.")
-    profile = _find_profile(signup)
-    signup.finish(
-        SignupStep.CONFIRMED,
-        phone_number=profile.phone_number,
-        display_name=profile.display_name,
-    )
-
-
-def _find_profile(signup: Signup) -> NumberProfile:
-    for profile in wait_for(get_network().list_numbers(signup.waba_id, signup.access_token)):
+    profiles = wait_for(get_network().list_numbers(signup.waba_id, signup.access_token))
+    for profile in profiles:
         if profile.phone_number_id == signup.phone_number_id:
-            return profile
+            names = {"phone_number": profile.phone_number, "display_name": profile.display_name}
+            signup.finish(SignupStep.CONFIRMED, **names)
+            return
     raise ClaimRefusedError(
         f"The business account {signup.waba_id} has no number {signup.phone_number_id}."
     )

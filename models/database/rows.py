@@ -171,17 +171,11 @@ class BaseModel(Model):
             self.save(only=list(values))
 
     @classmethod
-    def create(cls, **values: Any) -> Self:
-        """Write a row. A key that the database generates is not read back."""
-        return cls._written(values, once=False)
+    def create(cls, *, once: bool = False, **values: Any) -> Self:
+        """Write a row; if ``once``, unless another row has the same unique value.
 
-    @classmethod
-    def create_once(cls, **values: Any) -> Self:
-        """Write a row, unless another row has the same unique value."""
-        return cls._written(values, once=True)
-
-    @classmethod
-    def _written(cls, values: dict[str, Any], *, once: bool) -> Self:
+        A key that the database generates is not read back.
+        """
         row = cls(**values)
         data, fields = row.__data__, cls._meta.fields
         insert = _insert(cls, tuple(data), once=once)

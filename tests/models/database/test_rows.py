@@ -62,8 +62,8 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
     """And with a row where its key is meant."""
     with writing():
         message = Message.write_outbound(number, "15551230000", "text", {"body": "x"})
-        Message.create_once(**(message.__data__ | {"id": "msg_2", "wa_message_id": "a"}))
-        Message.create_once(**(message.__data__ | {"id": "msg_2", "wa_message_id": "b"}))
+        Message.create(once=True, **(message.__data__ | {"id": "msg_2", "wa_message_id": "a"}))
+        Message.create(once=True, **(message.__data__ | {"id": "msg_2", "wa_message_id": "b"}))
     assert Message.get_by_id("msg_2").wa_message_id == "a"
     stored = Message.get_by_id(message.id)
     assert stored.__data__ == message.__data__ | {
