@@ -63,7 +63,6 @@ class UserSession(BaseModel):
 
     @classmethod
     def end(cls, token: str) -> None:
-        """End a session, if there is one."""
         with writing():
             cls.delete().where(cls.digest == secret.digest(token)).execute()
 
