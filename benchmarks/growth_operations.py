@@ -21,10 +21,9 @@ from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.recording import record_outcomes
-from models.retention import DELIVERIES, EVENTS, MESSAGES
 from networks.interface import OutboundMessage, Sender
 from tasks import ingest
-from tasks.retention import BATCH_SIZE, DAY_MS
+from tasks.retention import BATCH_SIZE, DAY_MS, KINDS
 from webhooks.envelope import timestamp
 
 # Milliseconds that one run took.
@@ -168,7 +167,8 @@ def _finishing(operation: Operation) -> float:
 
 def removals() -> dict[str, Operation]:
     """A batch of retention, of each kind that grows. What it removed is there again afterwards."""
-    kinds = {"deliveries": DELIVERIES, "messages": MESSAGES, "events": EVENTS}
+    # Deliveries, messages and events.
+    kinds = {kind.name: kind for kind in KINDS[:3]}
 
     def remove(name: str) -> float:
         before = clock.now() - RETENTION_DAYS * DAY_MS

@@ -11,8 +11,7 @@ from dashboard.site import blueprint, mine, show
 from models import clock
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
-from models.message import Direction, Message
-from models.message_status import MessageStatus
+from models.message import Direction, Message, MessageStatus
 from models.number import Number
 from models.page import Page
 

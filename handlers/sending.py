@@ -22,8 +22,7 @@ from handlers.resources import no_access, owned
 from models import clock
 from models.database import commit, read, write, writing
 from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from networks import errors as network
 from networks.current import get_network
@@ -215,7 +214,7 @@ def _record_success(message: Message, wa_message_id: str) -> Response:
     def accept() -> Response:
         return _response(200, sent_response(record_acceptance(message, wa_message_id)))
 
-    return write(accept, *Message.keys(message.id, wa_message_id))
+    return write(accept, message.id, wa_message_id)
 
 
 def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Response:

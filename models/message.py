@@ -4,7 +4,7 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any, Self
@@ -13,7 +13,6 @@ from peewee import (
     SQL,
     AutoField,
     BigIntegerField,
-    Case,
     CharField,
     ForeignKeyField,
     Select,
@@ -23,12 +22,14 @@ from peewee import (
 
 from models import clock
 from models.account import Account
-from models.clock import new_id
+from models.clock import id_bound, new_id
 from models.database import BaseModel, Prepared, PreparedSelect, reading
-from models.message_status import IS_UNARRIVED, IS_UNSETTLED, STATUS_RANK, UNARRIVED, MessageStatus
 from models.number import Number
 from models.page import Page, fetch_page
 from models.tally import MessageTally
+
+# The most that one look for unsettled messages finds.
+MOST_UNSETTLED = 10_000
 
 
 class Direction(StrEnum):
@@ -38,6 +39,26 @@ class Direction(StrEnum):
     OUTBOUND = "OUTBOUND"
 
 
+class MessageStatus(StrEnum):
+    """Where a message is (openapi.yaml, MessageStatus)."""
+
+    PENDING = "pending"
+    UNKNOWN = "unknown"
+    SENT = "sent"
+    FAILED = "failed"
+    DELIVERED = "delivered"
+    READ = "read"
+    RECEIVED = "received"
+
+
+# In the order in which a message gets there. One that failed may still turn out delivered, never the other
+# way round.
+STATUS_RANK = {status: rank for rank, status in enumerate(MessageStatus)}
+UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
+UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_UNSETTLED = SQL("status IN ('pending', 'unknown')")
+IS_UNARRIVED = SQL("status IN ('pending', 'unknown', 'sent', 'failed')")
 IS_INBOUND = SQL("direction = 'INBOUND'")
 
 
@@ -67,20 +88,16 @@ class Message(BaseModel):
             (("wa_message_id", "number"), True),
         )
 
-    @staticmethod
-    def keys(message_id: str | None = None, wa_message_id: str | None = None) -> list[str]:
-        """What a transaction works on (models.database.write) that is about a message.
-
-        A transaction that knows one of the two identifiers excludes those that know both.
-        """
-        known = {"message": message_id, "wa_message": wa_message_id}
-        return [f"{kind} {value}" for kind, value in known.items() if value is not None]
-
     @property
     def body(self) -> dict[str, Any]:
         """The content, for type ``text`` an object with the field ``body``."""
         content: dict[str, Any] = json.loads(self.body_json)
         return content
+
+    @property
+    def error(self) -> tuple[str, str] | None:
+        """Code and text of why it failed."""
+        return None if self.error_code is None else (self.error_code, self.error_message or "")
 
     @classmethod
     def write_outbound(cls, number: Number, to: str, type_: str, body: dict[str, Any]) -> Self:
@@ -139,17 +156,20 @@ class Message(BaseModel):
         A lower step is kept in the history only. Of a repeated one the earliest time stays, so that
         neither the status nor the history depends on the order in which the steps become known.
         """
+        code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
         # The status is the highest step of the history, so a higher one cannot be there yet.
         if forwards:
-            StatusChange.append(self, status, at, error)
+            StatusChange.create(
+                message=self.id, status=status, at=at, error_code=code, error_message=text
+            )
         else:
-            StatusChange.repeat(self, status, at, error)
+            _ANTEDATE_STEP.execute(self.id, status, at)
+            _APPEND_STEP.execute(self.id, status, at, code, text)
         changes: dict[str, str | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
         if forwards:
-            code, text = error or (None, None)
             changes |= {"status": status, "error_code": code, "error_message": text}
         if changes:
             _change(tuple(changes)).execute(*changes.values(), self.id)
@@ -198,18 +218,10 @@ class Message(BaseModel):
         return fetch_page(query.order_by(cls.id.desc()), limit, offset, tallies)
 
     @classmethod
-    def unsettled_before(
-        cls, status: MessageStatus, before: int, limit: int = 100
-    ) -> Iterator["Message"]:
-        """Outbound messages in ``status`` that were created before the time ``before``, read in batches."""
-        last = ""
-        while True:
-            with reading():
-                found = list(_UNSETTLED_BEFORE.execute(status, before, last, limit))
-            yield from found
-            if len(found) < limit:
-                return
-            last = found[-1].id
+    def unsettled_before(cls, status: MessageStatus, before: int) -> list[str]:
+        """Identifiers of the oldest messages in ``status`` that were created before a time."""
+        with reading():
+            return [id_ for (id_,) in _UNSETTLED.execute(status, id_bound("msg", before))]
 
     def history(self) -> list["StatusChange"]:
         """Every step of the message, in the order in which a message takes them (STATUS_RANK).
@@ -220,10 +232,7 @@ class Message(BaseModel):
         is_outbound = self.direction == Direction.OUTBOUND
         first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
         with reading():
-            # Version 0.1.0 wrote a row for the first step too.
-            kept = StatusChange.select().where(
-                StatusChange.message == self.id, StatusChange.status != first
-            )
+            kept = StatusChange.select().where(StatusChange.message == self.id)
             steps = sorted(kept, key=lambda step: STATUS_RANK[MessageStatus(step.status)])
         return [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
 
@@ -250,91 +259,63 @@ class StatusChange(BaseModel):
     error_message = TextField(null=True)
 
     @classmethod
-    def append(
-        cls, message: Message, status: MessageStatus, at: int, error: tuple[str, str] | None = None
-    ) -> None:
-        """Keep a step inside the caller's transaction."""
-        code, text = error or (None, None)
-        cls.create(message=message.id, status=status, at=at, error_code=code, error_message=text)
-
-    @classmethod
     def has(cls, message: Message, status: MessageStatus) -> bool:
         """Whether the message went through this status before."""
         return _STEP.execute(message.id, status).first() is not None
 
-    @classmethod
-    def repeat(
-        cls, message: Message, status: MessageStatus, at: int, error: tuple[str, str] | None = None
-    ) -> None:
-        """As append(), of a step that may be there already, whose earlier time is kept."""
-        _REPEAT_STEP.execute(at, at, message.id, status)
-        _APPEND_STEP.execute(message.id, status, at, *(error or (None, None)), message.id, status)
 
-
-def _of_sender(phone_number_id: Any) -> Any:
-    """Asked of each message that was found. No database may begin with the messages of the number."""
+def _sent(identifier: Any) -> PreparedSelect[Message]:
+    """Outbound messages with this identifier, of any of our numbers that the network calls so."""
+    # Asked of each message that was found. No database may begin with the messages of the number.
     number = Number.select(Number.phone_number_id).where(Number.id == Message.number)
-    return (number == phone_number_id) & (Message.direction == Direction.OUTBOUND)
+    is_outbound = Message.direction == Direction.OUTBOUND
+    return PreparedSelect(
+        Message,
+        lambda value, phone_number_id: Message.select().where(
+            identifier == value, number == phone_number_id, is_outbound
+        ),
+    )
 
 
-_SENT_BY_NETWORK_ID = PreparedSelect(
-    Message,
-    lambda wa_message_id, phone_number_id: Message.select().where(
-        Message.wa_message_id == wa_message_id, _of_sender(phone_number_id)
-    ),
-)
-_SENT_BY_ID = PreparedSelect(
-    Message,
-    lambda message_id, phone_number_id: Message.select().where(
-        Message.id == message_id, _of_sender(phone_number_id)
-    ),
-)
+_SENT_BY_NETWORK_ID, _SENT_BY_ID = _sent(Message.wa_message_id), _sent(Message.id)
 _NUMBERS_OF_NETWORK_ID = Prepared(
     lambda wa_message_id: Message.select(Message.number).where(
         Message.wa_message_id == wa_message_id
     )
 )
-_UNSETTLED_BEFORE = PreparedSelect(
-    Message,
-    lambda status, before, last, limit: (
-        Message.select()
-        .where(
-            IS_UNSETTLED,
-            Message.status == status,
-            Message.created_at < before,
-            Message.id > last,
-        )
+_UNSETTLED = Prepared(
+    lambda status, bound: (
+        Message.select(Message.id)
+        .where(IS_UNSETTLED, Message.status == status, Message.id < bound)
         .order_by(Message.id)
-        .limit(limit)
-    ),
-)
-_STEP = Prepared(
-    lambda message_id, status: (
-        StatusChange.select(StatusChange.id)
-        .where(StatusChange.message == message_id, StatusChange.status == status)
-        .limit(1)
+        .limit(MOST_UNSETTLED)
     )
 )
-_REPEAT_STEP = Prepared(
-    lambda at, earliest, message_id, status: StatusChange.update(
-        at=Case(None, [(StatusChange.at > at, earliest)], StatusChange.at)
-    ).where(StatusChange.message == message_id, StatusChange.status == status)
-)
 
 
-def _append_step(*slots: Any) -> Any:
+def _is_step(message_id: Any, status: Any) -> Any:
+    return (StatusChange.message == message_id) & (StatusChange.status == status)
+
+
+def _append_step(message_id: Any, status: Any, at: Any, code: Any, text: Any) -> Any:
     """Unless it is there."""
-    *values, message_id, status = slots
+    known = StatusChange.select().where(_is_step(message_id, status))
+    values = Select(columns=[message_id, status, at, code, text]).where(~fn.EXISTS(known))
     names = ("message", "status", "at", "error_code", "error_message")
-    known = StatusChange.select().where(
-        StatusChange.message == message_id, StatusChange.status == status
-    )
-    return StatusChange.insert_from(
-        Select(columns=values).where(~fn.EXISTS(known)), [getattr(StatusChange, n) for n in names]
-    )
+    return StatusChange.insert_from(values, [getattr(StatusChange, name) for name in names])
 
 
-_APPEND_STEP = Prepared(_append_step, 7)
+_STEP = Prepared(
+    lambda message_id, status: StatusChange.select(StatusChange.id).where(
+        _is_step(message_id, status)
+    )
+)
+_APPEND_STEP = Prepared(_append_step)
+_ANTEDATE_STEP = Prepared(
+    lambda message_id, status, at: StatusChange.update(at=at).where(
+        _is_step(message_id, status), StatusChange.at > at
+    )
+)
 
 
 @cache

@@ -67,7 +67,7 @@ class Webhook(Owned):
     # The last minute in which its url got events while on trial, and how many. None once it answered 2xx.
     trial_minute_at = BigIntegerField(null=True, default=0)
     trial_events = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
-    # Its row stays, out of sight, until its deliveries are removed (models.retention).
+    # Its row stays, out of sight, until its deliveries are removed (tasks.retention).
     deleted_at = BigIntegerField(null=True)
 
     @property

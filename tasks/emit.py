@@ -4,7 +4,7 @@ After the transaction is committed the caller calls tasks.deliver.bell.ring().
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from typing import Any, TypeVar
 
 from models import clock
 from models.delivery import Delivery
@@ -15,37 +15,24 @@ from models.webhook import Webhook
 from webhooks.envelope import MessageError, MessageResource, NumberResource, envelope
 from webhooks.kinds import EventKind
 
+Resource = TypeVar("Resource", MessageResource, NumberResource)
 
-def message_resource(message: Message) -> MessageResource:
-    """The contract's Message object of a row."""
-    error = None
-    if message.error_code is not None:
-        error = MessageError(message.error_code, message.error_message or "")
-    return MessageResource(
-        id=message.id,
-        number_id=message.number_id,
-        direction=message.direction,
-        from_number=message.from_number,
-        to_number=message.to_number,
-        type=message.type,
-        body=message.body,
-        created_at=message.created_at,
-        wa_message_id=message.wa_message_id,
-        status=message.status,
-        error=error,
-    )
+
+def message_resource(message: Message, error: tuple[str, str] | None = None) -> MessageResource:
+    """The contract's Message object of a row. ``error`` is shown in place of the row's own."""
+    shown = error or message.error
+    return _resource(MessageResource, message, error=MessageError(*shown) if shown else None)
 
 
 def number_resource(number: Number) -> NumberResource:
     """The contract's Number object of a row."""
-    return NumberResource(
-        id=number.id,
-        phone_number=number.phone_number,
-        display_name=number.display_name,
-        status=number.status,
-        created_at=number.created_at,
-        activated_at=number.activated_at,
-    )
+    return _resource(NumberResource, number)
+
+
+def _resource(kind: type[Resource], row: Any, **others: Any) -> Resource:
+    """Copy the members, whose names are the row's."""
+    names = (name for name in kind.__match_args__ if name not in others)
+    return kind(**{name: getattr(row, name) for name in names}, **others)
 
 
 def emit_message(
@@ -60,10 +47,6 @@ def emit_message(
     ``error`` is shown in place of the message's own, which has none when it was delivered after all.
     ``webhooks`` are those of its account, where the caller has read them in this transaction.
     """
-    resource = message_resource(message)
-    if error is not None:
-        resource = replace(resource, error=MessageError(*error))
-    payload = envelope(kind, at or clock.now(), resource)
     if webhooks is None:
         webhooks = Webhook.rows_of(message.account_id)
     event = Event.append(
@@ -71,7 +54,7 @@ def emit_message(
         kind,
         number_id=message.number_id,
         subject_id=message.id,
-        payload=payload,
+        payload=envelope(kind, at or clock.now(), message_resource(message, error)),
         once=True,
     )
     Delivery.schedule(event, webhooks)

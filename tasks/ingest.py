@@ -53,13 +53,9 @@ class Item:
 
     @property
     def keys(self) -> list[str]:
-        """What its transaction works on (models.database.write)."""
-        match self.content:
-            case InboundMessage(wa_message_id=wa_message_id):
-                return Message.keys(wa_message_id=wa_message_id)
-            case StatusUpdate(reference=reference, wa_message_id=wa_message_id):
-                return Message.keys(reference, wa_message_id)
-        return []
+        """The message that its transaction works on (models.database.write), by either identifier."""
+        known = (getattr(self.content, name, None) for name in ("reference", "wa_message_id"))
+        return [identifier for identifier in known if identifier is not None]
 
 
 # Ring it when a callback is stored. Statuses come in bursts: one wake-up serves many.
@@ -115,8 +111,8 @@ def _take_in_all(read: Sequence[tuple[Callback, list[Item]]]) -> None:
 def _take_in(callback: Callback, items: list[Item]) -> None:
     """Take in each item by itself, so that a bad one leaves the others alone."""
     with _span(callback, items) as span:
-        told = [_try(callback.id, item) for item in items]
-        failures = [(item, one.error) for item, one in zip(items, told, strict=True) if one.error]
+        tried = [(item, *_try(callback.id, item)) for item in items]
+        failures = [(item, error) for item, _, error in tried if error]
         if failures:
             span.set_status(StatusCode.ERROR)
     if failures and callback.tries < MAX_TRIES:
@@ -164,70 +160,60 @@ def replay(aside: SetAside) -> bool:
         items = [_item(part) for part in parse(bytes(aside.body))]
     except CallbackUnreadableError:
         return False
-    told = [_try(aside.id, item) for item in items]
+    tried = [(item, *_try(aside.id, item)) for item in items]
     with writing():
-        for item, one in zip(items, told, strict=True):
-            if one.error:
-                SetAside.keep(Reason.FAILED, item.body(), error=one.error)
-    is_in = all(one.reason is None for one in told)
+        for item, _, error in tried:
+            if error:
+                SetAside.keep(Reason.FAILED, item.body(), error=error)
+    is_in = all(reason is None for _, reason, _ in tried)
     if is_in or len(items) > 1:
         aside.settle()
         deliver.bell.ring()
     return is_in
 
 
-@dataclass(frozen=True)
-class Told:
-    """What became of an item: ``reason`` why it is not in, ``error`` when that was a failure."""
-
-    reason: Reason | None
-    error: str | None = None
-
-
-def _try(source_id: str, item: Item) -> Told:
+def _try(source_id: str, item: Item) -> tuple[Reason | None, str | None]:
+    """Take one item in. Returns why it is not in, and its error if that is a failure."""
     try:
-        return Told(write(partial(_take, item), *item.keys))
+        return write(partial(_take, item), *item.keys), None
     except Exception as error:
         logger.exception("an item of %s was not ingested", source_id)
-        return Told(Reason.FAILED, f"{type(error).__name__}: {error}")
+        return Reason.FAILED, f"{type(error).__name__}: {error}"
 
 
 def _take(item: Item) -> Reason | None:
-    """Take one item in, or set it aside, in the caller's transaction. Returns why it was set aside."""
+    """Take one item in, or set it aside, in the caller's transaction. Returns why it was set aside.
+
+    Nothing becomes known between the reason and the row that keeps it.
+    """
+    reason: Reason | None = None
     match item.content:
         case None:
-            SetAside.keep(Reason.UNREADABLE, item.body(), error=item.error)
-            return Reason.UNREADABLE
+            reason = Reason.UNREADABLE
         case InboundMessage() as message:
-            return _set_aside(item, message, _receive(message))
+            reason = _receive(message)
         case StatusUpdate() as status:
-            return _set_aside(item, status, _update_status(status))
+            reason = _update_status(status)
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
         case Notice() as told:
             KeptNotice.keep(told.waba_id, told.field, told.phone_number, told.value, told.at)
-    return None
-
-
-def _set_aside(
-    item: Item, content: InboundMessage | StatusUpdate, reason: Reason | None
-) -> Reason | None:
-    """If there is a reason, in the transaction that found it: nothing becomes known in between."""
     if reason is not None:
         SetAside.keep(
             reason,
             item.body(),
-            phone_number_id=content.phone_number_id,
-            wa_message_id=content.wa_message_id,
+            phone_number_id=getattr(item.content, "phone_number_id", None),
+            wa_message_id=getattr(item.content, "wa_message_id", None),
+            error=item.error,
         )
     return reason
 
 
 def _receive(item: InboundMessage) -> Reason | None:
-    at = item.at or clock.now()
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return Reason.FOREIGN_NUMBER
+    at = item.at or clock.now()
     message = Message.write_inbound(
         number,
         wa_message_id=item.wa_message_id,

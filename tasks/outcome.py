@@ -12,8 +12,7 @@ import orjson
 
 from models import clock
 from models.database import writing
-from models.message import Message, StatusChange
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus, StatusChange
 from models.number import Number, NumberStatus
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
@@ -112,14 +111,13 @@ def sent_response(message: Message) -> str:
     return orjson.dumps(sent).decode()
 
 
-def give_up(message: Message) -> None:
+def give_up(message_id: str) -> None:
     """A message whose outcome stayed unknown for 24 hours has failed (decision 15)."""
     error = ("outcome_unknown", "The messaging network gave no outcome within 24 hours.")
     with writing():
-        fresh = Message.get_by_id(message.id)
-        now = clock.now()
-        gave_up = fresh.advance(MessageStatus.FAILED, at=now, error=error)
+        message, now = Message.get_by_id(message_id), clock.now()
+        gave_up = message.advance(MessageStatus.FAILED, at=now, error=error)
         if gave_up:
-            emit_message(EventKind.MESSAGE_FAILED, fresh, now)
+            emit_message(EventKind.MESSAGE_FAILED, message, now)
     if gave_up:
         deliver.bell.ring()

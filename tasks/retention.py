@@ -1,27 +1,33 @@
-"""Retention: what is older than RETENTION_DAYS is removed, a little in each round of the sweep.
+"""Retention removes what is older than the operator keeps, a little in each round of the sweep.
 
-Each batch is a short transaction with a pause behind it, so that no other writer waits for long.
+Each batch is a short transaction with a pause behind it, so that no other writer waits for long. Rows are
+found by their identifiers, which begin with the time of their making, so that no index on a time is
+needed. What is still to be done is never removed: pending deliveries and their events, unsettled messages,
+callbacks that wait.
 """
 
 import logging
 import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from peewee import fn
 
 from gateway.settings import get_settings
 from models import clock
-from models.retention import (
-    DELIVERIES,
-    EVENTS,
-    INGESTED_CALLBACKS,
-    MESSAGES,
-    NOTICES,
-    SET_ASIDE,
-    SIGN_IN_ATTEMPTS,
-    SIGNUPS,
-    USER_SESSIONS,
-    remove_deleted,
-)
+from models.callback import Callback
+from models.database import Prepared, reading, writing
+from models.delivery import IS_PENDING, Delivery
+from models.event import Event
+from models.message import UNSETTLED, Message
+from models.notice import Notice
+from models.set_aside import SetAside
+from models.sign_in_attempt import SignInAttempt
+from models.signup import Signup
+from models.user_session import UserSession
+from models.webhook import Webhook
 
 logger = logging.getLogger(__name__)
 
@@ -30,28 +36,93 @@ BATCH_SIZE = 200
 # Of each kind, in one round.
 MAX_BATCHES = 10
 PAUSE_SECONDS = 0.01
-# An ingested callback is of use only to an operator who looks into yesterday's problem.
-CALLBACK_LIFETIME_MS = DAY_MS
-# No session lives for so long, and no attempt to sign in counts any more.
-SIGN_IN_LIFETIME_MS = DAY_MS
+# How many old rows are looked at for a batch. Those that must stay are few, so this is room enough; it
+# keeps the search short while the rows that hold others back are themselves a long way from removed.
+WINDOW = 2_000
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of row, which is removed after ``days``, by default the setting's, if ``may_go`` holds.
+
+    Its age is that of its identifier, which begins with ``prefix``, or counts from the time ``since``,
+    which has an index and is null while the row has to stay.
+    """
+
+    name: str
+    model: Any
+    prefix: str
+    may_go: tuple[Any, ...] = ()
+    days: int | None = None
+    since: Any = None
+
+    def search(self, bound: Any, limit: Any) -> Any:
+        """The query for the identifiers of a batch. ``bound`` is what bound() gives."""
+        age = self.model.id if self.since is None else self.since
+        oldest = self.model.select(self.model.id).where(age < bound).order_by(age).limit(WINDOW)
+        found = self.model.select(self.model.id).where(self.model.id.in_(oldest), *self.may_go)
+        return found.limit(limit)
+
+    def bound(self, before: int) -> int | str:
+        """What the age of rows from before this time is less than."""
+        return clock.id_bound(self.prefix, before) if self.since is None else before
+
+    @cached_property
+    def _search(self) -> Prepared:
+        return Prepared(self.search)
+
+    def remove(self, before: int, limit: int) -> int:
+        """Remove one batch, with all that belongs to its rows. Returns how many rows."""
+        # Looked for without the lock: when nothing is old, no writer has to wait.
+        with reading():
+            found = [id_ for (id_,) in self._search.execute(self.bound(before), limit)]
+        if not found:
+            return 0
+        with writing():
+            # Looked at again: a delivery may have been scheduled anew in between.
+            query = self.model.delete().where(self.model.id.in_(found), *self.may_go)
+            return int(query.execute())
+
+
+def _has_no(model: Any, condition: Any) -> Any:
+    return ~fn.EXISTS(model.select().where(condition))
+
+
+KINDS = (
+    # Attempts go with their delivery.
+    Kind("deliveries", Delivery, "dlv", (Delivery.state != IS_PENDING,)),
+    # The history and the idempotency key go with their message.
+    Kind("messages", Message, "msg", (Message.status.not_in(UNSETTLED),)),
+    # After its message: the event is what keeps a repeated callback from emitting it again.
+    Kind(
+        "events",
+        Event,
+        "evt",
+        (
+            _has_no(Delivery, Delivery.event == Event.id),
+            _has_no(Message, Message.id == Event.subject_id),
+        ),
+    ),
+    # A signup keeps the platform's token until it is complete; its link expired long before.
+    Kind("signups", Signup, "sgn"),
+    Kind("notices", Notice, "ntc"),
+    # An ingested callback is of use only to an operator who looks into yesterday's problem.
+    Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
+    # No operator replayed it in all that time.
+    Kind("items set aside", SetAside, "sa"),
+    # No session lives for a day, and no attempt to sign in counts any more. Sessions that ended at sign-out
+    # are gone already.
+    Kind("sessions", UserSession, "ses", days=1),
+    Kind("attempts to sign in", SignInAttempt, "sia", days=1),
+)
 
 
 def remove_old() -> None:
     """One round: of each kind the oldest, at most MAX_BATCHES; the next sweep goes on."""
     now = clock.now()
-    before = now - get_settings().retention_days * DAY_MS
-    for removal, border in (
-        (DELIVERIES, before),
-        (MESSAGES, before),
-        (EVENTS, before),
-        (SIGNUPS, before),
-        (NOTICES, before),
-        (INGESTED_CALLBACKS, now - CALLBACK_LIFETIME_MS),
-        (SET_ASIDE, before),
-        (USER_SESSIONS, now - SIGN_IN_LIFETIME_MS),
-        (SIGN_IN_ATTEMPTS, now - SIGN_IN_LIFETIME_MS),
-    ):
-        _remove(f"old {removal.name}", partial(removal.remove, border))
+    for kind in KINDS:
+        before = now - (kind.days or get_settings().retention_days) * DAY_MS
+        _remove(f"old {kind.name}", partial(kind.remove, before))
     _remove("rows of deleted webhooks", remove_deleted)
 
 
@@ -66,3 +137,21 @@ def _remove(what: str, remove: Callable[[int], int]) -> None:
         time.sleep(PAUSE_SECONDS)
     if removed:
         logger.info("%d %s removed", removed, what)
+
+
+def remove_deleted(limit: int) -> int:
+    """Remove one batch of the deliveries of deleted webhooks; with the last of them, the webhook.
+
+    Returns how many rows. What has an attempt under way stays until that has ended.
+    """
+    deleted = Webhook.deleted()
+    with reading():
+        if not deleted.exists():
+            return 0
+    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle(clock.now())
+    with writing():
+        found = Delivery.select(Delivery.id).where(is_theirs).limit(limit)
+        if removed := Delivery.delete().where(Delivery.id.in_(found)).execute():
+            return int(removed)
+        is_empty = _has_no(Delivery, Delivery.webhook == Webhook.id)
+        return int(Webhook.delete().where(Webhook.id.in_(deleted), is_empty).execute())

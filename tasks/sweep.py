@@ -11,8 +11,7 @@ from models import clock, tally
 from models.database import write, writing
 from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number
 from tasks import checks, ingest, outcome, recall, retention
 
@@ -54,9 +53,9 @@ def _find_dead_sends() -> None:
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
     now = clock.now()
 
-    def settle(message: Message) -> None:
+    def settle(message_id: str) -> None:
         with writing():
-            Message.get_by_id(message.id).advance(MessageStatus.UNKNOWN, at=now)
+            Message.get_by_id(message_id).advance(MessageStatus.UNKNOWN, at=now)
 
     _each(settle, Message.unsettled_before(MessageStatus.PENDING, now - patience_ms))
 
@@ -66,13 +65,13 @@ def _give_up_unknown() -> None:
     _each(outcome.give_up, Message.unsettled_before(MessageStatus.UNKNOWN, before))
 
 
-def _each(settle: Callable[[Message], None], messages: Iterable[Message]) -> None:
+def _each(settle: Callable[[str], None], message_ids: Iterable[str]) -> None:
     """Settle each message by itself: one that fails leaves the others alone."""
-    for message in messages:
+    for message_id in message_ids:
         try:
-            settle(message)
+            settle(message_id)
         except Exception:
-            logger.exception("message %s is not settled", message.id)
+            logger.exception("message %s is not settled", message_id)
 
 
 def _forget_keys() -> None:

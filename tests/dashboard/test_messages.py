@@ -11,8 +11,7 @@ from dashboard.urls import blueprint
 from models.account import Account
 from models.claim import Terms
 from models.database import writing
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number
 from models.recording import record_outcomes
 from models.user import User

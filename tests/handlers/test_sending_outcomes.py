@@ -15,8 +15,7 @@ from models.account import Account
 from models.database import database, writing
 from models.event import Event
 from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from networks import errors
 from networks.callbacks import StatusUpdate

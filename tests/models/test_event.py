@@ -4,7 +4,7 @@ from models.account import Account
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
-from models.message_status import MessageStatus
+from models.message import MessageStatus
 from models.number import Number
 from tasks.emit import emit_message
 from tests import factories

@@ -12,14 +12,16 @@ from peewee import SQL, IntegrityError
 from models import clock
 from models.account import Account
 from models.database import database, writing
-from models.message import Direction, Message, StatusChange
-from models.message_status import (
+from models.message import (
     IS_UNARRIVED,
     IS_UNSETTLED,
     STATUS_RANK,
     UNARRIVED,
     UNSETTLED,
+    Direction,
+    Message,
     MessageStatus,
+    StatusChange,
 )
 from models.number import Number, NumberStatus
 from models.page import Page
@@ -210,11 +212,11 @@ def test_what_is_not_settled_is_found_without_a_look_at_what_is(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.DEBUG, "peewee"):
-        assert [*Message.unsettled_before(MessageStatus.UNKNOWN, clock.now())] == []
+        assert Message.unsettled_before(MessageStatus.UNKNOWN, clock.now()) == []
     queries: list[Any] = [record.msg for record in caplog.records if record.name == "peewee"]
     [(sql, values)] = queries
     steps = database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)
-    assert [row[3] for row in steps] == ["SEARCH t1 USING INDEX message_unsettled (id>?)"]
+    assert [row[3] for row in steps] == ["SEARCH t1 USING INDEX message_unsettled (id<?)"]
 
 
 def _plan(query: Any) -> list[str]:

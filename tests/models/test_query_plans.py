@@ -23,23 +23,15 @@ from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number
-from models.recall import recall_stranded
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
-from models.retention import (
-    DELIVERIES,
-    EVENTS,
-    INGESTED_CALLBACKS,
-    MESSAGES,
-    SET_ASIDE,
-    remove_deleted,
-)
 from models.set_aside import SetAside
 from models.webhook import Webhook
 from tasks import ingest
+from tasks.recall import recall_deliveries
+from tasks.retention import KINDS, remove_deleted
 from tests import factories
 from tests.plans import queries_of
 
@@ -184,23 +176,21 @@ READS: dict[str, Work] = {
 }
 
 SWEEP: dict[str, Work] = {
-    "deliveries of the future are recalled": lambda _: recall_stranded(LEASE_MS, [0, 1_000]),
+    "deliveries of the future are recalled": lambda _: recall_deliveries(),
     "waiting callbacks are claimed": lambda _: Callback.claim(10),
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),
-    "dead sends are found": lambda _: [
-        *Message.unsettled_before(MessageStatus.PENDING, clock.now())
-    ],
+    "dead sends are found": lambda _: Message.unsettled_before(MessageStatus.PENDING, clock.now()),
     "expired keys are forgotten": _forget_keys,
     "deliveries of a deleted webhook are removed": _remove_deleted,
     "shards are folded": lambda _: tally.fold(),
     "the backlog is measured": lambda _: Backlog.read(),
     "what is set aside is counted": lambda _: SetAside.counts(),
     **{
-        f"old {removal.name} are removed": lambda _, removal=removal: removal.remove(  # type: ignore[misc]
+        f"old {kind.name} are removed": lambda _, kind=kind: kind.remove(  # type: ignore[misc]
             clock.now() + 10**9, 10
         )
-        for removal in (DELIVERIES, MESSAGES, EVENTS, INGESTED_CALLBACKS, SET_ASIDE)
+        for kind in KINDS
     },
 }
 

@@ -11,13 +11,12 @@ from models.account import Account
 from models.claim import Terms
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number
 from models.recording import record_outcomes
-from models.retention import DELIVERIES, MESSAGES
 from models.tally import DeliveryTally, MessageTally
 from models.webhook import Webhook
+from tasks.retention import KINDS
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
@@ -92,7 +91,7 @@ def test_whatever_happens_to_deliveries_they_are_tallied(account: Account, clock
         assert Delivery.schedule_anew(ids, [DeliveryState.SKIPPED], clock.at) == 5
     _check()
     clock.advance(days=1)
-    assert DELIVERIES.remove(clock.at, 10) == 10
+    assert KINDS[0].remove(clock.at, 10) == 10
     _check()
 
 
@@ -112,7 +111,7 @@ def test_old_messages_are_tallied_until_they_are_removed(number: Number, clock: 
             factories.outbound(number).advance(MessageStatus.FAILED, at=1)
     clock.advance(days=1)
     factories.outbound(number)
-    assert MESSAGES.remove(clock.at - 1, 10) == 3
+    assert KINDS[1].remove(clock.at - 1, 10) == 3
     _check()
 
 

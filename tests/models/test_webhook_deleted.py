@@ -13,8 +13,8 @@ from models.delivery import Delivery
 from models.event import Event
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
-from models.retention import remove_deleted
 from models.webhook import Webhook
+from tasks.retention import remove_deleted
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due

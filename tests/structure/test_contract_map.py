@@ -20,8 +20,7 @@ from gateway.api.operations import METHODS
 from handlers.errors import CODES
 from models.clock import new_id
 from models.delivery import DeliveryState
-from models.message import Direction
-from models.message_status import MessageStatus
+from models.message import Direction, MessageStatus
 from models.number import NumberStatus
 from tasks.subscriptions import MAX_URL, URL_FORM
 from webhooks import address

@@ -9,8 +9,7 @@ from models.callback import LEASE_MS, MAX_TRIES, Callback
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
 from models.set_aside import Reason, SetAside

@@ -11,8 +11,7 @@ from models.account import Account
 from models.database import database, writing
 from models.delivery import Delivery
 from models.event import Event
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number
 from networks.callbacks import StatusUpdate
 from tasks import outcome
@@ -141,7 +140,7 @@ def test_of_a_step_that_is_told_twice_the_earlier_time_is_kept(message: Message)
 
 
 def test_a_message_given_up_may_still_turn_out_delivered(message: Message) -> None:
-    outcome.give_up(message)
+    outcome.give_up(message.id)
     assert (_stored(message).status, _kinds()) == (FAILED, ["message.failed"])
     _report(message, DELIVERED)
     assert _stored(message).status == DELIVERED
@@ -150,15 +149,15 @@ def test_a_message_given_up_may_still_turn_out_delivered(message: Message) -> No
 
 
 def test_giving_up_says_why_and_does_so_once(message: Message) -> None:
-    outcome.give_up(message)
-    outcome.give_up(message)
+    outcome.give_up(message.id)
+    outcome.give_up(message.id)
     [event] = _events()
     assert event["data"]["error"]["code"] == "outcome_unknown"
 
 
 def test_a_message_that_settled_in_the_meantime_is_not_given_up(message: Message) -> None:
     _report(message, DELIVERED)
-    outcome.give_up(message)
+    outcome.give_up(message.id)
     assert _stored(message).status == DELIVERED
     assert "message.failed" not in _kinds()
 

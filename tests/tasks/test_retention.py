@@ -11,8 +11,7 @@ from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
-from models.message import Message, StatusChange
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
 from models.recording import record_outcomes
 from models.set_aside import Reason, SetAside

@@ -5,8 +5,7 @@ import pytest
 from models.account import Account
 from models.callback import MAX_TRIES, Callback
 from models.database import writing
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.set_aside import Reason, SetAside
 from tasks import ingest, outcome

@@ -10,8 +10,7 @@ from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.message_status import MessageStatus
+from models.message import Message, MessageStatus
 from models.number import Number
 from models.set_aside import Reason, SetAside
 from tasks import outcome, recall, sweep
