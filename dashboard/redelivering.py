@@ -53,12 +53,12 @@ def redeliver_since() -> Response:
     if wish.hook is None or wish.since is None:
         return _form(wish, 422)
     try:
-        call = redeliver_many(wish.hook, since=wish.since)
+        chosen = redeliver_many(wish.hook, since=wish.since)
     except InactiveWebhookError:
         return _form(wish, 409)
     except TooMuchAtOnceError as error:
         return _form(replace(wish, problem=str(error)), 429)
-    is_full = call.count == MAX_REDELIVERIES
+    is_full = len(chosen) == MAX_REDELIVERIES
     return go(_list_of(wish.hook), say="redeliveries-full" if is_full else "redeliveries-scheduled")
 
 

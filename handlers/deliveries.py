@@ -98,5 +98,5 @@ def redeliver_webhook_deliveries(
     webhook = owned(Webhook, webhook_id, user)
     # A pending delivery needs no redelivery.
     states = set(payload.get("states", redeliver.UNDELIVERED)) - {DeliveryState.PENDING}
-    call = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
-    return {"count": call.count}
+    chosen = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
+    return {"count": len(chosen)}

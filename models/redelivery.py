@@ -7,8 +7,8 @@ queue.
 """
 
 import json
+from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 from peewee import BigIntegerField, CharField, ForeignKeyField, TextField, fn
@@ -17,7 +17,7 @@ from models import clock, work
 from models.claim import CLAIMS
 from models.clock import new_id
 from models.database import BaseModel, reading, write, writing
-from models.delivery import Delivery, DeliveryState
+from models.delivery import Delivery
 from models.webhook import Webhook
 
 MAX_REDELIVERIES = 10_000
@@ -39,7 +39,6 @@ class Redelivery(BaseModel):
 
     @property
     def delivery_ids(self) -> list[str]:
-        """The deliveries of this batch."""
         ids: list[str] = json.loads(self.delivery_ids_json)
         return ids
 
@@ -49,8 +48,7 @@ class Redelivery(BaseModel):
     ) -> list[str]:
         """What a call would choose: what matches and was not chosen before, the oldest first."""
         with reading():
-            batches = cls.select().where(cls.webhook == webhook_id)
-            chosen = {i for batch in batches for i in batch.delivery_ids}
+            chosen = cls._waiting(webhook_id)
             limit = MAX_REDELIVERIES + len(chosen)
             found = Delivery.matching(
                 webhook_id, states=states, since=since, until=until, limit=limit
@@ -60,26 +58,47 @@ class Redelivery(BaseModel):
     @classmethod
     def request(
         cls, webhook_id: str, *, states: Sequence[str], since: int | None, until: int | None
-    ) -> "RedeliveryCall":
-        """Choose the deliveries that match, oldest first, at most MAX_REDELIVERIES, for the worker."""
+    ) -> list[str]:
+        """Choose deliveries for the worker, and return them: at most MAX_REDELIVERIES that match."""
         # Chosen outside the write transaction, which it would make long: the worker looks again.
         chosen = cls.choose(webhook_id, states=states, since=since, until=until)
-        call = RedeliveryCall(new_id("rdl"), chosen)
-        remaining = iter(chosen)
+        call_id = new_id("rdl")
         with writing():
             if Webhook.by_id(webhook_id) is None:
                 # It was deleted meanwhile, and its deliveries with it.
-                return RedeliveryCall(call.id, [])
-            while batch := list(islice(remaining, BATCH_SIZE)):
+                return []
+            for start in range(0, len(chosen), BATCH_SIZE):
                 cls.create(
                     id=new_id("rdl"),
-                    call_id=call.id,
+                    call_id=call_id,
                     webhook=webhook_id,
                     states_json=json.dumps(list(states)),
-                    delivery_ids_json=json.dumps(batch),
+                    delivery_ids_json=json.dumps(chosen[start : start + BATCH_SIZE]),
                     created_at=clock.now(),
                 )
-        return call
+        return chosen
+
+    @classmethod
+    def _waiting(cls, webhook_id: str) -> set[str]:
+        """What calls chose and the worker has not scheduled yet."""
+        batches = cls.select().where(cls.webhook == webhook_id)
+        return {delivery_id for batch in batches for delivery_id in batch.delivery_ids}
+
+    @classmethod
+    def before_first_attempt(cls, webhook_id: str, among: Sequence[str]) -> list[str]:
+        """Those of ``among``, which were chosen, that have not had their first attempt yet."""
+        with reading():
+            # First the batches: one that is worked off between the two queries is found by the second.
+            waiting = cls._waiting(webhook_id)
+            waiting |= Delivery.before_first_attempt([i for i in among if i not in waiting])
+        return [i for i in among if i in waiting]
+
+    @classmethod
+    def states(cls, delivery_ids: Sequence[str]) -> Counter[str]:
+        """How many of the deliveries are in each state. What was removed meanwhile is in none."""
+        with reading():
+            found = Delivery.select(Delivery.state).where(Delivery.id.in_(delivery_ids))
+            return Counter(delivery.state for delivery in found)
 
     @classmethod
     def has_room(cls, webhook_id: str) -> bool:
@@ -125,38 +144,3 @@ class Redelivery(BaseModel):
         else:
             batch.delete_instance()
         return Delivery.schedule_anew(part, json.loads(batch.states_json), at)
-
-
-class RedeliveryCall:
-    """What one call chose, for those who want to see how far it is."""
-
-    def __init__(self, call_id: str, delivery_ids: list[str]) -> None:
-        self.id = call_id
-        self.delivery_ids = delivery_ids
-
-    @property
-    def count(self) -> int:
-        """How many deliveries the call chose."""
-        return len(self.delivery_ids)
-
-    def waiting(self, among: Sequence[str]) -> list[str]:
-        """Those of ``among`` that have not had their first attempt yet."""
-        with reading():
-            # First the batches: one that is worked off between the two queries is found by the second.
-            batches = Redelivery.select().where(Redelivery.call_id == self.id)
-            unscheduled = {i for batch in batches for i in batch.delivery_ids}
-            scheduled = [i for i in among if i not in unscheduled]
-            due = set[str]()
-            for start in range(0, len(scheduled), BATCH_SIZE):
-                due |= Delivery.before_first_attempt(scheduled[start : start + BATCH_SIZE])
-        return [i for i in among if i in unscheduled or i in due]
-
-    def states(self) -> dict[str, int]:
-        """How many of the deliveries are in each state. What was removed meanwhile is in none."""
-        counts = dict.fromkeys(DeliveryState, 0)
-        with reading():
-            for start in range(0, self.count, BATCH_SIZE):
-                batch = self.delivery_ids[start : start + BATCH_SIZE]
-                for delivery in Delivery.select().where(Delivery.id.in_(batch)):
-                    counts[DeliveryState(delivery.state)] += 1
-        return {str(state): count for state, count in counts.items()}

@@ -14,6 +14,7 @@ from models.number import Number
 
 # The newest parked statuses that one round of the sweep looks at.
 WINDOW = 1_000
+IS_OPEN = SQL("settled_at IS NULL")
 
 
 class Reason(StrEnum):
@@ -66,7 +67,7 @@ class SetAside(BaseModel):
             created_at=clock.now(),
         ).on_conflict(
             conflict_target=[cls.fingerprint],
-            conflict_where=SQL("settled_at IS NULL"),
+            conflict_where=IS_OPEN,
             preserve=[cls.reason, cls.phone_number_id, cls.wa_message_id, cls.error],
         ).execute()
 
@@ -96,8 +97,22 @@ class SetAside(BaseModel):
     @classmethod
     def matchable(cls) -> list["SetAside"]:
         """Parked statuses, of the newest, whose message is known by now."""
+        newest = (
+            cls.select(cls.id)
+            .where(cls.settled_at.is_null(), cls.reason == Reason.UNKNOWN_MESSAGE)
+            .order_by(cls.id.desc())
+            .limit(WINDOW)
+        )
+        is_its = (Message.number == Number.id) & (Message.wa_message_id == cls.wa_message_id)
+        found = (
+            cls.select(cls)
+            .join(Number, on=(Number.phone_number_id == cls.phone_number_id))
+            .join(Message, on=is_its)
+            .where(cls.id.in_(newest), Message.direction == Direction.OUTBOUND)
+            .order_by(cls.id)
+        )
         with reading():
-            return list(_matchable())
+            return list(found)
 
     def settle(self) -> None:
         """It is taken in."""
@@ -107,31 +122,7 @@ class SetAside(BaseModel):
             ).execute()
 
 
-_OPEN_ONLY = SQL("settled_at IS NULL")
 SetAside.add_index(
-    SetAside.index(
-        SetAside.fingerprint, unique=True, where=_OPEN_ONLY, name="set_aside_fingerprint"
-    )
+    SetAside.index(SetAside.fingerprint, unique=True, where=IS_OPEN, name="set_aside_fingerprint")
 )
-SetAside.add_index(
-    SetAside.index(SetAside.wa_message_id, where=_OPEN_ONLY, name="set_aside_message")
-)
-
-
-def _matchable() -> Any:
-    newest = (
-        SetAside.select(SetAside.id)
-        .where(SetAside.settled_at.is_null(), SetAside.reason == Reason.UNKNOWN_MESSAGE)
-        .order_by(SetAside.id.desc())
-        .limit(WINDOW)
-    )
-    is_its_message = (Message.number == Number.id) & (
-        Message.wa_message_id == SetAside.wa_message_id
-    )
-    return (
-        SetAside.select(SetAside)
-        .join(Number, on=(Number.phone_number_id == SetAside.phone_number_id))
-        .join(Message, on=is_its_message)
-        .where(SetAside.id.in_(newest), Message.direction == Direction.OUTBOUND)
-        .order_by(SetAside.id)
-    )
+SetAside.add_index(SetAside.index(SetAside.wa_message_id, where=IS_OPEN, name="set_aside_message"))

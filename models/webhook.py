@@ -31,8 +31,9 @@ MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 
-def _new_secret() -> str:
-    return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode("ascii")
+def _new_sealed_secret() -> str:
+    random = base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode("ascii")
+    return secret.encrypt(SECRET_PREFIX + random)
 
 
 class Deactivation(StrEnum):
@@ -77,7 +78,6 @@ class Webhook(Owned):
 
     @property
     def secret(self) -> str:
-        """The signing secret, whole."""
         return secret.decrypt(self.sealed_secret)
 
     @property
@@ -119,7 +119,7 @@ class Webhook(Owned):
                 id=new_id("wh"),
                 account=account_id,
                 url=url,
-                sealed_secret=secret.encrypt(_new_secret()),
+                sealed_secret=_new_sealed_secret(),
                 events_json=json.dumps(events),
                 number_ids_json=json.dumps(number_ids),
                 created_at=clock.now(),
@@ -139,7 +139,7 @@ class Webhook(Owned):
     def of(cls, account_id: str) -> list["Webhook"]:
         """All webhooks of an account."""
         with reading():
-            return list(_OF_ACCOUNT.execute(account_id))
+            return list(cls.rows_of(account_id))
 
     @classmethod
     def rows_of(cls, account_id: str) -> Rows["Webhook"]:
@@ -158,21 +158,17 @@ class Webhook(Owned):
 
     def rotate_secret(self) -> None:
         """Replace the secret. The old one becomes the previous one (secrets_at)."""
-        changes = {
-            "sealed_secret": secret.encrypt(_new_secret()),
-            "previous_sealed_secret": self.sealed_secret if self._has_readable_secret() else None,
-            "secret_changed_at": clock.now(),
-        }
-        with writing():
-            Webhook.update(changes).where(Webhook.id == self.id).execute()
-        self.__data__.update(changes)
-
-    def _has_readable_secret(self) -> bool:
-        """False after the service's key was lost: then a rotation must leave nothing behind to sign with."""
         try:
-            return bool(self.secret)
+            previous = self.sealed_secret if self.secret else None
         except secret.SecretUnreadableError:
-            return False
+            # The service's key was lost: leave nothing behind that nobody can sign with.
+            previous = None
+        with writing():
+            self._assign(
+                sealed_secret=_new_sealed_secret(),
+                previous_sealed_secret=previous,
+                secret_changed_at=clock.now(),
+            )
 
     def change(
         self,
@@ -191,36 +187,32 @@ class Webhook(Owned):
         if number_ids is not None:
             changes["number_ids_json"] = json.dumps(number_ids)
         if changes:
-            Webhook.update(changes).where(Webhook.id == self.id).execute()
-            self.__data__.update(changes)
+            self._assign(**changes)
 
     def activate(self) -> None:
         """Let events flow again, inside the caller's transaction. Clears the count of failures."""
-        self._switch(active=True, at=None, because=None)
+        self._switch(active=True, deactivated_at=None, deactivated_because=None)
 
     def deactivate(self, because: Deactivation = Deactivation.REQUESTED) -> None:
         """Stop events, inside the caller's transaction. Its waiting deliveries are the caller's to skip."""
-        self._switch(active=False, at=clock.now(), because=because)
+        # Somebody has to activate one that failed. Then the first events need not wait for the next minute.
+        unused = {"trial_events": 0} if because is Deactivation.FAILURES else {}
+        self._switch(
+            active=False, deactivated_at=clock.now(), deactivated_because=because, **unused
+        )
+
+    def _switch(self, *, active: bool, **changes: Any) -> None:
+        # It may have been deleted since it was read.
+        is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
+        self._assign(is_other, active=active, failure_count=0, **changes)
+
+    def _assign(self, *conditions: Any, **changes: Any) -> None:
+        Webhook.update(changes).where(Webhook.id == self.id, *conditions).execute()
+        self.__data__.update(changes)
 
     def mark_deleted(self) -> None:
         """Take it out of sight, inside the caller's transaction."""
-        Webhook.update(active=False, deleted_at=clock.now()).where(Webhook.id == self.id).execute()
-
-    def _switch(self, *, active: bool, at: int | None, because: Deactivation | None) -> None:
-        changes = {
-            "active": active,
-            "deactivated_at": at,
-            "deactivated_because": because,
-            "failure_count": 0,
-        }
-        if because is Deactivation.FAILURES:
-            # Somebody has to activate it. Then the first events need not wait for the next minute.
-            changes["trial_events"] = 0
-        # It may have been deleted since it was read.
-        Webhook.update(changes).where(
-            Webhook.id == self.id, Webhook.active != active, Webhook.deleted_at.is_null()
-        ).execute()
-        self.__data__.update(changes)
+        self._assign(active=False, deleted_at=clock.now())
 
     @classmethod
     def note_success(cls, webhook_ids: Collection[str]) -> None:
@@ -254,9 +246,9 @@ class Webhook(Owned):
     @classmethod
     def note_discarded(cls, webhook_id: str) -> int:
         """A delivery failed for good. Returns how many did in a row."""
-        cls.update(failure_count=cls.failure_count + 1).where(cls.id == webhook_id).execute()
-        row = cls.get_or_none(cls.id == webhook_id)
-        return row.failure_count if row is not None else 0
+        is_ours = (cls.id == webhook_id) & cls.deleted_at.is_null()
+        query = cls.update(failure_count=cls.failure_count + 1).where(is_ours)
+        return next((row.failure_count for row in query.returning(cls.failure_count)), 0)
 
 
 Webhook.add_index(

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from enum import StrEnum
 from urllib.parse import urlsplit
 
 from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span
@@ -17,15 +16,8 @@ from webhooks.client import Answer
 logger = logging.getLogger(__name__)
 
 
-class AttemptOutcome(StrEnum):
-    """What came of an attempt, in one word."""
-
-    SUCCESS = "success"
-    REFUSED = "refused"  # an answer that is not 2xx
-    TIMEOUT = "timeout"
-    NO_ANSWER = "no_answer"
-
-
+# What comes of an attempt. Refused is an answer that is not 2xx.
+SUCCESS, REFUSED, TIMEOUT, NO_ANSWER = "success", "refused", "timeout", "no_answer"
 ATTEMPT_SECONDS = Histogram(
     "gateway_attempt_duration_seconds",
     "Time of one delivery attempt, by its outcome",
@@ -43,17 +35,16 @@ DELIVERIES = Counter(
 # An alert needs a series that is there before its first step.
 for _outcome in ("delivered", "given_up"):
     DELIVERIES.labels(outcome=_outcome)
-for _outcome in AttemptOutcome:
+for _outcome in (SUCCESS, REFUSED, TIMEOUT, NO_ANSWER):
     ATTEMPT_SECONDS.labels(outcome=_outcome)
 
 
-def outcome_of(answer: Answer) -> AttemptOutcome:
-    """The word for an answer, or for none."""
+def _outcome_of(answer: Answer) -> str:
     if answer.success:
-        return AttemptOutcome.SUCCESS
+        return SUCCESS
     if answer.timed_out:
-        return AttemptOutcome.TIMEOUT
-    return AttemptOutcome.NO_ANSWER if answer.status_code is None else AttemptOutcome.REFUSED
+        return TIMEOUT
+    return NO_ANSWER if answer.status_code is None else REFUSED
 
 
 def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
@@ -65,7 +56,7 @@ def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
 
 def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
     """Say what came of an attempt, in the log and in its span. Times in milliseconds."""
-    outcome = str(outcome_of(answer))
+    outcome = _outcome_of(answer)
     span = get_current_span()
     span.set_attribute("gateway.outcome", outcome)
     if answer.status_code is not None:
@@ -84,7 +75,7 @@ def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) ->
 
 def count_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
     """Time one attempt, which began at ``started_at`` in milliseconds."""
-    ATTEMPT_SECONDS.labels(outcome=outcome_of(answer)).observe(answer.duration_ms / 1000)
+    ATTEMPT_SECONDS.labels(outcome=_outcome_of(answer)).observe(answer.duration_ms / 1000)
     if claimed.attempt_number == 1:
         LAG_SECONDS.observe(max(0, started_at - claimed.created_at) / 1000)
 

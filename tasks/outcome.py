@@ -30,12 +30,6 @@ STATUS_OF = {
     "played": MessageStatus.READ,
     "failed": MessageStatus.FAILED,
 }
-EVENT_OF = {
-    MessageStatus.SENT: EventKind.MESSAGE_SENT,
-    MessageStatus.DELIVERED: EventKind.MESSAGE_DELIVERED,
-    MessageStatus.READ: EventKind.MESSAGE_READ,
-    MessageStatus.FAILED: EventKind.MESSAGE_FAILED,
-}
 
 
 def record_acceptance(message: Message, wa_message_id: str) -> Message:
@@ -87,7 +81,7 @@ def _apply(message: Message, update: StatusUpdate, webhooks: Iterable[Webhook]) 
     message.advance(status, at=at, error=error)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:
-        emit_message(EVENT_OF[status], message, at, error, webhooks)
+        emit_message(EventKind(f"message.{status}"), message, at, error, webhooks)
 
 
 def _tell_number(message: Message, update: StatusUpdate) -> None:
@@ -106,8 +100,7 @@ def sent_response(message: Message) -> str:
     It is about the acceptance, also when a later status came first: the request and its repetitions always
     get the same response.
     """
-    status = MessageStatus.SENT
-    sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": status}
+    sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": MessageStatus.SENT}
     return orjson.dumps(sent).decode()
 
 

@@ -19,23 +19,17 @@ async def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) ->
     Its identifiers are new each time: a receiver that deduplicates takes every test. Raises
     TooMuchAtOnceError.
     """
-    with TESTS.of(webhook.account_id):
-        return await _send(webhook, kind)
-
-
-async def _send(webhook: Webhook, kind: EventKind | None) -> Answer:
-    kind = kind or EventKind(webhook.events[0])
-    now = clock.now()
+    kind, now = kind or EventKind(webhook.events[0]), clock.now()
     body = sample_event(kind, now, new_id).encode()
-    headers = signed_headers(
-        webhook,
-        body,
-        event_id=new_id("evt"),
-        kind=kind,
-        delivery_id=new_id("dlv"),
-        attempt_number=1,
-        at=now,
-    )
-
-    async with make_client() as client:
-        return await client.post(webhook.url, body, headers)
+    with TESTS.of(webhook.account_id):
+        headers = signed_headers(
+            webhook,
+            body,
+            event_id=new_id("evt"),
+            kind=kind,
+            delivery_id=new_id("dlv"),
+            attempt_number=1,
+            at=now,
+        )
+        async with make_client() as client:
+            return await client.post(webhook.url, body, headers)

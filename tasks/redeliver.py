@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gateway.settings import get_settings
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import MAX_REDELIVERIES, Redelivery, RedeliveryCall
+from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks import deliver
 from tasks.queue import doorbell
@@ -42,8 +42,8 @@ def redeliver_many(
     states: Sequence[str] = UNDELIVERED,
     since: int | None = None,
     until: int | None = None,
-) -> RedeliveryCall:
-    """Deliver what matches once more, in the background. Returns what was chosen.
+) -> list[str]:
+    """Deliver what matches once more, in the background. Returns the identifiers of what was chosen.
 
     ``since`` and ``until`` bound the time of creation, in milliseconds. Raises InactiveWebhookError,
     TooMuchAtOnceError.
@@ -55,9 +55,9 @@ def redeliver_many(
             f"{MAX_REDELIVERIES:,} deliveries already wait to be redelivered to this webhook. Try again when"
             " some of them are sent."
         )
-    call = Redelivery.request(webhook.id, states=states, since=since, until=until)
+    chosen = Redelivery.request(webhook.id, states=states, since=since, until=until)
     bell.ring()
-    return call
+    return chosen
 
 
 # Ring it when redeliveries wait.

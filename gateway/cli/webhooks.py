@@ -13,7 +13,7 @@ from handlers import webhooks as webhook_handlers
 from handlers.errors import InvalidError
 from handlers.times import parse_time
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import MAX_REDELIVERIES, RedeliveryCall
+from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks import redeliver
 from tasks.shares import TooMuchAtOnceError
@@ -95,32 +95,33 @@ def redeliver_deliveries(
     open_state()
     webhook = found(Webhook.by_id(webhook_id), "webhook", webhook_id)
     try:
-        call = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
+        chosen = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
     except redeliver.InactiveWebhookError as error:
         how = f'PATCH /api/webhooks/{webhook_id} with {{"active": true}}'
         raise click.ClickException(f"{error} Send {how}.") from None
     except TooMuchAtOnceError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
-        show({"count": call.count, "webhookId": webhook_id}, as_json=True)
-    elif not call.count:
+        show({"count": len(chosen), "webhookId": webhook_id}, as_json=True)
+    elif not chosen:
         click.echo("Nothing to deliver again.")
     else:
-        follow(call)
-        states_now = [f"{count} {state}" for state, count in call.states().items() if count]
-        click.echo(f"{call.count} scheduled: {', '.join(states_now) or 'removed meanwhile'}.")
-    if call.count == MAX_REDELIVERIES and not as_json:
+        follow(webhook_id, chosen)
+        counts = Redelivery.states(chosen)
+        states_now = [f"{counts[state]} {state}" for state in DeliveryState if counts[state]]
+        click.echo(f"{len(chosen)} scheduled: {', '.join(states_now) or 'removed meanwhile'}.")
+    if len(chosen) == MAX_REDELIVERIES and not as_json:
         click.echo("That is the most for one call. Run it again for what is left.")
 
 
-def follow(call: RedeliveryCall) -> None:
+def follow(webhook_id: str, chosen: list[str]) -> None:
     """Show on stderr how many deliveries have had their attempt, until all have, or Ctrl-C."""
-    waiting = call.delivery_ids
+    waiting = chosen
     try:
         with click.progressbar(
-            length=call.count, label="Delivering", show_pos=True, width=BAR_WIDTH, file=sys.stderr
+            length=len(chosen), label="Delivering", show_pos=True, width=BAR_WIDTH, file=sys.stderr
         ) as bar:
-            while still := call.waiting(waiting):
+            while still := Redelivery.before_first_attempt(webhook_id, waiting):
                 bar.update(len(waiting) - len(still))
                 waiting = still
                 time.sleep(POLL_SECONDS)

@@ -130,9 +130,9 @@ def _remove_deleted(world: World) -> None:
 
 def _redeliver(world: World) -> None:
     states = [DeliveryState.PENDING, *DeliveryState]
-    call = Redelivery.request(world.webhook.id, states=states, since=1, until=None)
-    call.waiting(call.delivery_ids)
-    call.states()
+    chosen = Redelivery.request(world.webhook.id, states=states, since=1, until=None)
+    Redelivery.before_first_attempt(world.webhook.id, chosen)
+    Redelivery.states(chosen)
     [webhook_id] = Redelivery.webhook_ids()
     Redelivery.schedule_part(webhook_id, 50, 5_000)
     world.delivery.redeliver()

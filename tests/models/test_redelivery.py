@@ -11,7 +11,7 @@ from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
-from models.redelivery import Redelivery, RedeliveryCall
+from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
@@ -54,7 +54,7 @@ def _failed(account: Account, webhook: Webhook, count: int) -> list[str]:
     return [delivery.id for delivery in made]
 
 
-def _request(webhook: Webhook, **which: int) -> RedeliveryCall:
+def _request(webhook: Webhook, **which: int) -> list[str]:
     return Redelivery.request(
         webhook.id, states=UNDELIVERED, since=which.get("since"), until=which.get("until")
     )
@@ -103,14 +103,14 @@ def test_many_are_redelivered_by_state_and_time(
     factories.deliveries(account, webhook, count=2)  # skipped at 3 seconds
     with writing():
         webhook.activate()
-    call = Redelivery.request(
+    chosen = Redelivery.request(
         webhook.id,
         states=states,
         since=None if since is None else start + since * 1000,
         until=None if until is None else start + until * 1000,
     )
     assert _states(webhook).count(PENDING) == 0, "that is the worker's"
-    assert (call.count, _work_off_all()) == (expected, expected)
+    assert (len(chosen), _work_off_all()) == (expected, expected)
     assert _states(webhook).count(PENDING) == expected
     assert _states(other) == [FAILED] * 3
 
@@ -120,7 +120,7 @@ def test_a_call_takes_the_oldest_up_to_its_limit(
 ) -> None:
     monkeypatch.setattr(redelivery, "MAX_REDELIVERIES", 3)
     _failed(account, webhook, 5)
-    assert (_request(webhook).count, _work_off_all()) == (3, 3)
+    assert (len(_request(webhook)), _work_off_all()) == (3, 3)
     assert _states(webhook) == [PENDING] * 3 + [FAILED] * 2
 
 
@@ -179,9 +179,9 @@ def test_one_that_fails_after_the_call_is_not_of_the_call(
     [waiting] = factories.deliveries(account, webhook)
     [claimed] = claim_due(1, Terms(1, 1000))
     younger = _failed(account, webhook, 3)
-    call = _request(webhook)
+    chosen = _request(webhook)
     record_outcomes([factories.failure(claimed)], lambda _: None, 1000)
-    assert call.delivery_ids == younger
+    assert chosen == younger
     assert _work_off_all() == 3
     assert Delivery.get_by_id(waiting.id).state == FAILED
 
@@ -229,7 +229,7 @@ def test_a_deleted_webhook_gets_nothing_more(account: Account, webhook: Webhook)
     _request(other)
     with writing():
         webhook.mark_deleted()
-    assert _request(webhook).count == 0
+    assert _request(webhook) == []
     assert _work_off_all() == 3
     assert _states(webhook) == [FAILED] * 3
     assert _states(other) == [PENDING] * 3
@@ -299,12 +299,12 @@ def test_a_retry_takes_no_place_of_a_redelivery(
 
 def test_a_call_takes_what_no_call_before_it_took(account: Account, webhook: Webhook) -> None:
     ids = _failed(account, webhook, 3)
-    assert [_request(webhook).delivery_ids for _ in range(2)] == [ids, []]
+    assert [_request(webhook) for _ in range(2)] == [ids, []]
     ids = _failed(account, webhook, 2)
-    assert _request(webhook).delivery_ids == ids
+    assert _request(webhook) == ids
     assert _work_off_all() == 5
     _finish_all()
-    assert _request(webhook).count == 5
+    assert len(_request(webhook)) == 5
 
 
 def test_a_redelivery_holds_no_other_webhook_back(account: Account, webhook: Webhook) -> None:
@@ -319,21 +319,25 @@ def test_a_redelivery_holds_no_other_webhook_back(account: Account, webhook: Web
     assert new.id in {c.delivery_id for c in claimed}
 
 
-def test_a_call_knows_what_waits_for_its_first_attempt(account: Account, webhook: Webhook) -> None:
+def _waiting(webhook: Webhook, ids: list[str]) -> list[str]:
+    return Redelivery.before_first_attempt(webhook.id, ids)
+
+
+def test_what_waits_for_its_first_attempt_is_known(account: Account, webhook: Webhook) -> None:
     ids = _failed(account, webhook, 3)
-    call = _request(webhook)
+    _request(webhook)
     factories.deliveries(account, webhook)
-    assert call.waiting(ids) == ids
+    assert _waiting(webhook, ids) == ids
     _part(webhook)
-    assert call.waiting(ids) == ids, "two are scheduled"
+    assert _waiting(webhook, ids) == ids, "two are scheduled"
     claimed = claim_due(100, Terms(100, 1000))
-    assert call.waiting(ids) == ids, "two are under way"
+    assert _waiting(webhook, ids) == ids, "two are under way"
     record_outcomes(map(factories.failure, claimed), lambda _: 60, 1000)
-    assert call.waiting(ids) == ids[2:], "a retry is not the first attempt"
+    assert _waiting(webhook, ids) == ids[2:], "a retry is not the first attempt"
     _work_off_all()
     _finish_all(success=True)
-    assert call.waiting(ids) == []
-    assert call.states() == {PENDING: 2, DELIVERED: 1, FAILED: 0, SKIPPED: 0}
+    assert _waiting(webhook, ids) == []
+    assert Redelivery.states(ids) == {PENDING: 2, DELIVERED: 1}
 
 
 @pytest.mark.sqlite("the words of its query plans")

@@ -36,7 +36,7 @@ def webhook(configure: Configure, account: Account) -> Webhook:
 
 def _request(webhook: Webhook) -> int:
     states = [DeliveryState.FAILED]
-    return Redelivery.request(webhook.id, states=states, since=None, until=None).count
+    return len(Redelivery.request(webhook.id, states=states, since=None, until=None))
 
 
 def _waits(clock: Clock) -> list[int]:
@@ -103,6 +103,6 @@ def test_a_webhook_for_which_many_wait_is_refused_more_and_no_other(
         monkeypatch.setattr(module, "MAX_REDELIVERIES", 6)
     with pytest.raises(TooMuchAtOnceError, match="6 deliveries already wait"):
         redeliver.redeliver_many(webhook)
-    assert redeliver.redeliver_many(factories.webhook(account)).count == 0
+    assert redeliver.redeliver_many(factories.webhook(account)) == []
     redeliver.work_off()
-    assert redeliver.redeliver_many(webhook).count == 0
+    assert redeliver.redeliver_many(webhook) == []
