@@ -14,7 +14,7 @@ from models.delivery import Delivery, DeliveryState
 from models.number import Number
 from models.webhook import Deactivation, Webhook
 from tasks import subscriptions
-from tasks.probe import send_test_delivery
+from tasks.sender import send_test_delivery
 from tasks.shares import TooMuchAtOnceError
 from webhooks.client import Answer
 

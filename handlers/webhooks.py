@@ -11,7 +11,7 @@ from models.database import read
 from models.number import Number
 from models.webhook import Webhook
 from tasks import subscriptions
-from tasks.probe import send_test_delivery
+from tasks.sender import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind

@@ -40,6 +40,9 @@ class Outcome:
     proven_url: str | None = None
 
 
+_KEPT = ("started_at", "duration_ms", "success", "status_code", "error", "response_body")
+
+
 class Attempt(BaseModel):
     """One request to the receiver of a delivery."""
 
@@ -62,12 +65,7 @@ class Attempt(BaseModel):
                 id=new_id("att"),
                 delivery=outcome.delivery_id,
                 number=number,
-                started_at=outcome.started_at,
-                duration_ms=outcome.duration_ms,
-                success=outcome.success,
-                status_code=outcome.status_code,
-                error=outcome.error,
-                response_body=outcome.response_body,
+                **{name: getattr(outcome, name) for name in _KEPT},
             )
 
     @classmethod

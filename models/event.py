@@ -42,7 +42,7 @@ class Event(BaseModel):
         When ``once`` and it is there already, that one stays, and this one is nowhere.
         """
         return cls.create(
-            once=once,
+            once=True,
             id=new_id("evt"),
             account=account_id,
             kind=kind,

@@ -33,15 +33,11 @@ MOST_UNSETTLED = 10_000
 
 
 class Direction(StrEnum):
-    """Which way a message went."""
-
     INBOUND = "INBOUND"
     OUTBOUND = "OUTBOUND"
 
 
 class MessageStatus(StrEnum):
-    """Where a message is (openapi.yaml, MessageStatus)."""
-
     PENDING = "pending"
     UNKNOWN = "unknown"
     SENT = "sent"
@@ -90,7 +86,6 @@ class Message(BaseModel):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The content, for type ``text`` an object with the field ``body``."""
         content: dict[str, Any] = json.loads(self.body_json)
         return content
 
@@ -104,11 +99,11 @@ class Message(BaseModel):
         """Write a message down as ``pending`` inside the caller's transaction."""
         return cls._write(
             number,
+            body,
             direction=Direction.OUTBOUND,
             from_number=number.phone_number,
             to_number=to,
             type=type_,
-            body_json=json.dumps(body),
             status=MessageStatus.PENDING,
             created_at=clock.now(),
         )
@@ -129,19 +124,20 @@ class Message(BaseModel):
             return None
         return cls._write(
             number,
+            body,
             direction=Direction.INBOUND,
             from_number=sender,
             to_number=number.phone_number,
             type=type_,
-            body_json=json.dumps(body),
             status=MessageStatus.RECEIVED,
             wa_message_id=wa_message_id,
             created_at=at,
         )
 
     @classmethod
-    def _write(cls, number: Number, **values: Any) -> Self:
-        return cls.create(id=new_id("msg"), account=number.account_id, number=number.id, **values)
+    def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
+        owner = {"account": number.account_id, "number": number.id}
+        return cls.create(id=new_id("msg"), body_json=json.dumps(body), **owner, **values)
 
     def advance(
         self,
@@ -180,15 +176,14 @@ class Message(BaseModel):
     def find_sent(
         cls, phone_number_id: str, wa_message_id: str, message_id: str | None
     ) -> "Message | None":
-        """The outbound message a status is about, by the network's identifier, else by ours.
+        """The message a status is about, by the network's identifier, else by ours.
 
-        The number may have been another account's when the message was sent.
+        Inside the caller's transaction. The number may have been another account's when it was sent.
         """
-        with reading():
-            known = _SENT_BY_NETWORK_ID.execute(wa_message_id, phone_number_id).first()
-            if known is None and message_id is not None:
-                known = _SENT_BY_ID.execute(message_id, phone_number_id).first()
-            return known
+        known = _SENT_BY_NETWORK_ID.execute(wa_message_id, phone_number_id).first()
+        if known is None and message_id is not None:
+            known = _SENT_BY_ID.execute(message_id, phone_number_id).first()
+        return known
 
     @classmethod
     def page(
@@ -201,7 +196,7 @@ class Message(BaseModel):
         direction: str | None = None,
         status: str | None = None,
     ) -> Page[Self]:
-        """The account's messages that match, newest first."""
+        """Those that match, newest first."""
         query = cls.select().where(cls.account == account_id)
         tallies = MessageTally.select().where(MessageTally.account_id == account_id)
         for column, tallied, wanted in (
@@ -238,14 +233,10 @@ class Message(BaseModel):
 
 
 # Few of the many messages have not arrived, and most come out of these indexes within seconds.
-Message.add_index(
-    Message.index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
-)
-Message.add_index(Message.index(Message.id, where=IS_UNSETTLED, name="message_unsettled"))
+Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
+Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
 # Accounts that only notify get few answers.
-Message.add_index(
-    Message.index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
-)
+Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
 
 
 class StatusChange(BaseModel):
@@ -260,7 +251,6 @@ class StatusChange(BaseModel):
 
     @classmethod
     def has(cls, message: Message, status: MessageStatus) -> bool:
-        """Whether the message went through this status before."""
         return _STEP.execute(message.id, status).first() is not None
 
 

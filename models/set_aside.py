@@ -115,14 +115,11 @@ class SetAside(BaseModel):
             return list(found)
 
     def settle(self) -> None:
-        """It is taken in."""
         with writing():
             SetAside.update(settled_at=clock.now(), error=None).where(
                 SetAside.id == self.id, SetAside.settled_at.is_null()
             ).execute()
 
 
-SetAside.add_index(
-    SetAside.index(SetAside.fingerprint, unique=True, where=IS_OPEN, name="set_aside_fingerprint")
-)
-SetAside.add_index(SetAside.index(SetAside.wa_message_id, where=IS_OPEN, name="set_aside_message"))
+SetAside.add_index(SetAside.fingerprint, unique=True, where=IS_OPEN, name="set_aside_fingerprint")
+SetAside.add_index(SetAside.wa_message_id, where=IS_OPEN, name="set_aside_message")

@@ -37,10 +37,10 @@ def _new_sealed_secret() -> str:
 
 
 class Deactivation(StrEnum):
-    """Why a webhook is off: its account asked for it, or too many deliveries in a row failed."""
+    """Why a webhook is off."""
 
     REQUESTED = "requested"
-    FAILURES = "failures"
+    FAILURES = "failures"  # too many deliveries in a row
 
 
 class Webhook(Owned):
@@ -86,7 +86,7 @@ class Webhook(Owned):
         return f"{SECRET_PREFIX}****{self.secret[-SHOWN_CHARACTERS:]}"
 
     def secrets_at(self, at: int) -> list[str]:
-        """The secrets that sign at a time: the present one, then the previous one for a day after a rotation.
+        """The present secret, then the previous one for a day after a rotation.
 
         Raises SecretUnreadableError.
         """
@@ -108,12 +108,10 @@ class Webhook(Owned):
         return ids
 
     def wants(self, kind: str, number_id: str) -> bool:
-        """Whether an event of this kind and number goes to this webhook."""
         return kind in self.events and (not self.number_ids or number_id in self.number_ids)
 
     @classmethod
     def register(cls, account_id: str, url: str, events: list[str], number_ids: list[str]) -> Self:
-        """Create a webhook with a new secret."""
         with writing():
             return cls.create(
                 id=new_id("wh"),
@@ -132,18 +130,16 @@ class Webhook(Owned):
 
     @classmethod
     def deleted(cls) -> Any:
-        """The query for the identifiers of those that are deleted."""
         return super().select(cls.id).where(cls.deleted_at.is_null(False))
 
     @classmethod
     def of(cls, account_id: str) -> list["Webhook"]:
-        """All webhooks of an account."""
         with reading():
             return list(cls.rows_of(account_id))
 
     @classmethod
     def rows_of(cls, account_id: str) -> Rows["Webhook"]:
-        """As of(), inside the caller's transaction."""
+        """As of(), inside the caller's reading() or transaction."""
         return _OF_ACCOUNT.execute(account_id)
 
     @classmethod
@@ -251,9 +247,7 @@ class Webhook(Owned):
         return next((row.failure_count for row in query.returning(cls.failure_count)), 0)
 
 
-Webhook.add_index(
-    Webhook.index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
-)
+Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
 _OF_ACCOUNT = PreparedSelect(
     Webhook, lambda account_id: Webhook.select().where(Webhook.account == account_id)
 )

@@ -30,6 +30,7 @@ from networks.callbacks import (
     StatusUpdate,
     parse,
 )
+from networks.callbacks import Item as Content
 from tasks import deliver, lifecycle, outcome, telemetry
 from tasks.emit import emit_message
 from tasks.queue import doorbell
@@ -39,8 +40,6 @@ logger = logging.getLogger(__name__)
 
 # So many callbacks are claimed together. After so many claims a worker that is told to stop can end.
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
-
-Content = InboundMessage | StatusUpdate | AccountUpdate | Notice
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     """Ingest claimed callbacks. Ingesting one again changes nothing."""
     if callbacks[0].tries > MAX_TRIES:
         # Its workers ended or froze, perhaps while they read it.
-        _give_up(callbacks[0])
+        _finish(callbacks[0], [(bytes(callbacks[0].body), NO_OUTCOME)])
         return
     read = [(callback, _read(callback)) for callback in callbacks]
     if len(read) > 1:
@@ -94,9 +93,10 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         _take_in(callback, items)
 
 
-def _give_up(callback: Callback) -> None:
+def _finish(callback: Callback, failures: Sequence[tuple[bytes, str]]) -> None:
     with writing():
-        SetAside.keep(Reason.FAILED, bytes(callback.body), error=NO_OUTCOME)
+        for body, error in failures:
+            SetAside.keep(Reason.FAILED, body, error=error)
         Callback.finish(callback.id)
 
 
@@ -117,11 +117,8 @@ def _take_in(callback: Callback, items: list[Item]) -> None:
             span.set_status(StatusCode.ERROR)
     if failures and callback.tries < MAX_TRIES:
         callback.postpone(failures[0][1])
-        return
-    with writing():
-        for item, error in failures:
-            SetAside.keep(Reason.FAILED, item.body(), error=error)
-        Callback.finish(callback.id)
+    else:
+        _finish(callback, [(item.body(), error) for item, error in failures])
 
 
 def _span(callback: Callback, items: Sequence[Item]) -> AbstractContextManager[Span]:

@@ -57,15 +57,11 @@ class Kind:
     since: Any = None
 
     def search(self, bound: Any, limit: Any) -> Any:
-        """The query for the identifiers of a batch. ``bound`` is what bound() gives."""
+        """The query for a batch of those whose age is below ``bound``, an identifier or a time."""
         age = self.model.id if self.since is None else self.since
         oldest = self.model.select(self.model.id).where(age < bound).order_by(age).limit(WINDOW)
         found = self.model.select(self.model.id).where(self.model.id.in_(oldest), *self.may_go)
         return found.limit(limit)
-
-    def bound(self, before: int) -> int | str:
-        """What the age of rows from before this time is less than."""
-        return clock.id_bound(self.prefix, before) if self.since is None else before
 
     @cached_property
     def _search(self) -> Prepared:
@@ -73,9 +69,10 @@ class Kind:
 
     def remove(self, before: int, limit: int) -> int:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
+        bound = clock.id_bound(self.prefix, before) if self.since is None else before
         # Looked for without the lock: when nothing is old, no writer has to wait.
         with reading():
-            found = [id_ for (id_,) in self._search.execute(self.bound(before), limit)]
+            found = [id_ for (id_,) in self._search.execute(bound, limit)]
         if not found:
             return 0
         with writing():

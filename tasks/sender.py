@@ -1,15 +1,22 @@
-"""A delivery's request: its signed headers, and the client that the settings describe."""
+"""Requests to receivers: their signed headers, the client, and the test of a webhook (decision 11)."""
 
 from gateway.settings import get_settings
+from models import clock
 from models.attempt import Attempt
+from models.clock import new_id
 from models.delivery import Delivery
 from models.webhook import Webhook
+from tasks.shares import Share
 from webhooks import signing
-from webhooks.client import CONTENT_TYPE, WebhookClient
+from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
+from webhooks.kinds import EventKind
+from webhooks.sample import sample_event
+
+# A receiver that hangs holds a test for ten seconds.
+TESTS = Share("tests of webhooks", 3)
 
 
 def make_client() -> WebhookClient:
-    """A client as the settings want it."""
     settings = get_settings()
     return WebhookClient(
         timeout=settings.delivery_timeout,
@@ -69,3 +76,25 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
     if webhook.secret_changed_at is not None and attempt.started_at <= webhook.secret_changed_at:
         headers |= dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
     return headers
+
+
+async def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) -> Answer:
+    """Send a sample now, outside the queue. Without a kind it is the first subscribed one.
+
+    Its identifiers are new each time: a receiver that deduplicates takes every test. Raises
+    TooMuchAtOnceError.
+    """
+    kind, now = kind or EventKind(webhook.events[0]), clock.now()
+    body = sample_event(kind, now, new_id).encode()
+    with TESTS.of(webhook.account_id):
+        headers = signed_headers(
+            webhook,
+            body,
+            event_id=new_id("evt"),
+            kind=kind,
+            delivery_id=new_id("dlv"),
+            attempt_number=1,
+            at=now,
+        )
+        async with make_client() as client:
+            return await client.post(webhook.url, body, headers)

@@ -4,19 +4,26 @@ The worker runs it at its start and every few seconds (setting SWEEP_INTERVAL).
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+
+from peewee import Case
 
 from gateway.settings import get_settings
 from models import clock, tally
-from models.database import write, writing
+from models.callback import Callback
+from models.database import reading, write, writing
+from models.delivery import IS_PENDING, Delivery
 from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from tasks import checks, ingest, outcome, recall, retention
+from tasks import checks, deliver, ingest, outcome, redeliver, retention
+from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
+# A delivery that another process is writing in this moment may be a little ahead.
+SLACK_MS = 1_000
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
 # What the sweeps of several workers forget one after the other (models.database.write).
@@ -26,7 +33,7 @@ EXPIRED_KEYS = "expired idempotency keys"
 def sweep() -> None:
     """One round. Each part is independent: a failure of one is logged and the others run."""
     parts = (
-        recall.recall,
+        recall,
         ingest.match_parked,
         _find_dead_sends,
         _give_up_unknown,
@@ -44,30 +51,65 @@ def sweep() -> None:
             logger.exception("%s failed; the next sweep tries again", part.__name__)
 
 
+def recall() -> None:
+    """Bring back deliveries and callbacks that a clock which was set back has put far into the future.
+
+    They would wait longer by as much, and the leases of a dead worker would take up their webhooks' places.
+    """
+    recalled = recall_deliveries() + Callback.recall()
+    if recalled:
+        logger.warning(
+            "%d pieces of work recalled from the future: was the clock set back?", recalled
+        )
+
+
+def recall_deliveries() -> int:
+    """Cut what lies too far ahead down to the longest wait it may have from now. Returns how many.
+
+    An attempt that is still under way keeps its lease.
+    """
+    now, settings = clock.now(), get_settings()
+    delays = RetrySchedule(settings.retry_schedule).longest_delays
+    # After no try, one try and so on.
+    pauses_ms = [redeliver.ahead_ms(), *(round(delay * 1000) for delay in delays)]
+    pause = Case(Delivery.tries, list(enumerate(pauses_ms)), max(pauses_ms))
+    lease_ms = deliver.lease_ms(settings.delivery_timeout)
+    latest = now + Case(None, [(Delivery.lease_token.is_null(), pause)], lease_ms)
+    stranded = (
+        Delivery.state == IS_PENDING,
+        # The index answers this one, for nearly all rows.
+        Delivery.next_attempt_at > now + SLACK_MS,
+        Delivery.next_attempt_at > latest + SLACK_MS,
+    )
+    with reading():
+        if not Delivery.select().where(*stranded).exists():
+            return 0
+    with writing():
+        return int(Delivery.update(next_attempt_at=latest).where(*stranded).execute())
+
+
 def _find_dead_sends() -> None:
     """A message pending for longer than the network may take was sent by a process that died.
 
     It may have been accepted, so it is unknown, and is never sent again.
     """
-    # The network's time-out bounds connecting and reading, each.
-    patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
-    now = clock.now()
 
     def settle(message_id: str) -> None:
         with writing():
-            Message.get_by_id(message_id).advance(MessageStatus.UNKNOWN, at=now)
+            Message.get_by_id(message_id).advance(MessageStatus.UNKNOWN, at=clock.now())
 
-    _each(settle, Message.unsettled_before(MessageStatus.PENDING, now - patience_ms))
+    # The network's time-out bounds connecting and reading, each.
+    patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
+    _each(settle, MessageStatus.PENDING, patience_ms)
 
 
 def _give_up_unknown() -> None:
-    before = clock.now() - UNKNOWN_LIFETIME_MS
-    _each(outcome.give_up, Message.unsettled_before(MessageStatus.UNKNOWN, before))
+    _each(outcome.give_up, MessageStatus.UNKNOWN, UNKNOWN_LIFETIME_MS)
 
 
-def _each(settle: Callable[[str], None], message_ids: Iterable[str]) -> None:
-    """Settle each message by itself: one that fails leaves the others alone."""
-    for message_id in message_ids:
+def _each(settle: Callable[[str], None], status: MessageStatus, age_ms: int) -> None:
+    """Settle each message that is older by itself: one that fails leaves the others alone."""
+    for message_id in Message.unsettled_before(status, clock.now() - age_ms):
         try:
             settle(message_id)
         except Exception:

@@ -30,8 +30,8 @@ from models.redelivery import Redelivery
 from models.set_aside import SetAside
 from models.webhook import Webhook
 from tasks import ingest
-from tasks.recall import recall_deliveries
 from tasks.retention import KINDS, remove_deleted
+from tasks.sweep import recall_deliveries
 from tests import factories
 from tests.plans import queries_of
 

@@ -13,7 +13,7 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
 from models.set_aside import Reason, SetAside
-from tasks import outcome, recall, sweep
+from tasks import outcome, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.refusing import refusing
@@ -147,7 +147,7 @@ def test_a_part_that_fails_leaves_the_others_running(
 
     message = factories.outbound(number)
     clock.advance(days=2)
-    monkeypatch.setattr(recall, "recall", fail)
+    monkeypatch.setattr(sweep, "recall", fail)
     sweep.sweep()
     assert "fail failed; the next sweep tries again" in caplog.text
     assert _status(message) == MessageStatus.FAILED

@@ -11,7 +11,7 @@ from models.account import Account
 from models.attempt import Attempt
 from models.delivery import Delivery
 from models.webhook import Webhook
-from tasks.probe import send_test_delivery
+from tasks.sender import send_test_delivery
 from tests import factories
 from tests.conftest import Configure
 from tests.receiver import Receiver, answer, hang
