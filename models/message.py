@@ -86,8 +86,7 @@ class Message(BaseModel):
 
     @property
     def body(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.body_json)
-        return content
+        return dict(json.loads(self.body_json))
 
     @property
     def error(self) -> tuple[str, str] | None:

@@ -39,29 +39,22 @@ class Redelivery(BaseModel):
 
     @property
     def delivery_ids(self) -> list[str]:
-        ids: list[str] = json.loads(self.delivery_ids_json)
-        return ids
+        return list(json.loads(self.delivery_ids_json))
 
     @classmethod
-    def choose(
-        cls, webhook_id: str, *, states: Sequence[str], since: int | None, until: int | None
-    ) -> list[str]:
-        """What a call would choose: what matches and was not chosen before, the oldest first."""
+    def choose(cls, webhook_id: str, **which: Any) -> list[str]:
+        """What a call would choose of what matches (Delivery.matching) and was not chosen before."""
         with reading():
             chosen = cls._waiting(webhook_id)
             limit = MAX_REDELIVERIES + len(chosen)
-            found = Delivery.matching(
-                webhook_id, states=states, since=since, until=until, limit=limit
-            )
+            found = Delivery.matching(webhook_id, **which, limit=limit)
         return [i for i in found if i not in chosen][:MAX_REDELIVERIES]
 
     @classmethod
-    def request(
-        cls, webhook_id: str, *, states: Sequence[str], since: int | None, until: int | None
-    ) -> list[str]:
-        """Choose deliveries for the worker, and return them: at most MAX_REDELIVERIES that match."""
+    def request(cls, webhook_id: str, *, states: Sequence[str], **which: Any) -> list[str]:
+        """Choose deliveries for the worker, and return them: the oldest MAX_REDELIVERIES that match."""
         # Chosen outside the write transaction, which it would make long: the worker looks again.
-        chosen = cls.choose(webhook_id, states=states, since=since, until=until)
+        chosen = cls.choose(webhook_id, states=states, **which)
         call_id = new_id("rdl")
         with writing():
             if Webhook.by_id(webhook_id) is None:
@@ -111,8 +104,7 @@ class Redelivery(BaseModel):
     def webhook_ids(cls) -> list[str]:
         """The webhooks for which any batch is left."""
         with reading():
-            found: Any = cls.select(cls.webhook).distinct().tuples()
-            return [row[0] for row in found]
+            return [batch.webhook_id for batch in cls.select(cls.webhook).distinct()]
 
     @classmethod
     def schedule_part(cls, webhook_id: str, rate: int, ahead_ms: int) -> int | None:

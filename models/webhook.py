@@ -98,14 +98,12 @@ class Webhook(Owned):
     @property
     def events(self) -> list[str]:
         """Subscribed event kinds, in the order in which they were given."""
-        kinds: list[str] = json.loads(self.events_json)
-        return kinds
+        return list(json.loads(self.events_json))
 
     @property
     def number_ids(self) -> list[str]:
         """Numbers to which delivery is limited; empty for all."""
-        ids: list[str] = json.loads(self.number_ids_json)
-        return ids
+        return list(json.loads(self.number_ids_json))
 
     def wants(self, kind: str, number_id: str) -> bool:
         return kind in self.events and (not self.number_ids or number_id in self.number_ids)
@@ -191,11 +189,11 @@ class Webhook(Owned):
 
     def deactivate(self, because: Deactivation = Deactivation.REQUESTED) -> None:
         """Stop events, inside the caller's transaction. Its waiting deliveries are the caller's to skip."""
-        # Somebody has to activate one that failed. Then the first events need not wait for the next minute.
-        unused = {"trial_events": 0} if because is Deactivation.FAILURES else {}
-        self._switch(
-            active=False, deactivated_at=clock.now(), deactivated_because=because, **unused
-        )
+        changes: dict[str, Any] = {"deactivated_at": clock.now(), "deactivated_because": because}
+        if because is Deactivation.FAILURES:
+            # Somebody has to activate it. Then the first events need not wait for the next minute.
+            changes["trial_events"] = 0
+        self._switch(active=False, **changes)
 
     def _switch(self, *, active: bool, **changes: Any) -> None:
         # It may have been deleted since it was read.

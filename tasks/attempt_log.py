@@ -15,7 +15,6 @@ from webhooks.client import Answer
 
 logger = logging.getLogger(__name__)
 
-
 # What comes of an attempt. Refused is an answer that is not 2xx.
 SUCCESS, REFUSED, TIMEOUT, NO_ANSWER = "success", "refused", "timeout", "no_answer"
 ATTEMPT_SECONDS = Histogram(

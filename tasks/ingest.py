@@ -62,7 +62,6 @@ bell = doorbell("callbacks", 0.05)
 
 
 def work_off() -> None:
-    """Ingest the callbacks that are due."""
     # All on one connection.
     with reading():
         for _ in range(MAX_CLAIMS):

@@ -12,7 +12,7 @@ import orjson
 
 from models import clock
 from models.database import writing
-from models.message import Message, MessageStatus, StatusChange
+from models.message import UNSETTLED, Message, MessageStatus, StatusChange
 from models.number import Number, NumberStatus
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
@@ -66,13 +66,11 @@ def record_status(update: StatusUpdate) -> bool:
 
 
 def _accept(message: Message, wa_message_id: str, at: int, webhooks: Iterable[Webhook]) -> None:
-    """The network has the message: its answer said so, or a status did."""
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
     emit_message(EventKind.MESSAGE_SENT, message, at, webhooks=webhooks)
 
 
 def _apply(message: Message, update: StatusUpdate, webhooks: Iterable[Webhook]) -> None:
-    """Each distinct status is one step of the history and one event."""
     status = STATUS_OF[update.status]
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None
@@ -109,7 +107,10 @@ def give_up(message_id: str) -> None:
     error = ("outcome_unknown", "The messaging network gave no outcome within 24 hours.")
     with writing():
         message, now = Message.get_by_id(message_id), clock.now()
-        gave_up = message.advance(MessageStatus.FAILED, at=now, error=error)
+        # Its outcome may have become known since it was found.
+        gave_up = message.status in UNSETTLED and message.advance(
+            MessageStatus.FAILED, at=now, error=error
+        )
         if gave_up:
             emit_message(EventKind.MESSAGE_FAILED, message, now)
     if gave_up:

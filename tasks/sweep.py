@@ -96,7 +96,9 @@ def _find_dead_sends() -> None:
 
     def settle(message_id: str) -> None:
         with writing():
-            Message.get_by_id(message_id).advance(MessageStatus.UNKNOWN, at=clock.now())
+            message = Message.get_by_id(message_id)
+            if message.status == MessageStatus.PENDING:
+                message.advance(MessageStatus.UNKNOWN, at=clock.now())
 
     # The network's time-out bounds connecting and reading, each.
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS

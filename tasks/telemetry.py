@@ -8,7 +8,6 @@ of an address only the host.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import NoneType
 
 from opentelemetry.context import Context
 from opentelemetry.trace import (
@@ -28,20 +27,18 @@ Attributes = Mapping[str, str | int]
 # Without this each counter has a second series, the time at which it was made.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
-SEND_OUTCOMES: dict[type[network.NetworkError | None], str] = {
-    NoneType: "accepted",
+# Any other error is "number": the number itself, or its owner, stands in the way.
+SEND_FAILURES: dict[type[network.NetworkError], str] = {
     network.RefusedError: "refused",
     network.ThrottledError: "throttled",
     network.NotReachedError: "not_reached",
     network.AmbiguousError: "ambiguous",
 }
-# Any other error: the number itself, or its owner, stands in the way.
-NUMBER = "number"
 SENDS = Counter("gateway_sends", "Messages handed to the network, by what it said", ["outcome"])
 PUT_OFF = Counter("gateway_sends_put_off", "Sends answered 429 because too much work was due")
 CALLBACKS = Counter("gateway_callbacks", "Callbacks of the network", ["outcome"])
 # An alert needs a series that is there before its first step.
-for _outcome in (*SEND_OUTCOMES.values(), NUMBER):
+for _outcome in ("accepted", *SEND_FAILURES.values(), "number"):
     SENDS.labels(outcome=_outcome)
 for _outcome in ("accepted", "forged"):
     CALLBACKS.labels(outcome=_outcome)
@@ -85,4 +82,5 @@ def span(
 
 def count_send(error: network.NetworkError | None) -> None:
     """Count one message that the network was asked to take; ``error`` is None when it did."""
-    SENDS.labels(outcome=SEND_OUTCOMES.get(type(error), NUMBER)).inc()
+    outcome = "accepted" if error is None else SEND_FAILURES.get(type(error), "number")
+    SENDS.labels(outcome=outcome).inc()

@@ -155,10 +155,13 @@ def test_giving_up_says_why_and_does_so_once(message: Message) -> None:
     assert event["data"]["error"]["code"] == "outcome_unknown"
 
 
-def test_a_message_that_settled_in_the_meantime_is_not_given_up(message: Message) -> None:
-    _report(message, DELIVERED)
+@pytest.mark.parametrize("status", [SENT, DELIVERED])
+def test_a_message_that_settled_in_the_meantime_is_not_given_up(
+    message: Message, status: MessageStatus
+) -> None:
+    _report(message, status)
     outcome.give_up(message.id)
-    assert _stored(message).status == DELIVERED
+    assert _stored(message).status == status
     assert "message.failed" not in _kinds()
 
 
