@@ -44,8 +44,6 @@ _KEPT = ("started_at", "duration_ms", "success", "status_code", "error", "respon
 
 
 class Attempt(BaseModel):
-    """One request to the receiver of a delivery."""
-
     delivery_id: str
     id = CharField(primary_key=True)
     delivery = ForeignKeyField(Delivery, lazy_load=False, on_delete="CASCADE")
@@ -59,7 +57,6 @@ class Attempt(BaseModel):
 
     @classmethod
     def append_all(cls, attempts: Iterable[tuple[Outcome, int]]) -> None:
-        """Keep attempts, each with its number, inside the caller's transaction."""
         for outcome, number in attempts:
             cls.create(
                 id=new_id("att"),

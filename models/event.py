@@ -55,7 +55,6 @@ class Event(BaseModel):
 
     @classmethod
     def of_subject(cls, account_id: str, subject_id: str) -> list[Self]:
-        """The account's events about a message or number, oldest first."""
         with reading():
             query = cls.select().where(cls.subject_id == subject_id, cls.account == account_id)
             return list(query.order_by(cls.id))

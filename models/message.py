@@ -90,7 +90,6 @@ class Message(BaseModel):
 
     @property
     def error(self) -> tuple[str, str] | None:
-        """Code and text of why it failed."""
         return None if self.error_code is None else (self.error_code, self.error_message or "")
 
     @classmethod
@@ -195,7 +194,6 @@ class Message(BaseModel):
         direction: str | None = None,
         status: str | None = None,
     ) -> Page[Self]:
-        """Those that match, newest first."""
         query = cls.select().where(cls.account == account_id)
         tallies = MessageTally.select().where(MessageTally.account_id == account_id)
         for column, tallied, wanted in (

@@ -102,7 +102,6 @@ class Redelivery(BaseModel):
 
     @classmethod
     def webhook_ids(cls) -> list[str]:
-        """The webhooks for which any batch is left."""
         with reading():
             return [batch.webhook_id for batch in cls.select(cls.webhook).distinct()]
 

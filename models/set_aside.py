@@ -18,8 +18,6 @@ IS_OPEN = SQL("settled_at IS NULL")
 
 
 class Reason(StrEnum):
-    """Why an item was set aside."""
-
     FOREIGN_NUMBER = "foreign_number"  # for a number that is not ours
     UNKNOWN_MESSAGE = "unknown_message"  # a status of a message that we do not know, or not yet
     FAILED = "failed"  # every try to take it in failed

@@ -37,8 +37,6 @@ def _new_sealed_secret() -> str:
 
 
 class Deactivation(StrEnum):
-    """Why a webhook is off."""
-
     REQUESTED = "requested"
     FAILURES = "failures"  # too many deliveries in a row
 

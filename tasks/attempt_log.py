@@ -47,7 +47,6 @@ def _outcome_of(answer: Answer) -> str:
 
 
 def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
-    """A span of the attempt inside it."""
     about = telemetry.ours(_identifiers(claimed))
     about |= {"http.request.method": "POST", "server.address": _host(claimed)}
     return telemetry.span("deliver event", SpanKind.CLIENT, about)

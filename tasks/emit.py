@@ -25,7 +25,6 @@ def message_resource(message: Message, error: tuple[str, str] | None = None) -> 
 
 
 def number_resource(number: Number) -> NumberResource:
-    """The contract's Number object of a row."""
     return _resource(NumberResource, number)
 
 

@@ -80,16 +80,13 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         _finish(callbacks[0], [(bytes(callbacks[0].body), NO_OUTCOME)])
         return
     read = [(callback, _read(callback)) for callback in callbacks]
-    if len(read) > 1:
-        try:
-            keys = {key for _, items in read for item in items for key in item.keys}
-            write(partial(_take_in_all, read), *sorted(keys))
-        except Exception:
-            logger.warning("%d callbacks are ingested one by one", len(read), exc_info=True)
-        else:
-            return
-    for callback, items in read:
-        _take_in(callback, items)
+    keys = {key for _, items in read for item in items for key in item.keys}
+    try:
+        write(partial(_take_in_all, read), *sorted(keys))
+    except Exception:
+        logger.warning("%d callbacks are ingested one by one", len(read), exc_info=True)
+        for callback, items in read:
+            _take_in(callback, items)
 
 
 def _finish(callback: Callback, failures: Sequence[tuple[bytes, str]]) -> None:

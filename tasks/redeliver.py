@@ -22,8 +22,6 @@ PAUSE_SECONDS = 0.005
 
 
 class InactiveWebhookError(Exception):
-    """A webhook that is disabled gets no events: it has to be enabled first."""
-
     def __init__(self, webhook_id: str) -> None:
         super().__init__(f"The webhook {webhook_id} is inactive. Set active to true first.")
 
