@@ -7,7 +7,6 @@ are prepared.
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
@@ -20,9 +19,9 @@ from peewee import (
     Insert,
     Model,
     ModelSelect,
-    Node,
     PostgresqlDatabase,
     Select,
+    Value,
     fn,
 )
 
@@ -32,21 +31,8 @@ Row = TypeVar("Row")
 Instance = TypeVar("Instance", bound=Model)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where among the values that are given is the one that belongs here."""
-
-    number: int
-
-
-class _Slot(Node):
-    """Stands where a value will be, which comes as the database takes it: no field converts it."""
-
-    def __init__(self, place: _Place) -> None:
-        self._place = place
-
-    def __sql__(self, ctx: Any) -> Any:
-        return ctx.value(self._place, converter=False)
+class _Place(int):
+    """Which of the given values belongs here."""
 
 
 class Rows(Generic[Row]):
@@ -73,25 +59,30 @@ class Rows(Generic[Row]):
         return int(self._answer.rowcount)
 
 
-class _Query(Generic[Row]):
-    def __init__(
-        self, build: Callable[..., Any], slots: int | None, make: Callable[[Any], Row]
-    ) -> None:
+class Prepared:
+    """A query whose rows are tuples, or that changes rows.
+
+    ``build`` takes a slot for each of its parameters, or ``slots`` of them. Slots belong into comparisons,
+    assignments, limits, and ``is_in``. The values come as the database takes them: no field converts them.
+    """
+
+    def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
         self._build = build
-        self._make = make
         self._arity = len(inspect.signature(build).parameters) if slots is None else slots
         # One SQL for each kind of database, and what it is to be given: places and constants.
         self._known: dict[type[Database], tuple[str, list[Any]]] = {}
 
-    def execute(self, *values: Any) -> Rows[Row]:
+    def execute(self, *values: Any) -> Rows[Any]:
         """Run it with these values."""
+        return Rows(self._put(values), tuple)
+
+    def _put(self, values: Sequence[Any]) -> Any:
         connected = database.obj
         sql, places = self._known.get(type(connected)) or self._prepare(connected)
-        filled = [values[at.number] if isinstance(at, _Place) else at for at in places]
-        return Rows(connected.put(sql, filled), self._make)
+        return connected.put(sql, [values[at] if isinstance(at, _Place) else at for at in places])
 
     def _prepare(self, connected: Any) -> tuple[str, list[Any]]:
-        slots = [_Slot(_Place(number)) for number in range(self._arity)]
+        slots = [Value(_Place(number), converter=False) for number in range(self._arity)]
         query = self._build(*slots)
         if isinstance(query, Insert):
             # No key is read back.
@@ -101,28 +92,21 @@ class _Query(Generic[Row]):
         return known
 
 
-class Prepared(_Query[tuple[Any, ...]]):
-    """A query whose rows are tuples, or that changes rows.
-
-    ``build`` takes a slot for each of its parameters, or ``slots`` of them. Slots belong into comparisons,
-    assignments, limits, and ``is_in``.
-    """
-
-    def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
-        super().__init__(build, slots, tuple)
-
-
-class PreparedSelect(_Query[Instance]):
+class PreparedSelect(Prepared, Generic[Instance]):
     """A query that selects whole rows of one model, without joins."""
 
     def __init__(
         self, model: type[Instance], build: Callable[..., "ModelSelect[Instance]"]
     ) -> None:
-        super().__init__(build, None, self._instance)
+        super().__init__(build)
         self._model = model
         fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
         self._names = [field.name for field in fields]
         self._flags = [field.name for field in fields if isinstance(field, BooleanField)]
+
+    def execute(self, *values: Any) -> Rows[Instance]:
+        """Run it with these values."""
+        return Rows(self._put(values), self._instance)
 
     def _instance(self, row: Any) -> Instance:
         made = self._model(__no_default__=1)
