@@ -134,8 +134,13 @@ class Message(BaseModel):
 
     @classmethod
     def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
-        owner = {"account": number.account_id, "number": number.id}
-        return cls.create(id=new_id("msg"), body_json=json.dumps(body), **owner, **values)
+        return cls.create(
+            id=new_id("msg"),
+            account=number.account_id,
+            number=number.id,
+            body_json=json.dumps(body),
+            **values,
+        )
 
     def advance(
         self,

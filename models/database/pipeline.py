@@ -6,52 +6,37 @@ until the next one whose result is needed. Each statement is prepared at its fir
 unless a pooler is in between.
 """
 
+import itertools
 import re
 import select
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-import peewee
 import psycopg
-from peewee import ExceptionWrapper, InterfaceError
+from peewee import EXCEPTIONS, ExceptionWrapper, InterfaceError  # type: ignore[attr-defined]
 from psycopg import OperationalError
 from psycopg.adapt import PyFormat, Transformer
-from psycopg.errors import InvalidSqlStatementName, error_from_result
+from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
 Row = tuple[Any, ...]
 
-# The errors of Python's DB-API, which psycopg's and peewee's are named after.
-_ERRORS = (
-    "DataError",
-    "DatabaseError",
-    "IntegrityError",
-    "InterfaceError",
-    "InternalError",
-    "NotSupportedError",
-    "OperationalError",
-    "ProgrammingError",
-)
-_AS_PEEWEE = ExceptionWrapper({name: getattr(peewee, name) for name in _ERRORS})
+_AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
 _FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 _PLACEHOLDER = re.compile("%(.)")
 
 
-class _Statement(NamedTuple):
-    sql: str
-    values: Sequence[Any]
-    answer: "Answer"
-
-
 class Answer:
-    """The result of a statement: the part of a cursor that we use.
+    """A statement and its result: the part of a cursor that we use.
 
     It may be looked at later, but on the same connection, and first within the same transaction or behind it.
     """
 
-    def __init__(self, pipeline: "Pipeline") -> None:
+    def __init__(self, pipeline: "Pipeline", sql: str, values: Sequence[Any]) -> None:
         self._pipeline = pipeline
+        self.sql = sql
+        self.values = values
         self.result: PGresult | None = None
 
     @property
@@ -65,7 +50,7 @@ class Answer:
         return self._received().command_status or b""
 
     def fetchall(self) -> list[Row]:
-        """All rows."""
+        """All rows. Raises as flush()."""
         return self._pipeline.load(self._received())
 
     def _received(self) -> PGresult:
@@ -88,24 +73,15 @@ class Pipeline:
         self._connection = connection
         self._opening = opening
         self._transformer = Transformer(connection)
-        self._waiting: list[_Statement] = []
+        self.waiting: list[Answer] = []
         self._names: dict[str, bytes] = {}
-        self._named = 0
-        self._arrival, self._way = select.poll(), select.poll()
-        self._arrival.register(connection.fileno(), select.POLLIN)
-        self._way.register(connection.fileno(), select.POLLIN | select.POLLOUT)
+        self._numbers = itertools.count(1)
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
         """Have a statement go out before the next question."""
         dumped = self._transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
-        answer = Answer(self)
-        self._waiting.append(_Statement(sql, dumped, answer))
-        return answer
-
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """The answer to a statement, after the statements that wait. Raises as flush()."""
-        answer = self.put(sql, values)
-        self.flush()
+        answer = Answer(self, sql, dumped)
+        self.waiting.append(answer)
         return answer
 
     def load(self, result: PGresult) -> list[Row]:
@@ -113,115 +89,94 @@ class Pipeline:
         self._transformer.set_pgresult(result)
         return self._transformer.load_rows(0, result.ntuples, tuple)
 
-    def forget(self) -> None:
-        """Drop the statements that wait."""
-        self._waiting.clear()
-
     def flush(self) -> None:
         """Send the statements that wait, and read all answers.
 
         Raises a DatabaseError of peewee's as the first statement did that failed; none behind it was run.
         """
-        if self._waiting:
+        if self.waiting:
             if self._opening and self._connection.info.transaction_status is TransactionStatus.IDLE:
                 # All that goes out together is one transaction, with or without a BEGIN in it.
-                self._waiting.insert(0, _Statement(self._opening, [], Answer(self)))
-            sent, self._waiting = self._waiting, []
+                self.waiting.insert(0, Answer(self, self._opening, []))
+            sent, self.waiting = self.waiting, []
             with _AS_PEEWEE:
                 self._exchange(sent)
 
-    def _exchange(self, sent: Sequence[_Statement]) -> None:
+    def _exchange(self, sent: Sequence[Answer]) -> None:
         server = self._connection.pgconn
         try:
             server.enter_pipeline_mode()
             steps = self._send(server, sent)
             results = [self._next_result(server) for _ in steps]
-            self._read_end(server)
+            # The end of the pipeline, which has a result of its own.
+            self._next_result(server)
             server.exit_pipeline_mode()
         except BaseException:
             # It is unknown what is still under way on this connection.
             self._connection.close()
             raise
-        self._hand_out(steps, results)
+        self._hand_out(zip(steps, results, strict=True))
 
-    def _send(self, server: PGconn, statements: Sequence[_Statement]) -> list[str | Answer]:
+    def _send(self, server: PGconn, sent: Sequence[Answer]) -> list[str | Answer]:
         """Returns for each step what it prepares, or whose answer it gets."""
         steps: list[str | Answer] = []
-        for sql, values, answer in statements:
-            name = self._names.get(sql)
+        for answer in sent:
+            sql = answer.sql
             if self._opening:
-                server.send_query_params(_numbered(sql).encode(), values)
+                server.send_query_params(_numbered(sql), answer.values)
             else:
-                if name is None:
-                    self._named += 1
-                    name = self._names[sql] = b"gateway_%d" % self._named
-                    server.send_prepare(name, _numbered(sql).encode())
+                if sql not in self._names:
+                    self._names[sql] = b"gateway_%d" % next(self._numbers)
+                    server.send_prepare(self._names[sql], _numbered(sql))
                     steps.append(sql)
-                server.send_query_prepared(name, values)
+                server.send_query_prepared(self._names[sql], answer.values)
             steps.append(answer)
         server.pipeline_sync()
         while server.flush():
             # The server may wait until its answers are read.
-            self._way.poll()
+            wait_for(server.socket, select.POLLIN | select.POLLOUT)
             server.consume_input()
         return steps
 
     def _next_result(self, server: PGconn) -> PGresult:
-        """The result of the next statement, and of it alone: behind each comes an end."""
+        """The result of the next step, and of it alone: behind each comes an end."""
         self._wait(server)
         result = server.get_result()
         if result is None or server.status is ConnStatus.BAD:
-            raise _lost(server, result)
+            raise OperationalError(server.get_error_message())
         self._wait(server)
         server.get_result()
         return result
 
-    def _read_end(self, server: PGconn) -> None:
-        self._wait(server)
-        result = server.get_result()
-        if result is None or result.status != ExecStatus.PIPELINE_SYNC:
-            raise _lost(server, result)
-
     def _wait(self, server: PGconn) -> None:
         """Wait until a result is there, while other threads run."""
         while server.is_busy():
-            self._arrival.poll()
+            wait_for(server.socket, select.POLLIN)
             server.consume_input()
 
-    def _hand_out(self, steps: Sequence[str | Answer], results: Sequence[PGresult]) -> None:
+    def _hand_out(self, steps: Iterable[tuple[str | Answer, PGresult]]) -> None:
         error = None
-        for step, result in zip(steps, results, strict=True):
+        for step, result in steps:
             failed = result.status in _FAILED
             if failed and error is None:
                 error = error_from_result(result)
-                if isinstance(error, InvalidSqlStatementName):
-                    # A pooler in between dropped the prepared statements.
-                    self._names.clear()
             if isinstance(step, Answer):
                 step.result = None if failed else result
             elif failed:
-                self._names.pop(step, None)
+                del self._names[step]
         if error is not None:
             raise error
 
 
-def _numbered(sql: str) -> str:
+def wait_for(line: int, events: int, timeout_ms: int | None = None) -> bool:
+    """Wait until a socket is ready for one of these events. Returns whether it is."""
+    look = select.poll()
+    look.register(line, events)
+    return bool(look.poll(timeout_ms))
+
+
+def _numbered(sql: str) -> bytes:
     """The statement as the server takes it, with ``$1`` and so on."""
-    count = 0
-
-    def number(found: re.Match[str]) -> str:
-        nonlocal count
-        if found[1] != "s":
-            return found[1]
-        count += 1
-        return f"${count}"
-
-    return _PLACEHOLDER.sub(number, sql)
-
-
-def _lost(server: PGconn, result: PGresult | None) -> psycopg.Error:
-    """Why the connection has ended, in the server's own words if it said any: an OperationalError."""
-    if result is not None and result.status == ExecStatus.FATAL_ERROR:
-        error = error_from_result(result)
-        return error if isinstance(error, OperationalError) else OperationalError(str(error))
-    return OperationalError(server.get_error_message() or "the connection is lost")
+    numbers = itertools.count(1)
+    found = _PLACEHOLDER.sub(lambda at: f"${next(numbers)}" if at[1] == "s" else at[1], sql)
+    return found.encode()

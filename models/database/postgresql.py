@@ -5,15 +5,18 @@ that share none of them (docs/decisions/0027-postgresql-beside-sqlite.md). Both 
 PostgreSQL releases with the transaction, also if the process dies.
 """
 
+import asyncio
 import logging
 import math
 import select
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from peewee import InterfaceError, InternalError, OperationalError, Psycopg3Adapter
@@ -21,8 +24,10 @@ from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from models.database.pipeline import Answer, Pipeline
+from models.database.pipeline import Answer, Pipeline, wait_for
 from models.database.session import BOUNDS, TIMEOUTS, Session, locally
+
+Result = TypeVar("Result")
 
 # The logger to which peewee writes each query.
 queries = logging.getLogger("peewee")
@@ -30,6 +35,8 @@ queries = logging.getLogger("peewee")
 # Advisory locks with two numbers are separate from those with one: the pair is the lock of all writers, a
 # single number the lock of a key.
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
+# Threads that work for event loops.
+THREADS = 8
 # How long a thread waits for a connection of the pool.
 POOL_PATIENCE_SECONDS = 30
 # After a server did not answer for this long, it is not asked again for as long.
@@ -66,29 +73,108 @@ class _Adapter(Psycopg3Adapter):
         return session
 
 
-class _Database(PooledPostgresqlDatabase):
-    """Within a transaction a statement waits for the first whose answer is wanted (the pipeline)."""
+class PostgresEngine(PooledPostgresqlDatabase):
+    """The database behind a URL ``postgresql://user:password@host:port/name``.
+
+    ``connections`` is how many this process has open at most. Within a transaction a statement waits for the
+    first whose answer is wanted (models.database.pipeline).
+    """
 
     psycopg3_adapter = _Adapter
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, url: str, connections: int) -> None:
+        # Of this process, and so of each connection.
+        psycopg.adapters.register_dumper(str, _TextDumper)
+        super().__init__(
+            url,
+            max_connections=connections,
+            timeout=POOL_PATIENCE_SECONDS,
+            prefer_psycopg3=True,
+            # A query outside of reading() and writing() would keep its connection from the pool.
+            autoconnect=False,
+            # psycopg prepares nothing: after a rollback it would deallocate the pipeline's statements too.
+            prepare_threshold=None,
+        )
         self._silent_until = -math.inf
+        self._held = threading.local()
+        self._threads = ThreadPoolExecutor(THREADS, "database")
 
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """Run a statement, which stays prepared."""
-        queries.debug((sql, values))
-        return self._pipeline().ask(sql, values)
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A connection of the pool. The outermost caller returns it."""
+        opened = self.connect(reuse_if_open=True)
+        try:
+            yield
+        finally:
+            if opened:
+                self.close()
+
+    @contextmanager
+    def writing(self, keys: Sequence[str] | None) -> Iterator[None]:
+        """One write transaction; an inner one joins the outer one.
+
+        Without keys it is alone among the write transactions; with keys it excludes those that share one.
+        Raises NotAloneError if an inner one needs keys that the outer one does not hold.
+        """
+        with self.reading():
+            if self.in_transaction():
+                if not self._covers(keys):
+                    raise NotAloneError
+                yield
+                return
+            with self.atomic():
+                self._take_locks(keys)
+                yield
+
+    @contextmanager
+    def appending(self) -> Iterator[None]:
+        """A transaction without a lock. No other one may begin inside it."""
+        with self.reading(), self.atomic():
+            self._held.keys = ()
+            yield
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """One transaction, alone; the others wait. A migration may read whole tables, and take its time."""
+        with self.reading(), self.atomic():
+            self.put(locally({"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")))
+            self._take_locks(None)
+            yield
+
+    def _covers(self, keys: Sequence[str] | None) -> bool:
+        """Whether the transaction under way is alone, or has all of these keys."""
+        held: Sequence[str] | None = self._held.keys
+        return held is None or (keys is not None and set(keys) <= set(held))
+
+    def _take_locks(self, keys: Sequence[str] | None) -> None:
+        """The lock of all writers first, then those of the keys in order: so there is no deadlock."""
+        locks = [_EVERYBODY % ("" if keys is None else "_shared")]
+        numbers = sorted({_number_of(key) for key in keys or ()})
+        locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)
+        answer = self.put(f"SELECT {', '.join(locks)}", numbers)
+        if keys is None:
+            answer.fetchall()
+        self._held.keys = keys
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Run ``work`` in one of the threads for event loops."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, copy_context().run, work)
+
+    read = run
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """As ask(), for a caller that reads the answer later or never.
+        """Run a statement, which stays prepared.
 
-        In a transaction it may fail as late as the commit.
+        In a transaction it is sent when its answer or a later one is read. So it may fail as late as the
+        commit.
         """
-        if not self.in_transaction():
-            return self.ask(sql, values)
         queries.debug((sql, values))
-        return self._pipeline().put(sql, values)
+        pipeline = self._pipeline()
+        answer = pipeline.put(sql, values)
+        if not self.in_transaction():
+            pipeline.flush()
+        return answer
 
     def _pipeline(self) -> Pipeline:
         if self.is_closed():
@@ -97,11 +183,8 @@ class _Database(PooledPostgresqlDatabase):
         return pipeline
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """As peewee's, after the statements that wait. A rollback to a savepoint drops those instead."""
-        pipeline = self._pipeline()
-        if sql.startswith("ROLLBACK TO SAVEPOINT"):
-            pipeline.forget()
-        pipeline.flush()
+        """As peewee's, after the statements that wait."""
+        self._pipeline().flush()
         return super().execute_sql(sql, params)
 
     def begin(self, _isolation_level: Any = None) -> None:
@@ -110,14 +193,14 @@ class _Database(PooledPostgresqlDatabase):
 
     def commit(self) -> None:
         """As peewee's. Raises InternalError if the server rolled back, because an error had been ignored."""
-        if self.ask("COMMIT").tag != b"COMMIT":
+        if self.put("COMMIT").tag != b"COMMIT":
             raise InternalError("the transaction was rolled back, because a part of it had failed")
 
     def rollback(self) -> None:
         """As peewee's. A lost connection has rolled back already."""
-        self._pipeline().forget()
+        self._pipeline().waiting.clear()
         if self.connection().info.transaction_status in _IN_TRANSACTION:
-            self.ask("ROLLBACK")
+            self.put("ROLLBACK")
 
     def _connect(self) -> Any:
         began = time.monotonic()
@@ -125,20 +208,20 @@ class _Database(PooledPostgresqlDatabase):
             # One thread connects at a time: the waits of several would add up.
             if began < self._silent_until and not self._connections:
                 raise psycopg.errors.ConnectionTimeout("no answer a moment ago")
-            connection = super()._connect()
+            return super()._connect()
         except psycopg.Error as error:
             now = time.monotonic()
             if now - began > SILENCE_PAUSE_SECONDS:
                 self._silent_until = now + SILENCE_PAUSE_SECONDS
             raise OperationalError(" ".join(str(error).split())) from error
-        return connection
 
     def _is_closed(self, conn: Any) -> bool:
         """Whether the server closed the connection, without a round trip.
 
-        Peewee's own check asks the server each time, while all threads wait.
+        Peewee's own check asks the server each time, while all threads wait. An idle connection receives
+        bytes only when the server closes it.
         """
-        if conn.closed or _has_hung_up(conn):
+        if conn.closed or wait_for(conn.fileno(), select.POLLIN, 0):
             conn.close()
             return True
         return False
@@ -149,99 +232,6 @@ class _Database(PooledPostgresqlDatabase):
             return bool(super().connect(reuse_if_open))
         except MaxConnectionsExceeded as error:
             raise OperationalError(str(error)) from None
-
-
-def _has_hung_up(connection: Any) -> bool:
-    """An idle connection receives bytes only when the server closes it."""
-    look = select.poll()
-    look.register(connection.fileno(), select.POLLIN)
-    return bool(look.poll(0))
-
-
-class PostgresEngine:
-    """The database behind a URL ``postgresql://user:password@host:port/name``.
-
-    ``connections`` is how many this process has open at most.
-    """
-
-    def __init__(self, url: str, connections: int) -> None:
-        # Of this process, and so of each connection.
-        psycopg.adapters.register_dumper(str, _TextDumper)
-        self.database = _Database(
-            url,
-            max_connections=connections,
-            timeout=POOL_PATIENCE_SECONDS,
-            prefer_psycopg3=True,
-            # A query outside of reading() and writing() would keep its connection from the pool.
-            autoconnect=False,
-            # psycopg prepares nothing: after a rollback it would deallocate the pipeline's statements too.
-            prepare_threshold=None,
-        )
-        self._state = threading.local()
-
-    def close(self) -> None:
-        """Close all connections."""
-        self.database.close_all()
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """A connection of the pool. The outermost caller returns it."""
-        opened = self.database.connect(reuse_if_open=True)
-        try:
-            yield
-        finally:
-            if opened:
-                self.database.close()
-
-    @contextmanager
-    def writing(self, keys: Sequence[str] | None) -> Iterator[None]:
-        """One write transaction; an inner one joins the outer one.
-
-        Without keys it is alone among the write transactions; with keys it excludes those that share one.
-        Raises NotAloneError if an inner one needs keys that the outer one does not hold.
-        """
-        with self.reading():
-            if self.database.in_transaction():
-                if not self._covers(keys):
-                    raise NotAloneError
-                yield
-                return
-            with self.database.atomic():
-                self._lock(keys)
-                self._state.keys = keys
-                yield
-
-    @contextmanager
-    def appending(self) -> Iterator[None]:
-        """A transaction without a lock. No other one may begin inside it."""
-        with self.reading(), self.database.atomic():
-            self._state.keys = ()
-            yield
-
-    def _covers(self, keys: Sequence[str] | None) -> bool:
-        """Whether the transaction under way is alone, or has all of these keys."""
-        held: Sequence[str] | None = self._state.keys
-        return held is None or (keys is not None and set(keys) <= set(held))
-
-    def _lock(self, keys: Sequence[str] | None) -> None:
-        """The lock of all writers first, then those of the keys in order: so there is no deadlock."""
-        locks = [_EVERYBODY % ("" if keys is None else "_shared")]
-        numbers = sorted({_number_of(key) for key in keys or ()})
-        locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)
-        statement = f"SELECT {', '.join(locks)}"
-        if keys is None:
-            self.database.ask(statement)
-        else:
-            self.database.put(statement, numbers)
-
-    @contextmanager
-    def migrating(self) -> Iterator[None]:
-        """One transaction, alone; the others wait. A migration may read whole tables, and take its time."""
-        with self.reading(), self.database.atomic():
-            self.database.ask(locally({"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")))
-            self._lock(None)
-            self._state.keys = None
-            yield
 
 
 def _number_of(key: str) -> int:

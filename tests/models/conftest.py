@@ -22,4 +22,4 @@ def engine(url: str) -> Iterator[PostgresEngine]:
     """
     one = PostgresEngine(url, connections=1)
     yield one
-    one.close()
+    one.close_all()

@@ -21,7 +21,7 @@ DOCUMENTED = {"_meta", "_exit", "_replace"}
 # Peewee and Huey have no other place to say how a connection is opened.
 EXCEPTIONS = {
     "models/database/postgresql.py": {"_connect", "_connections", "_is_closed"},
-    "models/database/sqlite.py": {"_connect", "_state"},
+    "models/database/sqlite.py": {"_connect"},
     "tasks/queue.py": {"_create_connection"},
 }
 Names = frozenset[str]

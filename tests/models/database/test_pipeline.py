@@ -37,7 +37,7 @@ def other(url: str) -> Iterator[psycopg.Connection[Any]]:
 
 def ids(engine: PostgresEngine) -> list[int]:
     with engine.reading():
-        return [row[0] for row in engine.database.ask(IDS).fetchall()]
+        return [row[0] for row in engine.put(IDS).fetchall()]
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def ids(engine: PostgresEngine) -> list[int]:
 )
 def test_a_value_comes_back_as_it_was_given(engine: PostgresEngine, kind: str, value: Any) -> None:
     with engine.writing(None):
-        engine.database.ask(f"CREATE TEMP TABLE one (value {kind}) ON COMMIT DROP")
-        engine.database.put("INSERT INTO one VALUES (%s)", [value])
-        assert engine.database.ask("SELECT value FROM one").fetchall() == [(value,)]
+        engine.put(f"CREATE TEMP TABLE one (value {kind}) ON COMMIT DROP")
+        engine.put("INSERT INTO one VALUES (%s)", [value])
+        assert engine.put("SELECT value FROM one").fetchall() == [(value,)]
 
 
 def test_a_percent_sign_is_written_twice(engine: PostgresEngine) -> None:
     with engine.reading():
-        assert engine.database.ask("SELECT 7 %% 4 + %s", [1]).fetchall() == [(4,)]
+        assert engine.put("SELECT 7 %% 4 + %s", [1]).fetchall() == [(4,)]
 
 
 def test_a_transaction_begins_with_its_first_question(
@@ -75,36 +75,36 @@ def test_a_transaction_begins_with_its_first_question(
         return locks.fetchall()[0][0], len(other.execute(IDS).fetchall())
 
     with engine.writing(["a key"]):
-        engine.database.put(INSERT, [1, "a"])
+        engine.put(INSERT, [1, "a"])
         assert seen() == (0, 0)
-        assert engine.database.ask(IDS).fetchall() == [(1,)]
+        assert engine.put(IDS).fetchall() == [(1,)]
         assert seen() == (2, 0)
-        engine.database.put(INSERT, [2, "b"])
+        engine.put(INSERT, [2, "b"])
     assert seen() == (0, 2)
 
 
 def test_an_answer_may_be_looked_at_later(engine: PostgresEngine) -> None:
     with engine.writing(["a key"]):
-        first = engine.database.put(INSERT, [1, "a"])
-        found = engine.database.put(IDS)
-        update = engine.database.ask("UPDATE kept SET value = 'c'")
+        first = engine.put(INSERT, [1, "a"])
+        found = engine.put(IDS)
+        update = engine.put("UPDATE kept SET value = 'c'")
         assert (first.rowcount, update.rowcount) == (1, 1)
         assert found.fetchall() == [(1,)]
-        assert engine.database.put(IDS).fetchall() == [(1,)]
+        assert engine.put(IDS).fetchall() == [(1,)]
 
 
 def test_outside_of_a_transaction_nothing_waits(
     engine: PostgresEngine, other: psycopg.Connection[Any]
 ) -> None:
     with engine.reading():
-        engine.database.put(INSERT, [1, "a"])
+        engine.put(INSERT, [1, "a"])
         assert other.execute(IDS).fetchall() == [(1,)]
 
 
 def test_what_peewee_asks_itself_comes_behind_what_waits(engine: PostgresEngine) -> None:
     with engine.writing(["a key"]):
-        engine.database.put(INSERT, [1, "a"])
-        assert engine.database.execute_sql(IDS).fetchall() == [(1,)]
+        engine.put(INSERT, [1, "a"])
+        assert engine.execute_sql(IDS).fetchall() == [(1,)]
 
 
 def test_a_failure_that_nobody_asked_about_undoes_the_transaction_at_its_commit(
@@ -112,9 +112,9 @@ def test_a_failure_that_nobody_asked_about_undoes_the_transaction_at_its_commit(
 ) -> None:
     def twice() -> None:
         with engine.writing(["a key"]):
-            engine.database.put(INSERT, [1, "a"])
-            engine.database.put(INSERT, [1, "again"])
-            engine.database.put(INSERT, [2, "b"])
+            engine.put(INSERT, [1, "a"])
+            engine.put(INSERT, [1, "again"])
+            engine.put(INSERT, [2, "b"])
 
     with pytest.raises(IntegrityError, match="kept_pkey"):
         twice()
@@ -124,11 +124,11 @@ def test_a_failure_that_nobody_asked_about_undoes_the_transaction_at_its_commit(
 def test_a_failure_is_told_to_whoever_asks_next(engine: PostgresEngine) -> None:
     def fail() -> None:
         with engine.writing(["a key"]):
-            engine.database.put(INSERT, ["no number", "a"])
+            engine.put(INSERT, ["no number", "a"])
             with pytest.raises(DataError, match="no number"):
-                engine.database.ask(IDS)
+                engine.put(IDS).fetchall()
             # The transaction can do nothing more.
-            engine.database.ask(IDS)
+            engine.put(IDS).fetchall()
 
     with pytest.raises(InternalError, match="aborted"):
         fail()
@@ -138,9 +138,9 @@ def test_a_failure_is_told_to_whoever_asks_next(engine: PostgresEngine) -> None:
 def test_a_failure_that_was_passed_over_is_no_commit(engine: PostgresEngine) -> None:
     def pass_over() -> None:
         with engine.writing(["a key"]):
-            engine.database.put(INSERT, [1, "a"])
+            engine.put(INSERT, [1, "a"])
             with suppress(ProgrammingError):
-                engine.database.ask("SELECT nonsense")
+                engine.put("SELECT nonsense").fetchall()
 
     with pytest.raises(InternalError, match="rolled back"):
         pass_over()
@@ -153,15 +153,15 @@ def test_a_statement_that_could_not_be_prepared_is_prepared_later(
     with engine.reading():
         for _ in range(2):
             with pytest.raises(ProgrammingError, match="later"):
-                engine.database.ask("SELECT * FROM later")
+                engine.put("SELECT * FROM later")
         other.execute("CREATE TABLE later (id int)")
-        assert engine.database.ask("SELECT * FROM later").fetchall() == []
+        assert engine.put("SELECT * FROM later").fetchall() == []
 
 
 def test_a_transaction_that_is_given_up_sends_nothing_of_what_waits(engine: PostgresEngine) -> None:
     def give_up() -> None:
         with engine.writing(["a key"]):
-            engine.database.put(INSERT, ["no number", "a"])
+            engine.put(INSERT, ["no number", "a"])
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -169,39 +169,36 @@ def test_a_transaction_that_is_given_up_sends_nothing_of_what_waits(engine: Post
     assert ids(engine) == []
 
 
-@pytest.mark.parametrize("value", [2, "no number"])
 def test_a_savepoint_that_is_undone_leaves_the_transaction_as_it_was(
-    engine: PostgresEngine, value: int | str
+    engine: PostgresEngine,
 ) -> None:
-    """Whether what waits in it would have failed or not."""
-
     def fail() -> None:
-        with engine.database.atomic():
-            engine.database.put(INSERT, [value, "b"])
+        with engine.atomic():
+            engine.put(INSERT, [2, "b"])
             raise KeyError
 
     with engine.writing(["a key"]):
-        engine.database.put(INSERT, [1, "a"])
+        engine.put(INSERT, [1, "a"])
         with suppress(KeyError):
             fail()
-        engine.database.put(INSERT, [3, "c"])
+        engine.put(INSERT, [3, "c"])
     assert ids(engine) == [1, 3]
 
 
 def test_a_savepoint_ends_with_the_failures_in_it(engine: PostgresEngine) -> None:
     with engine.writing(["a key"]):
-        engine.database.put(INSERT, [1, "a"])
-        with pytest.raises(IntegrityError), engine.database.atomic():
-            engine.database.put(INSERT, [1, "again"])
-        engine.database.put(INSERT, [2, "b"])
+        engine.put(INSERT, [1, "a"])
+        with pytest.raises(IntegrityError), engine.atomic():
+            engine.put(INSERT, [1, "again"]).fetchall()
+        engine.put(INSERT, [2, "b"])
     assert ids(engine) == [1, 2]
 
 
 def test_a_statement_that_is_asked_often_is_prepared_once(engine: PostgresEngine) -> None:
     with engine.reading():
         for number in range(10):
-            engine.database.ask(INSERT, [number, "a"])
-        names = engine.database.ask("SELECT name FROM pg_prepared_statements").fetchall()
+            engine.put(INSERT, [number, "a"])
+        names = engine.put("SELECT name FROM pg_prepared_statements").fetchall()
     assert len(names) == 2
 
 
@@ -209,16 +206,16 @@ def test_what_is_prepared_outlives_a_savepoint_that_is_undone(engine: PostgresEn
     """It is not prepared again and again beside the statements that the server still has."""
 
     def undo() -> None:
-        with engine.database.atomic():
-            engine.database.ask("SELECT count(*) FROM kept")
+        with engine.atomic():
+            engine.put("SELECT count(*) FROM kept").fetchall()
             raise KeyError
 
     with engine.writing(["a key"]):
         for number in range(20):
-            engine.database.ask(INSERT, [number, "a"])
+            engine.put(INSERT, [number, "a"])
             with suppress(KeyError):
                 undo()
-        names = engine.database.ask("SELECT name FROM pg_prepared_statements").fetchall()
+        names = engine.put("SELECT name FROM pg_prepared_statements").fetchall()
     # BEGIN, the locks, the insert, the count, and this look.
     assert len(names) == 5
     assert ids(engine) == list(range(20))
@@ -228,27 +225,17 @@ def test_psycopg_prepares_nothing_itself(engine: PostgresEngine) -> None:
     """After a rollback it would deallocate what the pipeline has prepared."""
     with engine.reading():
         for _ in range(10):
-            engine.database.execute_sql(IDS)
-        names = engine.database.ask("SELECT name FROM pg_prepared_statements").fetchall()
+            engine.execute_sql(IDS)
+        names = engine.put("SELECT name FROM pg_prepared_statements").fetchall()
     assert len(names) == 1
-
-
-def test_what_others_drop_is_prepared_again(engine: PostgresEngine) -> None:
-    with engine.reading():
-        engine.database.ask(INSERT, [1, "a"])
-        engine.database.execute_sql("DEALLOCATE ALL")
-        with pytest.raises(ProgrammingError, match="does not exist"):
-            engine.database.ask(INSERT, [2, "b"])
-        engine.database.ask(INSERT, [3, "c"])
-    assert ids(engine) == [1, 3]
 
 
 def test_more_than_the_line_holds_gets_through(engine: PostgresEngine) -> None:
     """In both directions at once: neither side may wait for the other to read."""
     large = "x" * 1_000_000
     with engine.writing(["a key"]):
-        echoes = [engine.database.put("SELECT %s::text", [large]) for _ in range(20)]
-        engine.database.put(INSERT, [1, large])
+        echoes = [engine.put("SELECT %s::text", [large]) for _ in range(20)]
+        engine.put(INSERT, [1, large])
     assert all(echo.fetchall() == [(large,)] for echo in echoes)
     assert ids(engine) == [1]
 
@@ -259,7 +246,7 @@ def test_a_thread_that_waits_for_another_lets_it_run(url: str) -> None:
 
     def hold() -> None:
         with engine.writing(["a key"]):
-            engine.database.ask(INSERT, [1, "a"])
+            engine.put(INSERT, [1, "a"]).fetchall()
             inside.set()
             with psycopg.connect(url, autocommit=True) as watching:
                 waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
@@ -268,32 +255,34 @@ def test_a_thread_that_waits_for_another_lets_it_run(url: str) -> None:
     def follow() -> list[Any]:
         assert inside.wait(PATIENCE)
         with engine.writing(["a key"]):
-            return engine.database.ask(IDS).fetchall()
+            return engine.put(IDS).fetchall()
 
     with ThreadPoolExecutor(2) as pool:
         held, followed = pool.submit(hold), pool.submit(follow)
         held.result(PATIENCE)
         assert followed.result(PATIENCE) == [(1,)]
-    engine.close()
+    engine.close_all()
 
 
 def _cut(engine: PostgresEngine, other: psycopg.Connection[Any]) -> None:
-    pid = engine.database.connection().info.backend_pid
+    pid = engine.connection().info.backend_pid
     other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
 
 
-@pytest.mark.parametrize("last", ["ask", "put"])
+@pytest.mark.parametrize("is_read", [True, False])
 def test_a_connection_that_is_cut_takes_along_what_waits(
-    engine: PostgresEngine, other: psycopg.Connection[Any], last: str
+    engine: PostgresEngine, other: psycopg.Connection[Any], *, is_read: bool
 ) -> None:
     """It is found out by whoever asks, at the latest by the commit."""
 
     def interrupted() -> None:
         with engine.writing(["a key"]):
-            engine.database.ask(INSERT, [1, "a"])
-            engine.database.put(INSERT, [2, "b"])
+            engine.put(INSERT, [1, "a"]).fetchall()
+            engine.put(INSERT, [2, "b"])
             _cut(engine, other)
-            getattr(engine.database, last)(INSERT, [3, "c"])
+            last = engine.put(INSERT, [3, "c"])
+            if is_read:
+                last.fetchall()
 
     with pytest.raises(OperationalError, match="connection"):
         interrupted()
@@ -305,9 +294,9 @@ def test_a_server_that_is_killed_is_told_by_its_connection(
 ) -> None:
     def interrupted() -> None:
         with engine.writing(["a key"]):
-            engine.database.ask(INSERT, [1, "a"])
+            engine.put(INSERT, [1, "a"]).fetchall()
             server.kill()
-            engine.database.ask(INSERT, [2, "b"])
+            engine.put(INSERT, [2, "b"]).fetchall()
 
     try:
         with pytest.raises(OperationalError):
@@ -325,8 +314,8 @@ def test_a_thread_that_is_interrupted_leaves_no_answers_for_the_next(
 
     def interrupted() -> None:
         with engine.writing(["a key"]):
-            engine.database.put(INSERT, [1, "a"])
-            engine.database.ask("SELECT pg_sleep(0.1), 'not for others'")
+            engine.put(INSERT, [1, "a"])
+            engine.put("SELECT pg_sleep(0.1), 'not for others'").fetchall()
 
     with monkeypatch.context() as patched:
         patched.setattr(Pipeline, "_wait", interrupt)
@@ -335,9 +324,9 @@ def test_a_thread_that_is_interrupted_leaves_no_answers_for_the_next(
     assert ids(engine) == []
 
 
-@pytest.mark.parametrize("use", [lambda database: database.ask(IDS), lambda d: d.put(IDS)])
+@pytest.mark.parametrize("use", [lambda engine: engine.execute_sql(IDS), lambda e: e.put(IDS)])
 def test_without_a_connection_nothing_is_asked(
     engine: PostgresEngine, use: Callable[[Any], Any]
 ) -> None:
     with pytest.raises(Exception, match="outside of reading"):
-        use(engine.database)
+        use(engine)

@@ -48,21 +48,21 @@ def cut(url: str) -> Callable[[], None]:
 
 
 def _write(engine: PostgresEngine, value: int) -> None:
-    engine.database.execute_sql("INSERT INTO kept VALUES (%s)", (value,))
+    engine.execute_sql("INSERT INTO kept VALUES (%s)", (value,))
 
 
 def _kept(engine: PostgresEngine, value: int) -> int:
     with engine.reading():
-        found = engine.database.execute_sql("SELECT count(*) FROM kept WHERE value = %s", (value,))
+        found = engine.execute_sql("SELECT count(*) FROM kept WHERE value = %s", (value,))
         return int(found.fetchone()[0])
 
 
 def _works_at_once(engine: PostgresEngine, value: int) -> bool:
     began = time.monotonic()
     with engine.writing(None):
-        assert engine.database.in_transaction()
+        assert engine.in_transaction()
         _write(engine, value)
-    assert not engine.database.in_transaction()
+    assert not engine.in_transaction()
     return _kept(engine, value) == 1 and time.monotonic() - began < POOL_PATIENCE_SECONDS / 3
 
 
@@ -78,7 +78,7 @@ def test_what_is_replaced_is_not_kept(engine: PostgresEngine, cut: Callable[[], 
     def connection_in_use() -> weakref.ref[Any]:
         with engine.writing(None):
             _write(engine, 15)
-            return weakref.ref(engine.database.connection())
+            return weakref.ref(engine.connection())
 
     replaced = []
     sockets = _sockets()
@@ -102,7 +102,7 @@ def test_one_that_is_cut_under_a_reader_gives_its_place_back(
     def interrupted() -> None:
         with engine.reading():
             cut()
-            engine.database.execute_sql("SELECT 1")
+            engine.execute_sql("SELECT 1")
 
     with pytest.raises(OperationalError):
         interrupted()
@@ -146,7 +146,7 @@ from models.database.postgresql import PostgresEngine
 
 engine = PostgresEngine(sys.argv[1], 1)
 with engine.writing(None):
-    engine.database.execute_sql("INSERT INTO kept VALUES (60)")
+    engine.execute_sql("INSERT INTO kept VALUES (60)")
     print("inside", flush=True)
     time.sleep(1)
 """
@@ -179,16 +179,14 @@ def test_a_client_that_freezes_in_a_transaction_holds_nobody_up(
 
 def test_a_wait_for_a_lock_and_a_statement_end(engine: PostgresEngine) -> None:
     with engine.reading():
-        found = {
-            name: engine.database.execute_sql(f"SHOW {name}").fetchone()[0] for name in TIMEOUTS
-        }
+        found = {name: engine.execute_sql(f"SHOW {name}").fetchone()[0] for name in TIMEOUTS}
         assert found == TIMEOUTS
     with engine.migrating():
         for name in TIMEOUTS:
-            assert engine.database.execute_sql(f"SHOW {name}").fetchone()[0] == "0"
+            assert engine.execute_sql(f"SHOW {name}").fetchone()[0] == "0"
     with engine.reading():
         for name, value in TIMEOUTS.items():
-            assert engine.database.execute_sql(f"SHOW {name}").fetchone()[0] == value
+            assert engine.execute_sql(f"SHOW {name}").fetchone()[0] == value
 
 
 def test_a_server_that_is_away_is_told_at_once_and_back_at_once(
@@ -209,7 +207,7 @@ def test_a_server_that_falls_silent_is_given_up_within_half_a_minute(
     engine: PostgresEngine,
 ) -> None:
     with engine.reading():
-        connection = engine.database.connection()
+        connection = engine.connection()
         with socket.socket(fileno=os.dup(connection.fileno())) as line:
             names = ("TCP_USER_TIMEOUT", "TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
             found = [line.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names]
@@ -230,7 +228,7 @@ def test_threads_that_ask_a_server_that_never_answers_wait_together_not_in_turn(
         # The log tells an outage by its cause.
         assert all(any(isinstance(e, psycopg.Error) for e in _causes(error)) for error in errors)
         assert time.monotonic() - began < 2 * CONNECT_TIMEOUT_SECONDS
-        silent.close()
+        silent.close_all()
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

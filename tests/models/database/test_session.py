@@ -38,7 +38,7 @@ def nothing_is_left(url: str) -> Iterator[None]:
 
 
 def _shown(engine: PostgresEngine) -> dict[str, str]:
-    return {name: engine.database.ask(f"SHOW {name}").fetchall()[0][0] for name in SETTINGS}
+    return {name: engine.put(f"SHOW {name}").fetchall()[0][0] for name in SETTINGS}
 
 
 @pytest.mark.parametrize("keys", [None, ["a key"]])
@@ -53,7 +53,7 @@ def test_a_migration_has_its_time_and_its_lock(engine: PostgresEngine) -> None:
     with engine.migrating():
         assert _shown(engine) == SETTINGS | {"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")
         locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-        assert engine.database.ask(locks).fetchall() == [(1,)]
+        assert engine.put(locks).fetchall() == [(1,)]
 
 
 def test_statements_that_go_out_together_are_one_transaction(engine: PostgresEngine) -> None:
@@ -61,15 +61,15 @@ def test_statements_that_go_out_together_are_one_transaction(engine: PostgresEng
 
     def twice() -> None:
         with engine.writing(["a key"]):
-            engine.database.put(insert, [1])
-            engine.database.put(insert, [1])
+            engine.put(insert, [1])
+            engine.put(insert, [1])
 
     with pytest.raises(IntegrityError, match="kept_pkey"):
         twice()
     with engine.writing(["a key"]):
-        engine.database.put(insert, [2])
+        engine.put(insert, [2])
     with engine.reading():
-        assert engine.database.ask("SELECT id FROM kept").fetchall() == [(2,)]
+        assert engine.put("SELECT id FROM kept").fetchall() == [(2,)]
 
 
 def test_the_queue_is_polled(url: str) -> None:

@@ -22,7 +22,7 @@ from models.database.sqlite import SqliteEngine
 
 engine = SqliteEngine(sys.argv[1])
 with engine.writing():
-    engine.database.execute_sql("CREATE TABLE kept (id)")
+    engine.execute_sql("CREATE TABLE kept (id)")
     print("inside", flush=True)
     time.sleep(1)
 """
@@ -36,12 +36,12 @@ def test_the_engine_closes_after_the_transaction_under_way(tmp_path: Path) -> No
         with engine.writing(None):
             began.set()
             may_go_on.wait(2)
-            engine.database.execute_sql("CREATE TABLE late (id)")  # type: ignore[no-untyped-call]
+            engine.execute_sql("CREATE TABLE late (id)")  # type: ignore[no-untyped-call]
 
     with ThreadPoolExecutor(2) as pool:
         writing = pool.submit(write)
         began.wait()
-        closing = pool.submit(engine.close)
+        closing = pool.submit(engine.close_all)
         with pytest.raises(TimeoutError):
             closing.result(timeout=0.2)
         may_go_on.set()
@@ -56,7 +56,7 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
     engine = SqliteEngine(url)
 
     async def write_ten_times() -> list[BaseException | None]:
-        writes = [engine.commit(lambda: None) for _ in range(10)]
+        writes = [engine.run(lambda: None) for _ in range(10)]
         return await asyncio.gather(*writes, return_exceptions=True)
 
     with subprocess.Popen(
@@ -77,14 +77,14 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
         finally:
             frozen.kill()
     with engine.writing():
-        assert engine.database.table_exists("kept")
-    engine.close()
+        assert engine.table_exists("kept")
+    engine.close_all()
 
 
 def test_a_full_disk_is_said_and_the_next_transaction_works(tmp_path: Path) -> None:
     """SQLite itself rolls the transaction back that finds the disk full."""
     engine = SqliteEngine(f"sqlite://{tmp_path}/full.db")
-    execute: Any = engine.database.execute_sql
+    execute: Any = engine.execute_sql
     with engine.writing():
         execute("CREATE TABLE kept (text)")
     with engine.writing():
@@ -94,4 +94,24 @@ def test_a_full_disk_is_said_and_the_next_transaction_works(tmp_path: Path) -> N
         execute("INSERT INTO kept VALUES (?)", ("x" * 100_000,))
     with engine.writing():
         execute("INSERT INTO kept VALUES ('y')")
-    engine.close()
+    engine.close_all()
+
+
+def test_a_result_that_is_not_read_to_its_end_keeps_no_one_from_writing(tmp_path: Path) -> None:
+    engine = SqliteEngine(f"sqlite://{tmp_path}/read.db")
+    execute: Any = engine.execute_sql
+    with engine.writing():
+        execute("CREATE TABLE kept (id)")
+        execute("INSERT INTO kept VALUES (1), (2)")
+    rows = execute("SELECT id FROM kept")
+    assert rows.fetchone() == (1,)
+
+    def write() -> None:
+        with engine.writing():
+            execute("INSERT INTO kept VALUES (3)")
+
+    with ThreadPoolExecutor(1) as another:
+        another.submit(write).result()
+    write()
+    assert rows.fetchall() == [(2,)]
+    engine.close_all()

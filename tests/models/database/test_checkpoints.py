@@ -8,7 +8,7 @@ import pytest
 from contract_tests.waiting import wait_for
 from models import database
 from models.clock import new_id
-from models.database import checkpointer, sqlite
+from models.database import sqlite
 from models.database.sqlite import COMMITS
 
 PAGE, MAX_PAGES = 4096, 200_000
@@ -51,7 +51,7 @@ def _times_begun_anew(path: Path) -> int:
 def test_a_long_log_begins_anew_though_commits_never_pause(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpointer, "LONG_LOG_PAGES", 500)
+    monkeypatch.setattr(sqlite, "LONG_LOG_PAGES", 500)
     # So many are written in seconds: that is how long the disk may take.
     monkeypatch.setattr(sqlite, "MAX_LOG_PAGES", MAX_PAGES)
     database.connect(f"sqlite://{path}")
@@ -72,7 +72,7 @@ def test_a_long_log_begins_anew_though_commits_never_pause(
     assert path.with_name(f"{path.name}-wal").stat().st_size < MAX_PAGES * PAGE
 
 
-def test_a_few_commits_start_no_thread(path: Path) -> None:
+def test_a_few_commits_are_not_copied_yet(path: Path) -> None:
     size = path.stat().st_size
     _commit(COMMITS // 2)
     assert path.stat().st_size == size
