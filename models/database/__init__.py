@@ -1,37 +1,19 @@
 """The database: models and transactions for all, and the engines behind them."""
 
-from models.database.engine import (
-    answers_at_once,
-    appending,
-    commit,
-    connect,
-    database,
-    is_postgresql,
-    migrate,
-    pending_migrations,
-    read,
-    reading,
-    write,
-    writing,
-)
-from models.database.rows import BaseModel, Prepared, PreparedSelect, Rows, is_in
-
-__all__ = [
-    "BaseModel",
-    "Prepared",
-    "PreparedSelect",
-    "Rows",
-    "answers_at_once",
-    "appending",
-    "commit",
-    "connect",
-    "database",
-    "is_in",
-    "is_postgresql",
-    "migrate",
-    "pending_migrations",
-    "read",
-    "reading",
-    "write",
-    "writing",
-]
+from models.database.engine import answers_at_once as answers_at_once
+from models.database.engine import appending as appending
+from models.database.engine import commit as commit
+from models.database.engine import connect as connect
+from models.database.engine import database as database
+from models.database.engine import is_postgresql as is_postgresql
+from models.database.engine import migrate as migrate
+from models.database.engine import pending_migrations as pending_migrations
+from models.database.engine import read as read
+from models.database.engine import reading as reading
+from models.database.engine import write as write
+from models.database.engine import writing as writing
+from models.database.rows import BaseModel as BaseModel
+from models.database.rows import Prepared as Prepared
+from models.database.rows import PreparedSelect as PreparedSelect
+from models.database.rows import Rows as Rows
+from models.database.rows import is_in as is_in

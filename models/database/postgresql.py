@@ -96,13 +96,17 @@ class PostgresEngine(PooledPostgresqlDatabase):
             prepare_threshold=None,
         )
         self._silent_until = -math.inf
+        # The keys of the thread's transaction, None if it is alone.
         self._held = threading.local()
         self._threads = ThreadPoolExecutor(THREADS, "database")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A connection of the pool. The outermost caller returns it."""
-        opened = self.connect(reuse_if_open=True)
+        """A connection of the pool, which the outermost caller returns. Raises OperationalError."""
+        try:
+            opened = self.connect(reuse_if_open=True)
+        except MaxConnectionsExceeded as error:
+            raise OperationalError(str(error)) from None
         try:
             yield
         finally:
@@ -118,7 +122,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
         """
         with self.reading():
             if self.in_transaction():
-                if not self._covers(keys):
+                held = self._held.keys
+                if held is not None and (keys is None or not set(keys) <= set(held)):
                     raise NotAloneError
                 yield
                 return
@@ -140,11 +145,6 @@ class PostgresEngine(PooledPostgresqlDatabase):
             self.put(locally({"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")))
             self._take_locks(None)
             yield
-
-    def _covers(self, keys: Sequence[str] | None) -> bool:
-        """Whether the transaction under way is alone, or has all of these keys."""
-        held: Sequence[str] | None = self._held.keys
-        return held is None or (keys is not None and set(keys) <= set(held))
 
     def _take_locks(self, keys: Sequence[str] | None) -> None:
         """The lock of all writers first, then those of the keys in order: so there is no deadlock."""
@@ -225,13 +225,6 @@ class PostgresEngine(PooledPostgresqlDatabase):
             conn.close()
             return True
         return False
-
-    def connect(self, reuse_if_open: bool = False) -> bool:  # noqa: FBT001, FBT002 - peewee's
-        """As peewee's. Raises OperationalError if the pool is full."""
-        try:
-            return bool(super().connect(reuse_if_open))
-        except MaxConnectionsExceeded as error:
-            raise OperationalError(str(error)) from None
 
 
 def _number_of(key: str) -> int:

@@ -273,9 +273,12 @@ class SqliteEngine(SqliteDatabase):
         """
         try:
             with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
-                if _copy_log(connection) >= LONG_LOG_PAGES:
+                # Passive: it waits for no reader or writer, and none waits for it.
+                copy = partial(connection.execute, "PRAGMA wal_checkpoint(PASSIVE)")
+                _, pages, _ = copy().fetchone()
+                if pages >= LONG_LOG_PAGES:
                     with self._alone():
-                        _copy_log(connection)
+                        copy().fetchone()
         except (sqlite3.Error, OperationalError) as error:
             logger.warning("SQLite's checkpoint failed; a later one makes up for it: %s", error)
 
@@ -289,10 +292,3 @@ def _settle(jobs: Sequence[_Job]) -> None:
             job.waiting.set_result(job.result)
         else:
             job.waiting.set_exception(job.error)
-
-
-def _copy_log(connection: sqlite3.Connection) -> int:
-    """Copy the log. Returns its length in pages, or -1 while another process copies it."""
-    # Passive: it waits for no reader or writer, and none waits for it.
-    _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    return int(pages)
