@@ -16,7 +16,7 @@ MOST_CLAIMED = 100
 ACCOUNT_PART = 5
 # What comes in quick succession is claimed together; the first of it waits for nothing (ADR 32). Who is
 # behind waits less, but long enough not to claim one by one.
-PAUSE_SECONDS, BEHIND_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.015, 0.005, 0.2
+PAUSE_SECONDS, BEHIND_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.005, 0.2
 
 
 @dataclass

@@ -155,9 +155,8 @@ CREATE TABLE delivery (
     due BOOLEAN NOT NULL DEFAULT false, next_attempt_at BIGINT, lease_token VARCHAR,
     created_at BIGINT NOT NULL, completed_at BIGINT
 );
-CREATE INDEX delivery_event_id ON delivery (event_id);
 CREATE INDEX delivery_webhook_id_id ON delivery (webhook_id, id);
-CREATE UNIQUE INDEX delivery_webhook_id_event_id ON delivery (webhook_id, event_id);
+CREATE UNIQUE INDEX delivery_event_id_webhook_id ON delivery (event_id, webhook_id);
 CREATE INDEX delivery_pending ON delivery (webhook_id, next_attempt_at) WHERE state = 'pending';
 CREATE INDEX delivery_leased ON delivery (webhook_id) WHERE lease_token IS NOT NULL;
 CREATE INDEX delivery_due ON delivery (webhook_id, next_attempt_at) WHERE due;
@@ -231,42 +230,29 @@ SQLITE_TRIGGERS = (
     END
     """,
 )
-# Once for each statement: a row that one statement counted a million times would have a million versions.
 POSTGRESQL_TRIGGERS = (
     """
     CREATE FUNCTION {table}_tally_keep() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-        IF TG_OP = 'INSERT' THEN
-            INSERT INTO {table}_tally ({key}, shard, total)
-            SELECT {key}, pg_backend_pid(), COUNT(*) FROM added GROUP BY {key}
-            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total + EXCLUDED.total;
-        ELSIF TG_OP = 'DELETE' THEN
-            INSERT INTO {table}_tally ({key}, shard, total)
-            SELECT {key}, pg_backend_pid(), -COUNT(*) FROM removed GROUP BY {key}
-            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total + EXCLUDED.total;
-        ELSE
-            INSERT INTO {table}_tally ({key}, shard, total)
-            SELECT {key}, pg_backend_pid(), SUM(one) FROM (
-                SELECT {key}, 1 AS one FROM added UNION ALL SELECT {key}, -1 FROM removed
-            ) AS moved GROUP BY {key} HAVING SUM(one) <> 0
-            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total + EXCLUDED.total;
+        IF TG_OP <> 'INSERT' THEN
+            INSERT INTO {table}_tally ({key}, shard, total) VALUES ({old}, pg_backend_pid(), -1)
+            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total - 1;
+        END IF;
+        IF TG_OP <> 'DELETE' THEN
+            INSERT INTO {table}_tally ({key}, shard, total) VALUES ({new}, pg_backend_pid(), 1)
+            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total + 1;
         END IF;
         RETURN NULL;
     END
     $$
     """,
     """
-    CREATE TRIGGER {table}_tally_in AFTER INSERT ON {table}
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION {table}_tally_keep()
+    CREATE TRIGGER {table}_tally_in_out AFTER INSERT OR DELETE ON {table}
+    FOR EACH ROW EXECUTE FUNCTION {table}_tally_keep()
     """,
     """
-    CREATE TRIGGER {table}_tally_out AFTER DELETE ON {table}
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION {table}_tally_keep()
-    """,
-    """
-    CREATE TRIGGER {table}_tally_move AFTER UPDATE ON {table}
-    REFERENCING OLD TABLE AS removed NEW TABLE AS added
-    FOR EACH STATEMENT EXECUTE FUNCTION {table}_tally_keep()
+    CREATE TRIGGER {table}_tally_move AFTER UPDATE OF {moves} ON {table}
+    FOR EACH ROW WHEN (OLD.{moves} <> NEW.{moves}) EXECUTE FUNCTION {table}_tally_keep()
     """,
 )
 
