@@ -44,9 +44,6 @@ class Callback(BaseModel):
     due_at = BigIntegerField(null=True)
     lease_token = CharField(null=True)
 
-    class Meta:
-        indexes = ((("ingested_at", "id"), False),)
-
     @classmethod
     def store(cls, *bodies: bytes) -> list[Self]:
         """Keep raw bodies, all or none."""
@@ -76,7 +73,7 @@ class Callback(BaseModel):
     def oldest_waiting(cls) -> int | None:
         """When the oldest callback came that is not ingested yet; None without one."""
         with reading():
-            query = cls.select(fn.MIN(cls.received_at)).where(cls.ingested_at.is_null())
+            query = cls.select(fn.MIN(cls.received_at)).where(cls.due_at.is_null(False))
             received_at: int | None = query.scalar()
             return received_at
 
@@ -105,9 +102,10 @@ class Callback(BaseModel):
 
 
 Callback.add_index(
-    Callback.index(
-        Callback.due_at, Callback.id, where=SQL("due_at IS NOT NULL"), name="callback_due"
-    )
+    Callback.ingested_at, where=SQL("ingested_at IS NOT NULL"), name="callback_ingested"
+)
+Callback.add_index(
+    Callback.due_at, Callback.id, where=SQL("due_at IS NOT NULL"), name="callback_due"
 )
 
 

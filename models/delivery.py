@@ -284,30 +284,18 @@ def _created_between(since: int | None, until: int | None) -> list[Any]:
 
 
 Delivery.add_index(
-    Delivery.index(
-        Delivery.webhook,
-        Delivery.next_attempt_at,
-        where=SQL("state = 'pending'"),
-        name="delivery_pending",
-    )
+    Delivery.webhook,
+    Delivery.next_attempt_at,
+    where=SQL("state = 'pending'"),
+    name="delivery_pending",
 )
+Delivery.add_index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
 Delivery.add_index(
-    Delivery.index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
+    Delivery.webhook, Delivery.next_attempt_at, where=SQL("due"), name="delivery_due"
 )
-Delivery.add_index(
-    Delivery.index(
-        Delivery.webhook, Delivery.next_attempt_at, where=SQL("due"), name="delivery_due"
-    )
-)
-Delivery.add_index(Delivery.index(Delivery.webhook, where=IS_DUE_AGAIN, name="delivery_due_again"))
-Delivery.add_index(
-    Delivery.index(Delivery.next_attempt_at, where=IS_WAITING, name="delivery_waiting")
-)
+Delivery.add_index(Delivery.webhook, where=IS_DUE_AGAIN, name="delivery_due_again")
+Delivery.add_index(Delivery.next_attempt_at, where=IS_WAITING, name="delivery_waiting")
 # A webhook's few failures among its many deliveries. Most deliveries never come into this index.
-Delivery.add_index(
-    Delivery.index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
-)
+Delivery.add_index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
 # The kinds of which a webhook gets few events.
-Delivery.add_index(
-    Delivery.index(Delivery.webhook, Delivery.id, where=IS_RARE, name="delivery_rare")
-)
+Delivery.add_index(Delivery.webhook, Delivery.id, where=IS_RARE, name="delivery_rare")

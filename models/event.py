@@ -24,7 +24,7 @@ class Event(BaseModel):
     subject_id = CharField(index=True)
     payload = TextField()
     once_key = CharField(null=True, unique=True)
-    created_at = BigIntegerField(index=True)
+    created_at = BigIntegerField()
 
     @classmethod
     def append(

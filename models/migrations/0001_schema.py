@@ -143,7 +143,6 @@ CREATE TABLE event (
     payload TEXT NOT NULL, once_key VARCHAR, created_at BIGINT NOT NULL
 );
 CREATE INDEX event_subject_id ON event (subject_id);
-CREATE INDEX event_created_at ON event (created_at);
 CREATE UNIQUE INDEX event_once_key ON event (once_key);
 
 CREATE TABLE delivery (
@@ -184,7 +183,7 @@ CREATE TABLE callback (
     received_at BIGINT NOT NULL, ingested_at BIGINT, tries INTEGER NOT NULL, error TEXT,
     due_at BIGINT, lease_token VARCHAR
 );
-CREATE INDEX callback_ingested_at_id ON callback (ingested_at, id);
+CREATE INDEX callback_ingested ON callback (ingested_at) WHERE ingested_at IS NOT NULL;
 CREATE INDEX callback_due ON callback (due_at, id) WHERE due_at IS NOT NULL;
 CREATE TABLE set_aside (
     id VARCHAR NOT NULL PRIMARY KEY, reason VARCHAR NOT NULL,
