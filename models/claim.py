@@ -26,7 +26,7 @@ CLAIMS = "claims"
 LEAST_TRIES = 4
 # A lease lasts so much longer than its attempt may take. In that time the outcome is recorded.
 LEASE_MARGIN_MS = 20_000
-# The most that come back at once.
+# The most that come back in one transaction.
 MOST_BACK = 500
 
 
@@ -247,23 +247,23 @@ def bring_back(last_try: int) -> Due:
     """
     with reading():
         [(has_waited, any_due, suspect)] = _LOOK.execute(clock.now(), last_try)
-    if has_waited:
-        any_due = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) or any_due
-    return Due(bool(any_due), bool(suspect))
+    found = MOST_BACK if has_waited else 0
+    while found == MOST_BACK:
+        found = write(lambda: _bring_back(clock.now(), last_try), CLAIMS)
+    return Due(bool(any_due or has_waited), bool(suspect))
 
 
-def _bring_back(now: int, last_try: int) -> bool:
-    """Returns whether any came back."""
+def _bring_back(now: int, last_try: int) -> int:
+    """Bring back at most MOST_BACK. Returns how many had waited."""
     waited = list(_WAITED.execute(now, last_try))
     lost = [(id_, number, token) for id_, _, token, number in waited if token is not None]
     given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
     _note_lost(lost, now)
     if given_up:
         _GIVE_UP.execute(list(given_up), now)
-    back = [id_ for id_, *_ in waited if id_ not in given_up]
-    if back:
+    if back := [id_ for id_, *_ in waited if id_ not in given_up]:
         _BRING_BACK.execute(back)
-    return bool(back)
+    return len(waited)
 
 
 def _note_lost(lost: Sequence[tuple[str, int, str]], now: int) -> None:
@@ -327,10 +327,8 @@ class _Claim:
 
     def take_due(self, webhook_ids: Sequence[str]) -> None:
         """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
-        found, in_flight = (
-            Webhook.rows_of_ids(webhook_ids),
-            _IN_FLIGHT.execute(list(webhook_ids), self.now),
-        )
+        found = Webhook.rows_of_ids(webhook_ids)
+        in_flight = _IN_FLIGHT.execute(list(webhook_ids), self.now)
         self.webhooks |= {webhook.id: webhook for webhook in found}
         free = Counter(dict.fromkeys(webhook_ids, self.terms.per_webhook))
         free.subtract(dict(in_flight))

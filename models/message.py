@@ -22,7 +22,7 @@ from peewee import (
 
 from models import clock
 from models.account import Account
-from models.clock import id_bound, new_id
+from models.clock import new_id
 from models.database import BaseModel, Prepared, PreparedSelect, reading
 from models.number import Number
 from models.page import Page, fetch_page
@@ -218,7 +218,7 @@ class Message(BaseModel):
     def unsettled_before(cls, status: MessageStatus, before: int) -> list[str]:
         """Identifiers of the oldest messages in ``status`` that were created before a time."""
         with reading():
-            return [id_ for (id_,) in _UNSETTLED.execute(status, id_bound("msg", before))]
+            return [id_ for (id_,) in _UNSETTLED.execute(status, before)]
 
     def history(self) -> list["StatusChange"]:
         """Every step of the message, in the order in which a message takes them (STATUS_RANK).
@@ -276,9 +276,9 @@ _NUMBERS_OF_NETWORK_ID = Prepared(
     )
 )
 _UNSETTLED = Prepared(
-    lambda status, bound: (
+    lambda status, before: (
         Message.select(Message.id)
-        .where(IS_UNSETTLED, Message.status == status, Message.id < bound)
+        .where(IS_UNSETTLED, Message.status == status, Message.created_at < before)
         .order_by(Message.id)
         .limit(MOST_UNSETTLED)
     )
