@@ -43,9 +43,11 @@ class Rounds(threading.Thread):
 
     def run(self) -> None:
         """Work until ``stop``."""
-        while not self._stopping:
+        while True:
             # First: what is committed after this line rings again.
             self._woken.clear()
+            if self._stopping:
+                return
             try:
                 self._work()
             except Exception:
