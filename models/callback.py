@@ -12,6 +12,7 @@ from models.database import (
     Prepared,
     PreparedSelect,
     appending,
+    is_among,
     is_in,
     reading,
     write,
@@ -118,7 +119,7 @@ def _claim(which: Any) -> PreparedSelect[Callback]:
     def claim(token: Any, until: Any, now: Any, limit: Any) -> Any:
         claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
         ids = _due(now).where(which).limit(limit)
-        return claimed.where(Callback.id.in_(ids)).returning(Callback)
+        return claimed.where(is_among(Callback.id, ids)).returning(Callback)
 
     return PreparedSelect(Callback, claim)
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from peewee import SQL, PostgresqlDatabase, Select, fn
+from peewee import SQL, Select, fn
 
 from models import clock, work
 from models.attempt import Attempt, Outcome
-from models.database import Prepared, Rows, database, is_in, reading, write
+from models.database import Prepared, Rows, is_among, is_in, reading, write
 from models.delivery import IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
@@ -69,9 +69,13 @@ class Terms:
 
 
 class Due(NamedTuple):
-    """Whether deliveries are due, and whether one waits for its last attempt after dead workers."""
+    """Whether deliveries are due, whether more have waited, and whether one has its last attempt left.
+
+    That one's workers died in all attempts before.
+    """
 
     any: bool
+    more: bool
     suspect: bool
 
 
@@ -150,7 +154,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
     )
     turn = fn.ROW_NUMBER().over(partition_by=[open_.c.account_id], order_by=[open_.c.due_at])
     return (
-        Select([open_], [open_.c.id, open_.c.account_id])
+        Select([open_], [open_.c.id, open_.c.account_id, work.time(now)])
         .order_by(turn, open_.c.due_at)
         .limit(limit)
         .with_cte(waiting)
@@ -158,7 +162,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
 
 
 def _is_in_flight(delivery: Any, now: Any) -> Any:
-    """Whether an attempt is under way. Those of a worker that died are over long before their leases end."""
+    """Whether an attempt is under way. A lease ends LEASE_MARGIN_MS after its attempt is over."""
     over = work.time(now) + LEASE_MARGIN_MS
     return delivery.lease_token.is_null(False) & (delivery.next_attempt_at > over)
 
@@ -191,11 +195,7 @@ def _lease(which: Any) -> Prepared:
             .order_by(Delivery.next_attempt_at)
             .limit(room)
         )
-        # PostgreSQL may run a subquery behind IN once for each due row, but one that makes an array once.
-        on_postgresql = isinstance(database.obj, PostgresqlDatabase)
-        rows = fn.ANY(fn.ARRAY(oldest)) if on_postgresql else oldest
-        chosen = Delivery.id == rows if on_postgresql else Delivery.id.in_(rows)
-        return _claiming(token, now, lease_ms).where(chosen)
+        return _claiming(token, now, lease_ms).where(is_among(Delivery.id, oldest))
 
     return Prepared(lease)
 
@@ -241,20 +241,18 @@ _GIVE_UP = Prepared(
 
 
 def bring_back(last_try: int) -> Due:
-    """Make due what has waited for its retry, or whose lease ended without an outcome.
+    """Make due what has waited for its retry, or whose lease ended without an outcome; at most MOST_BACK.
 
     A delivery fails whose worker died in the attempt ``last_try``.
     """
     with reading():
         [(has_waited, any_due, suspect)] = _LOOK.execute(clock.now(), last_try)
-    found = MOST_BACK if has_waited else 0
-    while found == MOST_BACK:
-        found = write(lambda: _bring_back(clock.now(), last_try), CLAIMS)
-    return Due(bool(any_due or has_waited), bool(suspect))
+    back = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) if has_waited else 0
+    return Due(bool(any_due or back), back == MOST_BACK, bool(suspect))
 
 
 def _bring_back(now: int, last_try: int) -> int:
-    """Bring back at most MOST_BACK. Returns how many had waited."""
+    """Returns how many had waited."""
     waited = list(_WAITED.execute(now, last_try))
     lost = [(id_, number, token) for id_, _, token, number in waited if token is not None]
     given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
@@ -306,6 +304,11 @@ class _Claim:
     # The webhooks that took as many as they might.
     full: set[str] = field(default_factory=set)
     suspect: str | None = None
+    # Attempts under way by account.
+    taken: Counter[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.taken = Counter(self.terms.in_flight)
 
     @property
     def lease(self) -> tuple[str, int, int]:
@@ -324,6 +327,7 @@ class _Claim:
             self.webhooks[webhook_id] = webhook
             self.suspect = delivery_id
             self.claimed.append(delivery_id)
+            self.room -= 1
 
     def take_due(self, webhook_ids: Sequence[str]) -> None:
         """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
@@ -332,33 +336,35 @@ class _Claim:
         self.webhooks |= {webhook.id: webhook for webhook in found}
         free = Counter(dict.fromkeys(webhook_ids, self.terms.per_webhook))
         free.subtract(dict(in_flight))
-        shares: list[_Share] = []
+        open_ = []
         for webhook in (self.webhooks[id_] for id_ in webhook_ids if id_ in self.webhooks):
-            if not webhook.active:
-                Delivery.skip_waiting(webhook.id)
-            elif webhook.on_trial:
-                new = min(webhook.trial_room(self.now), (free[webhook.id] + 1) // 2)
-                again = free[webhook.id] - new
-                shares += [_Share(webhook, again, _LEASE_AGAIN), _Share(webhook, new, _LEASE_NEW)]
+            if webhook.active:
+                open_.append(webhook)
             else:
-                shares.append(_Share(webhook, free[webhook.id]))
-        self._take_turns([share for share in shares if share.free > 0])
+                Delivery.skip_waiting(webhook.id)
+        trials = [_Share(hook, free[hook.id], _LEASE_AGAIN) for hook in open_ if hook.on_trial]
+        self._take_turns(trials)
+        new = [
+            _Share(each.webhook, min(each.free, each.webhook.trial_room(self.now)), _LEASE_NEW)
+            for each in trials
+        ]
+        self._take_turns(new + [_Share(w, free[w.id]) for w in open_ if not w.on_trial])
 
-    def _take_turns(self, shares: list[_Share]) -> None:
+    def _take_turns(self, shares: Sequence[_Share]) -> None:
         """Give each webhook its part of the room, then those that may have more due a part of the rest."""
-        taken = Counter(self.terms.in_flight)
+        shares = [share for share in shares if share.free > 0]
         while shares and self.room > 0:
             part = max(1, self.room // len(shares))
             leased, waiting = [], []
             for share in shares:
                 account_id = share.webhook.account_id
-                account_room = self.terms.per_account - taken[account_id]
+                account_room = self.terms.per_account - self.taken[account_id]
                 wanted = min(share.free, part, self.room, account_room)
                 if wanted <= 0:
                     waiting.append(share)
                     continue
                 self.room -= wanted
-                taken[account_id] += wanted
+                self.taken[account_id] += wanted
                 rows = share.lease.execute(*self.lease, share.webhook.id, wanted)
                 leased.append((share, wanted, rows))
             if not leased:
@@ -366,7 +372,7 @@ class _Claim:
             for share, wanted, rows in leased:
                 unused = wanted - self._note(share, [id_ for (id_,) in rows])
                 self.room += unused
-                taken[share.webhook.account_id] -= unused
+                self.taken[share.webhook.account_id] -= unused
                 if share.free > 0 and not unused:
                     waiting.append(share)
             shares = waiting
@@ -401,10 +407,11 @@ def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
     now = clock.now()
     # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
-        found = _DUE_WEBHOOKS.execute(terms.slow, now, terms.per_webhook, room + len(busy))
-        webhook_ids = [id_ for id_, account_id in found if account_id not in busy]
+        found = list(_DUE_WEBHOOKS.execute(terms.slow, now, terms.per_webhook, room + len(busy)))
+        webhook_ids = [id_ for id_, account_id, _ in found if account_id not in busy]
         if not (webhook_ids or terms.suspects):
             return []
+        now = found[0][2] if found else work.now()
 
         def claim() -> tuple[_Claim, Rows[tuple[Any, ...]]]:
             making = _Claim(now, room, terms)

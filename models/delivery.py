@@ -21,7 +21,7 @@ from peewee import (
     fn,
 )
 
-from models import clock
+from models import clock, work
 from models.clock import id_bound, new_id
 from models.database import BaseModel, Prepared, reading, writing
 from models.event import Event
@@ -165,7 +165,8 @@ class Delivery(BaseModel):
         At most MOST_SKIPPED: a claim that finds more of an inactive webhook goes on.
         """
         now = clock.now()
-        is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & cls.is_idle(now)
+        is_idle = cls.is_idle(work.now())
+        is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & is_idle
         waiting = cls.select(cls.id).where(is_waiting).limit(MOST_SKIPPED)
         query = cls.update(
             state=DeliveryState.SKIPPED,

@@ -228,6 +228,7 @@ class Webhook(Owned):
     def note_trial(self, now: int, events: int) -> None:
         """Its url on trial gets so many new events, inside the caller's transaction."""
         since, before = self._trial_minute(now)
+        self.trial_minute_at, self.trial_events = since, before + events
         _NOTE_TRIAL.execute(since, before + events, self.id)
 
     @classmethod

@@ -11,7 +11,8 @@ from peewee import SQL, Cast, PostgresqlDatabase, Select
 from models import clock
 from models.database import Prepared, database, reading
 
-SERVER_TIME = SQL("(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+# Stable within a statement, so that an index serves a comparison with it.
+SERVER_TIME = SQL("(extract(epoch FROM statement_timestamp()) * 1000)::bigint")
 NO_OUTCOME = "No outcome is known: the worker ended or froze during this attempt."
 
 

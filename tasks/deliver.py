@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -38,6 +39,8 @@ Result = TypeVar("Result")
 # Outcomes that come in quick succession are recorded together, unless a delivery waits for their room.
 RECORD_TOGETHER_SECONDS = 0.05
 RECORD_PAUSE_SECONDS = 0.5
+# How often in one look deliveries are brought back, and the pause in between.
+MAX_BACK, BACK_PAUSE_SECONDS = 20, 0.005
 # An attempt that begins so long after it was claimed or known to be wanted asks (tasks.subscriptions).
 STALE_SECONDS = 0.5
 # The database cannot be written now. Any other error is about what is written.
@@ -99,10 +102,15 @@ class Engine:
 
     def look(self) -> None:
         """Wake if a delivery is due: after a pause, after its lease, or without a wake-up."""
-        due = bring_back(self._last_try)
-        self._has_suspects = due.suspect
-        if due.any or due.suspect:
-            self.wake()
+        for _ in range(MAX_BACK):
+            due = bring_back(self._last_try)
+            self._has_suspects = due.suspect
+            if due.any or due.suspect:
+                self.wake()
+            if self._stopping or not due.more:
+                return
+            # Other writers get their turn.
+            time.sleep(BACK_PAUSE_SECONDS)
 
     def _wake_lanes(self) -> None:
         # First: work that is committed after this line rings again.
@@ -157,6 +165,8 @@ class Engine:
             claimed_at = self._loop.time()
             batch = await self._claim(lane, room)
             lane.note_claim(batch, room)
+            if lane.is_full:
+                self._is_crowded.set()
             for claimed in batch:
                 self._note_crowd(claimed)
                 lane.start(claimed, asyncio.create_task(self._attempt(claimed, claimed_at)))
@@ -238,6 +248,7 @@ class Engine:
             batch = [await self._outcomes.get()]
             while not self._outcomes.empty():
                 batch.append(self._outcomes.get_nowait())
+            self._is_crowded.clear()
             await self._record([outcome for _, outcome in batch])
             for _ in batch:
                 self._outcomes.task_done()
@@ -245,7 +256,6 @@ class Engine:
                 self._wake_lanes()
                 await asyncio.sleep(BEHIND_PAUSE_SECONDS)
             else:
-                self._is_crowded.clear()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._is_crowded.wait(), RECORD_TOGETHER_SECONDS)
 

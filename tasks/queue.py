@@ -2,8 +2,6 @@
 
 The rows in the database are the work. The queue only says that there is some, so it may lose, double or delay
 what it is given.
-
-Task names are module paths and so a wire format: renaming a task needs an alias for a while.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Redelivery of many, in the background, at a rate for each webhook: part after part.
 
-Each part is a short transaction on rows (models.redelivery). The sweep goes on with what is left; the task
-only saves the first part the wait for it.
+Each part is a short transaction on rows (models.redelivery). A thread of the worker schedules the parts. The
+wake-up only saves the first part the wait for the next round.
 """
 
 import time

@@ -1,8 +1,8 @@
 """Retention removes what is older than the operator keeps, a little in each round of the sweep.
 
-Each batch is a short transaction with a pause behind it, so that no other writer waits for long. Rows are
-found by their identifiers, which begin with the time of their making, so that no index on a time is
-needed. What is still to be done is never removed: pending deliveries and their events, unsettled messages,
+Each batch is a short transaction with a pause behind it, so that no other writer waits for long. Most rows
+are found by their identifiers, which begin with the time of their making; callbacks by the time of their
+ingestion. What is still to be done is never removed: pending deliveries and their events, unsettled messages,
 callbacks that wait.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from peewee import fn
 
 from gateway.settings import get_settings
-from models import clock
+from models import clock, work
 from models.callback import Callback
 from models.database import Prepared, reading, writing
 from models.delivery import IS_PENDING, Delivery
@@ -45,8 +45,8 @@ WINDOW = 2_000
 class Kind:
     """One kind of row, which is removed after ``days``, by default the setting's, if ``may_go`` holds.
 
-    Its age is that of its identifier, which begins with ``prefix``, or counts from the time ``since``,
-    which has an index and is null while the row has to stay.
+    Its age is that of its identifier, which begins with ``prefix``. With ``since`` the age counts from that
+    time, which is null while the row has to stay.
     """
 
     name: str
@@ -145,7 +145,7 @@ def remove_deleted(limit: int) -> int:
     with reading():
         if not deleted.exists():
             return 0
-    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle(clock.now())
+    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle(work.now())
     with writing():
         found = Delivery.select(Delivery.id).where(is_theirs).limit(limit)
         if removed := Delivery.delete().where(Delivery.id.in_(found)).execute():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from peewee import Case
 
 from gateway.settings import get_settings
-from models import clock, tally
+from models import clock, tally, work
 from models.callback import Callback
 from models.database import reading, write, writing
 from models.delivery import IS_PENDING, Delivery
@@ -68,7 +68,7 @@ def recall_deliveries() -> int:
 
     An attempt that is still under way keeps its lease.
     """
-    now, settings = clock.now(), get_settings()
+    now, settings = work.now(), get_settings()
     delays = RetrySchedule(settings.retry_schedule).longest_delays
     # After no try, one try and so on.
     pauses_ms = [redeliver.ahead_ms(), *(round(delay * 1000) for delay in delays)]

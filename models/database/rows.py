@@ -125,6 +125,16 @@ def is_in(field: Any, values: Any) -> Any:
     return field.in_(Select([fn.json_each(values)], [SQL("value")]))
 
 
+def is_among(field: Any, chosen: Any) -> Any:
+    """The condition that a field is in the rows of a query, which runs once.
+
+    PostgreSQL may run a subquery behind IN for each row. It builds an array only once.
+    """
+    if isinstance(database.obj, PostgresqlDatabase):
+        return field == fn.ANY(fn.ARRAY(chosen))
+    return field.in_(chosen)
+
+
 class BaseModel(Model):
     """A row of the gateway's database."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from peewee import NotSupportedError, PostgresqlDatabase
 
-# A database of an unreleased version that has the same schema.
+# The last migration of unreleased versions. It left the same tables; other indexes and triggers do no harm.
 LAST_UNRELEASED = "0017_deleted_webhooks"
 
 # In PostgreSQL's words.

@@ -298,6 +298,17 @@ def test_a_url_that_never_answered_gets_ten_events_in_a_minute(
     assert len(claim_due(100, terms)) == 10
 
 
+def test_the_events_of_a_trial_are_counted_over_all_turns_of_a_claim(
+    on_trial: Webhook, account: Account
+) -> None:
+    others = [factories.webhook(account) for _ in range(9)]
+    factories.deliveries(account, *others, count=2)
+    claimed = claim_due(30, Terms(10, LEASE_MS))
+    count = _webhooks(claimed).count(on_trial.id)
+    assert count > 3, "more than its first turn"
+    assert Webhook.get_by_id(on_trial.id).trial_events == count
+
+
 @pytest.mark.usefixtures("on_trial")
 def test_retries_do_not_count_against_the_trial_of_a_url(clock: Clock) -> None:
     terms = Terms(100, LEASE_MS)

@@ -18,7 +18,7 @@ from models.api_key import ApiKey
 from models.attempt import Attempt
 from models.backlog import Backlog
 from models.callback import Callback
-from models.claim import ClaimedDelivery, Terms, claim_due
+from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -77,6 +77,13 @@ def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 Work = Callable[[World], object]
+
+
+def _bring_back(world: World) -> None:
+    with writing():
+        Delivery.update(next_attempt_at=0).where(Delivery.id == world.delivery.id).execute()
+    bring_back(LEAST_TRIES)
+    assert world.delivery.due
 
 
 def _ingest(world: World, **items: object) -> None:
@@ -149,6 +156,7 @@ HOT_PATHS: dict[str, Work] = {
     ),
     "an inbound text is taken in": _ingest_text,
     "due deliveries are claimed": lambda _: claim_due(10, Terms(20, LEASE_MS)),
+    "what has waited is brought back": _bring_back,
     "a success is recorded": lambda world: record_outcomes(
         [*map(factories.success, world.claimed)], lambda _: 1, 10
     ),
@@ -301,6 +309,14 @@ def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
     queries = queries_of(lambda: claim_due(10, Terms(20, LEASE_MS)))
     [lease] = [query for query in queries if query.sql.startswith("UPDATE")]
     assert [step for step in lease.steps() if "Join" in step or "CORRELATED" in step] == []
+
+
+@pytest.mark.usefixtures("account")
+def test_a_claim_chooses_its_callbacks_once() -> None:
+    Callback.store(b"{}", b"{}")
+    queries = queries_of(lambda: Callback.claim(10))
+    [claim] = [query for query in queries if query.sql.startswith("UPDATE")]
+    assert [step for step in claim.steps() if "Join" in step or "CORRELATED" in step] == []
 
 
 def test_a_claim_looks_only_at_what_it_chose_however_much_is_due(world: World) -> None:

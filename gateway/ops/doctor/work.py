@@ -34,7 +34,7 @@ def check_worker(_: Settings) -> str:
     while queue.huey.pending_count():
         if time.monotonic() > deadline:
             # Take it back: any wake-up will do.
-            queue.huey.dequeue()
+            queue.huey.storage.dequeue()
             raise BrokenError(
                 f"No worker took a task within {WORKER_SECONDS} s.",
                 "Start a worker (gateway worker), or look at its log.",

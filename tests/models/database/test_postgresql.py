@@ -16,7 +16,9 @@ from contract_tests.waiting import wait_for
 from models import database, secret
 from models.account import Account
 from models.database import engine, reading, write, writing
+from models.delivery import IS_WAITING, Delivery
 from models.idempotency import IdempotencyKey
+from models.work import SERVER_TIME
 from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import Configure
@@ -98,6 +100,16 @@ def is_kept_waiting(first: Callable[[Callable[[], Any]], Any], second: Callable[
             leave.set()
             held.result()
             late.result()
+
+
+def test_an_index_serves_the_time_of_the_server() -> None:
+    """Else each look for what has waited would read all that waits."""
+    waited = Delivery.select().where(IS_WAITING, Delivery.next_attempt_at <= SERVER_TIME)
+    with reading():
+        plan = database.database.execute_sql(f"EXPLAIN {waited.sql()[0]}").fetchall()
+    condition = next(row[0] for row in plan if "Cond:" in row[0])
+    assert "next_attempt_at <= " in condition
+    assert "Index Cond" in condition
 
 
 def test_transactions_that_share_no_key_run_beside_each_other() -> None:
