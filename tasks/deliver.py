@@ -22,7 +22,14 @@ from peewee import InterfaceError, InternalError, OperationalError
 
 from models import clock
 from models.attempt import Outcome
-from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, ClaimedDelivery, bring_back, claim_due
+from models.claim import (
+    LEASE_MARGIN_MS,
+    LEAST_TRIES,
+    MOST_WEBHOOKS,
+    ClaimedDelivery,
+    bring_back,
+    claim_due,
+)
 from models.recording import give_back, is_wanted, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
@@ -161,7 +168,7 @@ class Engine:
 
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
-        while not (self._stopping or self._has_unrecorded) and (room := lane.claimable) > 0:
+        while not (self._stopping or self._has_unrecorded) and (room := lane.room) > 0:
             claimed_at = self._loop.time()
             batch = await self._claim(lane, room)
             lane.note_claim(batch, room)
@@ -170,7 +177,7 @@ class Engine:
             for claimed in batch:
                 self._note_crowd(claimed)
                 lane.start(claimed, asyncio.create_task(self._attempt(claimed, claimed_at)))
-            if len(batch) < room:
+            if len(batch) < min(room, MOST_WEBHOOKS):
                 # No more is due now, or its webhooks are at their caps: a wake-up follows either change.
                 return
 

@@ -10,8 +10,6 @@ from models.claim import ClaimedDelivery, Terms
 MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
 # A receiver that times out is probed by few attempts; one success brings it back.
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
-# The most that one claim takes. It costs up to 0.2 ms for each of them, if all have webhooks of their own.
-MOST_CLAIMED = 100
 # No account takes up a lane: the others have at least four fifths of it.
 ACCOUNT_PART = 5
 # What comes in quick succession is claimed together; the first of it waits for nothing (ADR 32). Who is
@@ -44,11 +42,6 @@ class Lane:
         return self.max_in_flight - len(self.in_flight)
 
     @property
-    def claimable(self) -> int:
-        """How many to claim at once: the other lanes and the outcomes wait for each claim."""
-        return min(self.room, MOST_CLAIMED)
-
-    @property
     def per_account(self) -> int:
         """How many attempts may be under way for one account."""
         return self.max_in_flight // ACCOUNT_PART
@@ -67,20 +60,22 @@ class Lane:
 
     def note_claim(self, batch: Sequence[ClaimedDelivery], room: int) -> None:
         """What a claim with so much room gave."""
-        for each in batch:
-            self.accounts[each.webhook.account_id] += 1
-            self.suspects += each.is_suspect
-        has_full_account = any(count >= self.per_account for count in self.accounts.values())
+        self.accounts.update(each.webhook.account_id for each in batch)
+        self.suspects += sum(each.is_suspect for each in batch)
+        has_full_account = max(self.accounts.values(), default=0) >= self.per_account
         self.is_full = len(batch) == room or has_full_account
         self.is_behind = self.is_full or any(each.fills_webhook for each in batch)
 
     def start(self, claimed: ClaimedDelivery, task: asyncio.Task[None]) -> None:
         """An attempt is under way until its task is done."""
+        account_id = claimed.webhook.account_id
 
         def end(task: asyncio.Task[None]) -> None:
             self.in_flight.discard(task)
             self.suspects -= claimed.is_suspect
-            self.accounts -= Counter({claimed.webhook.account_id: 1})
+            self.accounts[account_id] -= 1
+            if not self.accounts[account_id]:
+                del self.accounts[account_id]
 
         self.in_flight.add(task)
         task.add_done_callback(end)

@@ -13,7 +13,7 @@ import pytest
 from gateway.settings import get_settings
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import LEASE_MARGIN_MS, ClaimedDelivery, Terms
+from models.claim import LEASE_MARGIN_MS, MOST_WEBHOOKS, ClaimedDelivery, Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.recording import record_outcomes
@@ -70,10 +70,12 @@ def test_a_webhook_with_less_due_than_it_may_have_leaves_room_for_those_behind(
     assert len(_claim(room=5, per_webhook=4)) == 5
 
 
-def test_one_claim_serves_hundreds_of_webhooks(account: Account) -> None:
+def test_each_claim_serves_a_hundred_webhooks(account: Account) -> None:
     webhooks = [factories.webhook(account) for _ in range(300)]
     made = factories.deliveries(account, *webhooks, count=2)
-    assert sorted(_ids(_claim(room=1000, per_webhook=10))) == sorted(row.id for row in made)
+    claims = [_claim(room=1000, per_webhook=10) for _ in range(4)]
+    assert [len(claim) for claim in claims] == [2 * MOST_WEBHOOKS] * 3 + [0]
+    assert sorted(chain.from_iterable(map(_ids, claims))) == sorted(row.id for row in made)
 
 
 def test_what_is_claimed_is_not_claimed_again(account: Account) -> None:
