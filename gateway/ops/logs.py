@@ -19,6 +19,7 @@ import psycopg
 import redis
 from peewee import DatabaseError
 
+from models.database.sqlite import BusyError
 from tasks.telemetry import request_fields
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
@@ -76,10 +77,10 @@ def _masked(line: str) -> str:
 def limit_outages(record: logging.LogRecord) -> bool:
     """A filter for handlers: an outage is logged once in OUTAGE_SECONDS for each message of a logger.
 
-    So is a full disk. The driver's text replaces the traceback.
+    So is a full disk, and a frozen process that keeps SQLite's lock. The error's text replaces the traceback.
     """
     errors = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
-    found = (_driver_error(error) for error in errors if is_outage(error) or _is_full(error))
+    found = (_driver_error(error) or error for error in errors if _is_repeated(error))
     outage = next(found, None)
     if outage is None:
         return True
@@ -91,6 +92,11 @@ def limit_outages(record: logging.LogRecord) -> bool:
         record.msg, record.args = f"{record.getMessage()}: {' '.join(str(outage).split())}", ()
         record.exc_info = None
     return True
+
+
+def _is_repeated(error: object) -> bool:
+    """Whether each use of the database or Redis fails the same way for a while."""
+    return is_outage(error) or _is_full(error) or isinstance(error, BusyError)
 
 
 def _driver_error(error: object) -> object:

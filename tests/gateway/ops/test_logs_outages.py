@@ -12,6 +12,7 @@ from redis import ConnectionError as RedisConnectionError
 
 from gateway.ops import logs
 from gateway.ops.logs import OUTAGE_SECONDS, limit_outages
+from models.database.sqlite import BusyError
 
 REFUSED = psycopg.OperationalError("connection failed:\n\tis it running?")
 
@@ -66,6 +67,7 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
         _peewees(REFUSED),
         _raised_again(_peewees(REFUSED)),
         _peewees(_peewees(REFUSED)),
+        BusyError(),
         psycopg.errors.AdminShutdown("it goes"),
         psycopg.errors.CannotConnectNow("it comes"),
         psycopg.errors.LockNotAvailable("another holds the lock"),
