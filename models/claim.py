@@ -267,7 +267,7 @@ def _bring_back(now: int, last_try: int) -> int:
 
 
 def _note_lost(lost: Sequence[tuple[str, int, str]], now: int) -> None:
-    """Log attempts of which no outcome came: delivery, number of the attempt, token."""
+    """Keep attempts without an outcome, each given as delivery, number of the attempt and token."""
     outcomes = [
         Outcome(
             delivery_id,
