@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.clock import new_id
@@ -19,9 +19,9 @@ class Account(BaseModel):
     numbers is still taken in, and its events are still delivered.
     """
 
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     name = TextField()
-    plan = CharField()
+    plan = TextField()
     created_at = BigIntegerField()
     suspended_at = BigIntegerField(null=True)
 
@@ -48,7 +48,7 @@ class Owned(BaseModel):
     """A row that belongs to an account."""
 
     account_id: str
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     account = ForeignKeyField(Account, lazy_load=False)
 
     @classmethod

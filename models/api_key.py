@@ -4,7 +4,7 @@ import hashlib
 import secrets
 from typing import Self
 
-from peewee import BigIntegerField, CharField, TextField
+from peewee import BigIntegerField, TextField
 
 from models import clock
 from models.account import Account, Owned
@@ -23,7 +23,7 @@ class ApiKey(Owned):
     """One key of an account. ``last_used_at`` is exact to the hour only."""
 
     name = TextField()
-    digest = CharField(unique=True)
+    digest = TextField(unique=True)
     created_at = BigIntegerField()
     revoked_at = BigIntegerField(null=True)
     last_used_at = BigIntegerField(null=True)

@@ -4,14 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from peewee import (
-    BigIntegerField,
-    BooleanField,
-    CharField,
-    ForeignKeyField,
-    IntegerField,
-    TextField,
-)
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
 from models.clock import new_id
 from models.database import BaseModel, reading
@@ -45,7 +38,7 @@ _KEPT = ("started_at", "duration_ms", "success", "status_code", "error", "respon
 
 class Attempt(BaseModel):
     delivery_id: str
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     delivery = ForeignKeyField(Delivery, lazy_load=False, on_delete="CASCADE")
     number = IntegerField()
     started_at = BigIntegerField()

@@ -3,7 +3,7 @@
 import uuid
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, BlobField, CharField, IntegerField, TextField, fn
+from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
 
 from models import clock, work
 from models.clock import new_id
@@ -36,14 +36,14 @@ class Callback(BaseModel):
     last item was ingested or set aside; then it has no ``due_at``. ``tries`` counts the try under way.
     """
 
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     body = BlobField()
     received_at = BigIntegerField()
     ingested_at = BigIntegerField(null=True)
     tries = IntegerField(default=0)
     error = TextField(null=True)
     due_at = BigIntegerField(null=True)
-    lease_token = CharField(null=True)
+    lease_token = TextField(null=True)
 
     @classmethod
     def store(cls, *bodies: bytes) -> list[Self]:

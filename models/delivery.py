@@ -14,9 +14,9 @@ from peewee import (
     SQL,
     BigIntegerField,
     BooleanField,
-    CharField,
     ForeignKeyField,
     IntegerField,
+    TextField,
     Value,
     fn,
 )
@@ -61,18 +61,18 @@ class Delivery(BaseModel):
 
     webhook_id: str
     event_id: str
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     webhook = ForeignKeyField(Webhook, lazy_load=False, index=False, on_delete="CASCADE")
     event = ForeignKeyField(Event, lazy_load=False, index=False, on_delete="CASCADE")
-    event_kind = CharField()
-    state = CharField()
+    event_kind = TextField()
+    state = TextField()
     attempt_count = IntegerField(default=0)
     tries = IntegerField(default=0)
     next_attempt_at = BigIntegerField(null=True)
-    lease_token = CharField(null=True)
+    lease_token = TextField(null=True)
     created_at = BigIntegerField()
     completed_at = BigIntegerField(null=True)
-    due = BooleanField(default=False, constraints=[SQL("DEFAULT false")])
+    due = BooleanField(default=False)
 
     class Meta:
         indexes = ((("webhook", "id"), False), (("event", "webhook"), True))

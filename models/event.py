@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
@@ -17,13 +17,13 @@ class Event(BaseModel):
     """
 
     account_id: str
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     account = ForeignKeyField(Account, lazy_load=False, index=False)
-    kind = CharField()
-    number_id = CharField()
-    subject_id = CharField(index=True)
+    kind = TextField()
+    number_id = TextField()
+    subject_id = TextField(index=True)
     payload = TextField()
-    once_key = CharField(null=True, unique=True)
+    once_key = TextField(null=True, unique=True)
     created_at = BigIntegerField()
 
     @classmethod

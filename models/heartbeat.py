@@ -1,6 +1,6 @@
 """The workers' heartbeat: one row, which tells every process on the database whether a worker runs."""
 
-from peewee import BigIntegerField, CharField
+from peewee import BigIntegerField, TextField
 
 from models import clock
 from models.database import BaseModel, reading, writing
@@ -13,7 +13,7 @@ INTERVAL_MS = 5_000
 class Heartbeat(BaseModel):
     """When a worker was last seen, in milliseconds since the epoch."""
 
-    name = CharField(primary_key=True)
+    name = TextField(primary_key=True)
     at = BigIntegerField()
 
     @classmethod

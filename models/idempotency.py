@@ -5,7 +5,7 @@ been asked (decisions 14 and 15 of the design). The response to an accepted mess
 so only other responses are kept here.
 """
 
-from peewee import AutoField, BigIntegerField, CharField, ForeignKeyField, IntegerField, TextField
+from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField, TextField
 
 from models import clock
 from models.account import Account
@@ -19,10 +19,10 @@ class IdempotencyKey(BaseModel):
     """The request that first carried ``key`` in this account, and its error response if it has one."""
 
     message_id: str
-    id = AutoField()
+    id = BigAutoField()
     account = ForeignKeyField(Account, lazy_load=False, index=False)
-    key = CharField()
-    fingerprint = CharField()
+    key = TextField()
+    fingerprint = TextField()
     message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")
     response_status = IntegerField(null=True)
     response_body = TextField(null=True)

@@ -9,16 +9,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Self
 
-from peewee import (
-    SQL,
-    AutoField,
-    BigIntegerField,
-    CharField,
-    ForeignKeyField,
-    Select,
-    TextField,
-    fn,
-)
+from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, Select, TextField, fn
 
 from models import clock
 from models.account import Account
@@ -63,15 +54,15 @@ class Message(BaseModel):
 
     account_id: str
     number_id: str
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     account = ForeignKeyField(Account, lazy_load=False, index=False)
     number = ForeignKeyField(Number, lazy_load=False, index=False)
-    direction = CharField()
-    from_number = CharField()
-    to_number = CharField()
-    type = CharField()
+    direction = TextField()
+    from_number = TextField()
+    to_number = TextField()
+    type = TextField()
     body_json = TextField()
-    status = CharField()
+    status = TextField()
     wa_message_id = TextField(null=True)
     error_code = TextField(null=True)
     error_message = TextField(null=True)
@@ -244,9 +235,9 @@ Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_i
 class StatusChange(BaseModel):
     """One step of a message after its first: ``at`` is the network's time."""
 
-    id = AutoField()
+    id = BigAutoField()
     message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")
-    status = CharField()
+    status = TextField()
     at = BigIntegerField()
     error_code = TextField(null=True)
     error_message = TextField(null=True)

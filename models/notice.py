@@ -7,7 +7,7 @@ for the operator to read (``gateway numbers notices``).
 import json
 from typing import Any, Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField, fn
+from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock, secret
 from models.clock import new_id
@@ -25,13 +25,13 @@ class Notice(BaseModel):
     """One notice. ``field`` is its subject, ``event`` the platform's word for what happened."""
 
     number_id: str | None
-    id = CharField(primary_key=True)
-    digest = CharField(unique=True)
-    waba_id = CharField(index=True)
+    id = TextField(primary_key=True)
+    digest = TextField(unique=True)
+    waba_id = TextField(index=True)
     number = ForeignKeyField(Number, null=True, lazy_load=False)
-    phone_number = CharField(null=True)
-    field = CharField()
-    event = CharField()
+    phone_number = TextField(null=True)
+    field = TextField()
+    event = TextField()
     value_json = TextField()
     at = BigIntegerField()
 

@@ -6,7 +6,7 @@ When the network is to be asked what a number is stands in ``check_due_at``; mod
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, CharField, IntegerField, IntegrityError, TextField
+from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 
 from models import clock, secret
 from models.account import Owned
@@ -32,18 +32,18 @@ class NumberTakenError(Exception):
 class Number(Owned):
     """A phone number of an account, known to the network as ``phone_number_id``."""
 
-    phone_number_id = CharField(index=True)
-    waba_id = CharField(index=True)
-    phone_number = CharField()
+    phone_number_id = TextField(index=True)
+    waba_id = TextField(index=True)
+    phone_number = TextField()
     display_name = TextField(null=True)
-    status = CharField()
+    status = TextField()
     sealed_token = TextField()
     sealed_pin = TextField()
     created_at = BigIntegerField()
     activated_at = BigIntegerField(null=True)
     check_due_at = BigIntegerField(null=True, index=True)
     # Claims of its check since the last that had an outcome.
-    check_tries = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
+    check_tries = IntegerField(default=0)
 
     class Meta:
         indexes = ((("account", "phone_number_id"), True),)

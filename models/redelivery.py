@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField, fn
+from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock, work
 from models.claim import CLAIMS
@@ -30,8 +30,8 @@ class Redelivery(BaseModel):
     """One batch. ``call_id`` is common to the batches of a call, ``delivery_ids`` are oldest first."""
 
     webhook_id: str
-    id = CharField(primary_key=True)
-    call_id = CharField()
+    id = TextField(primary_key=True)
+    call_id = TextField()
     webhook = ForeignKeyField(Webhook, lazy_load=False, on_delete="CASCADE")
     states_json = TextField()
     delivery_ids_json = TextField()

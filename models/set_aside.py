@@ -4,7 +4,7 @@ import hashlib
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, BlobField, CharField, TextField, fn
+from peewee import SQL, BigIntegerField, BlobField, TextField, fn
 
 from models import clock
 from models.clock import new_id
@@ -30,12 +30,12 @@ class SetAside(BaseModel):
     ``fingerprint`` keeps an item that comes again from being set aside twice.
     """
 
-    id = CharField(primary_key=True)
-    reason = CharField()
-    phone_number_id = CharField(null=True)
+    id = TextField(primary_key=True)
+    reason = TextField()
+    phone_number_id = TextField(null=True)
     wa_message_id = TextField(null=True)
     body = BlobField()
-    fingerprint = CharField()
+    fingerprint = TextField()
     error = TextField(null=True)
     created_at = BigIntegerField()
     settled_at = BigIntegerField(null=True)

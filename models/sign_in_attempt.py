@@ -7,7 +7,7 @@ out, because an address is refused for its own attempts only (ADR 23).
 
 import math
 
-from peewee import BigIntegerField, CharField
+from peewee import BigIntegerField, TextField
 
 from models import clock, secret
 from models.client_address import one_client
@@ -34,8 +34,8 @@ class TooManyAttemptsError(Exception):
 class SignInAttempt(BaseModel):
     """One attempt under one subject: each attempt writes three of these."""
 
-    id = CharField(primary_key=True)
-    subject = CharField()
+    id = TextField(primary_key=True)
+    subject = TextField()
     at = BigIntegerField()
 
     class Meta:

@@ -7,7 +7,7 @@ kept as a hash only. A signup that is complete keeps neither token nor PIN; its 
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField, TextField
+from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock, secret
 from models.clock import new_id
@@ -34,18 +34,18 @@ class Signup(BaseModel):
     """What became of one code of the embedded signup. ``error_code`` tells why the last try stopped."""
 
     number_id: str | None
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
-    code_hash = CharField()
-    phone_number_id = CharField()
-    waba_id = CharField()
-    phone_number = CharField(default="")
+    code_hash = TextField()
+    phone_number_id = TextField()
+    waba_id = TextField()
+    phone_number = TextField(default="")
     display_name = TextField(null=True)
     number = ForeignKeyField(Number, null=True, lazy_load=False)
     sealed_token = TextField(null=True)
     sealed_pin = TextField(null=True)
-    step = CharField()
-    error_code = CharField(null=True)
+    step = TextField()
+    error_code = TextField(null=True)
     created_at = BigIntegerField()
     updated_at = BigIntegerField()
 

@@ -5,7 +5,7 @@ import re
 import secrets
 from typing import Any, Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField
+from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account, Owned
@@ -33,7 +33,7 @@ class SlugTakenError(Exception):
 class SignupLink(Owned):
     """A link. It is open until it is used, revoked or expired."""
 
-    slug = CharField(unique=True)
+    slug = TextField(unique=True)
     number = ForeignKeyField(Number, null=True, lazy_load=False)
     created_at = BigIntegerField()
     expires_at = BigIntegerField()

@@ -1,14 +1,23 @@
 """How many messages and deliveries there are of each kind, so that no list has to count its rows.
 
-Triggers keep the tallies, in the transaction that changes the rows (models/migrations/0001_schema.py), so
-they are exact for whoever sees those rows. On PostgreSQL each connection counts in rows of its own, its
+Triggers keep the tallies, in the transaction that changes the rows, so they are exact for whoever sees those
+rows. On PostgreSQL each connection counts in rows of its own, its
 ``shard``: else all who send for an account would wait for the same row. Only the sum over the shards says
 how many there are; a single one may be below zero. The sweep folds them into one.
 """
 
 from typing import Any
 
-from peewee import EXCLUDED, BigIntegerField, CompositeKey, IntegerField, TextField, Value, fn
+from peewee import (
+    EXCLUDED,
+    BigIntegerField,
+    CompositeKey,
+    IntegerField,
+    PostgresqlDatabase,
+    TextField,
+    Value,
+    fn,
+)
 
 from models.database import BaseModel, reading, writing
 
@@ -44,12 +53,76 @@ class DeliveryTally(BaseModel):
         primary_key = CompositeKey("webhook_id", "event_kind", "state", "shard")
 
 
-TALLIES: tuple[type[Any], ...] = (MessageTally, DeliveryTally)
+# By the table that they count.
+TALLIES: dict[str, type[Any]] = {"message": MessageTally, "delivery": DeliveryTally}
+# Only the last column of a key ever changes.
+SQLITE_TRIGGERS = (
+    """
+    CREATE TRIGGER {table}_tally_in AFTER INSERT ON {table} BEGIN
+        INSERT INTO {table}_tally ({key}, shard, total) VALUES ({new}, 0, 1)
+        ON CONFLICT ({key}, shard) DO UPDATE SET total = total + 1;
+    END
+    """,
+    """
+    CREATE TRIGGER {table}_tally_out AFTER DELETE ON {table} BEGIN
+        UPDATE {table}_tally SET total = total - 1 WHERE ({key}, shard) = ({old}, 0);
+    END
+    """,
+    """
+    CREATE TRIGGER {table}_tally_move AFTER UPDATE OF {moves} ON {table}
+    WHEN OLD.{moves} <> NEW.{moves} BEGIN
+        UPDATE {table}_tally SET total = total - 1 WHERE ({key}, shard) = ({old}, 0);
+        INSERT INTO {table}_tally ({key}, shard, total) VALUES ({new}, 0, 1)
+        ON CONFLICT ({key}, shard) DO UPDATE SET total = total + 1;
+    END
+    """,
+)
+POSTGRESQL_TRIGGERS = (
+    """
+    CREATE FUNCTION {table}_tally_keep() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF TG_OP <> 'INSERT' THEN
+            INSERT INTO {table}_tally ({key}, shard, total) VALUES ({old}, pg_backend_pid(), -1)
+            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total - 1;
+        END IF;
+        IF TG_OP <> 'DELETE' THEN
+            INSERT INTO {table}_tally ({key}, shard, total) VALUES ({new}, pg_backend_pid(), 1)
+            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total + 1;
+        END IF;
+        RETURN NULL;
+    END
+    $$
+    """,
+    """
+    CREATE TRIGGER {table}_tally_in_out AFTER INSERT OR DELETE ON {table}
+    FOR EACH ROW EXECUTE FUNCTION {table}_tally_keep()
+    """,
+    """
+    CREATE TRIGGER {table}_tally_move AFTER UPDATE OF {moves} ON {table}
+    FOR EACH ROW WHEN (OLD.{moves} <> NEW.{moves}) EXECUTE FUNCTION {table}_tally_keep()
+    """,
+)
+
+
+def create_triggers(connected: Any) -> None:
+    """Have a new database keep its tallies."""
+    on_postgresql = isinstance(connected, PostgresqlDatabase)
+    for table, tally in TALLIES.items():
+        key = tally._meta.primary_key.field_names[:-1]  # noqa: SLF001 - peewee's documented attribute
+        for trigger in POSTGRESQL_TRIGGERS if on_postgresql else SQLITE_TRIGGERS:
+            sql = trigger.format(
+                table=table,
+                key=", ".join(key),
+                new=", ".join(f"NEW.{column}" for column in key),
+                old=", ".join(f"OLD.{column}" for column in key),
+                moves=key[-1],
+            )
+            connected.execute_sql(sql)
 
 
 def fold() -> None:
     """Add the shards of each tally up, where there are many, and forget what is at zero."""
-    for tally in TALLIES:
+    for tally in TALLIES.values():
         with reading():
             is_worth_it = tally.select().where(_is_loose(tally)).count() >= FOLD_FROM
         if is_worth_it:

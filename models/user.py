@@ -11,7 +11,7 @@ from typing import Self
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
-from peewee import BigIntegerField, CharField, TextField
+from peewee import BigIntegerField, TextField
 
 from models import clock
 from models.account import Account, Owned
@@ -31,7 +31,7 @@ class EmailTakenError(Exception):
 class User(Owned):
     """A user. ``email`` is kept in lower case, so that it is unique regardless of case."""
 
-    email = CharField(unique=True)
+    email = TextField(unique=True)
     password_hash = TextField()
     created_at = BigIntegerField()
 

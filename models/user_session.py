@@ -3,7 +3,7 @@
 import secrets
 from typing import Self
 
-from peewee import BigIntegerField, CharField, ForeignKeyField
+from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock, secret
 from models.account import Account
@@ -25,9 +25,9 @@ class UserSession(BaseModel):
     """
 
     user_id: str
-    id = CharField(primary_key=True)
+    id = TextField(primary_key=True)
     user = ForeignKeyField(User, on_delete="CASCADE")
-    digest = CharField(unique=True)
+    digest = TextField(unique=True)
     created_at = BigIntegerField()
     last_used_at = BigIntegerField()
 

@@ -7,14 +7,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import (
-    SQL,
-    BigIntegerField,
-    BooleanField,
-    CharField,
-    IntegerField,
-    TextField,
-)
+from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 
 from models import clock, secret
 from models.account import Owned
@@ -60,12 +53,12 @@ class Webhook(Owned):
     slow = BooleanField(default=False)
     deactivated_at = BigIntegerField(null=True)
     created_at = BigIntegerField()
-    deactivated_because = CharField(null=True)
+    deactivated_because = TextField(null=True)
     secret_changed_at = BigIntegerField(null=True)
     previous_sealed_secret = TextField(null=True)
     # The last minute in which its url got events while on trial, and how many. None once it answered 2xx.
     trial_minute_at = BigIntegerField(null=True, default=0)
-    trial_events = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
+    trial_events = IntegerField(default=0)
     # Its row stays, out of sight, until its deliveries are removed (tasks.retention).
     deleted_at = BigIntegerField(null=True)
 

@@ -17,7 +17,7 @@ from playhouse.migrations import Runner
 from models.database.postgresql import NotAloneError, PostgresEngine
 from models.database.sqlite import SqliteEngine
 
-MIGRATIONS = Path(__file__).parents[1] / "migrations"
+MIGRATIONS, FIRST = Path(__file__).parents[1] / "migrations", "0001_schema"
 CONNECTIONS = 10
 
 Engine = SqliteEngine | PostgresEngine
@@ -103,10 +103,16 @@ async def read(work: Callable[[], Result]) -> Result:
 
 
 def migrate() -> list[str]:
-    """Apply all pending migrations, one process at a time. Returns their names."""
+    """Apply all pending migrations, one process at a time. Returns their names.
+
+    The first one gives a new database the present schema, so that one needs no other.
+    """
     with _engine().migrating():
-        applied: list[str] = Runner(database.obj, str(MIGRATIONS)).up()
-        return applied
+        runner = Runner(database.obj, str(MIGRATIONS))
+        is_new = not runner.applied()
+        first: list[str] = runner.up(FIRST)
+        later: list[str] = runner.fake() if is_new else runner.up()
+        return first + later
 
 
 def pending_migrations() -> list[str]:
