@@ -14,13 +14,12 @@ from unittest import mock
 from benchmarks.populate import Owner
 from handlers import deliveries, messages, sending
 from models import clock
-from models.attempt import Outcome
+from models.attempt import Outcome, record_outcomes
 from models.callback import Callback
 from models.claim import ClaimedDelivery, Terms, claim_due
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
-from models.recording import record_outcomes
 from networks.interface import OutboundMessage, Sender
 from tasks import ingest
 from tasks.retention import BATCH_SIZE, DAY_MS, KINDS
@@ -144,7 +143,7 @@ def _deliver(owner: Owner) -> tuple[float, float]:
             )
             Delivery.schedule(event, [owner.webhook])
     claimed: list[ClaimedDelivery] = []
-    took = timed(lambda: claimed.extend(claim_due(DUE, Terms(DUE, LEASE_MS))))
+    took = timed(lambda: claimed.extend(claim_due(DUE, Terms(DUE, LEASE_MS)).deliveries))
     if len(claimed) != DUE:
         raise RuntimeError(f"{len(claimed)} claimed, not {DUE}")
     return took, timed(lambda: _record(claimed))
@@ -160,7 +159,7 @@ def _record(claimed: list[ClaimedDelivery]) -> None:
 
 def _finishing(operation: Operation) -> float:
     took = operation()
-    while claimed := claim_due(DUE, Terms(DUE, LEASE_MS)):
+    while claimed := claim_due(DUE, Terms(DUE, LEASE_MS)).deliveries:
         _record(claimed)
     return took
 

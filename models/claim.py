@@ -1,27 +1,25 @@
-"""Claiming due deliveries (design, section 2.3). What comes of them is recorded by models.recording.
+"""Claiming due deliveries (design, section 2.3). What comes of an attempt is recorded by models.attempt.
 
 A claim counts the attempt and leases the delivery. So a worker that dies in an attempt has used it up.
 """
 
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any, NamedTuple
 
-from peewee import SQL, Select, fn
+from peewee import Select, fn
 
 from models import clock, work
 from models.attempt import Attempt, Outcome
 from models.database import Prepared, Rows, is_among, is_in, reading, write
-from models.delivery import IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
+from models.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 from models.work import NO_OUTCOME
 
-# What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
-# transaction at a time keeps each webhook's cap; both come in batches.
-CLAIMS = "claims"
 # A delivery has at least so many attempts until workers that died count as its failure.
 LEAST_TRIES = 4
 # A lease lasts so much longer than its attempt may take. In that time the outcome is recorded.
@@ -36,14 +34,10 @@ MOST_BACK = 500
 class ClaimedDelivery:
     """All that one attempt needs. ``attempt_number`` is 1 for the first one."""
 
-    delivery_id: str
     lease_token: str
-    attempt_number: int
     webhook: Webhook
-    # Whether the claim took as many as the webhook had room for, so that more may be due.
-    fills_webhook: bool
-    # Whether workers died in its attempts before, and this is the last one.
-    is_suspect: bool
+    delivery_id: str
+    attempt_number: int
     event_kind: str
     payload: str
     event_id: str
@@ -57,8 +51,7 @@ class Terms:
     """How a worker claims for one of its lanes.
 
     ``per_account`` bounds what the lane has in flight for an account; ``in_flight`` says what it has by
-    account. Only with ``suspects`` a delivery is claimed that may have killed its worker before and has its
-    last attempt left: one of them at a time, so that it cannot take others with it.
+    account.
     """
 
     per_webhook: int
@@ -66,15 +59,17 @@ class Terms:
     slow: bool = False
     per_account: int = 1_000_000
     in_flight: Mapping[str, int] = field(default_factory=dict)
-    last_try: int = LEAST_TRIES
-    suspects: bool = True
+
+
+class Claim(NamedTuple):
+    """What was claimed, and the accounts that may have more due than the terms let in."""
+
+    deliveries: list[ClaimedDelivery]
+    crowded: set[str]
 
 
 class Due(NamedTuple):
-    """Whether deliveries are due, whether more have waited, and whether one has its last attempt left.
-
-    That one's workers died in all attempts before.
-    """
+    """Whether deliveries are due, whether more have waited, and whether one is a suspect (claim_suspect)."""
 
     any: bool
     more: bool
@@ -118,9 +113,10 @@ def _suspects(now: Any, last_try: Any) -> Any:
     )
 
 
-def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
-    """Webhooks of a lane, below their cap, with a due delivery: the first of each account, then the second.
+def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) -> Any:
+    """Webhooks of a lane with a due delivery: the first of each account, then the second.
 
+    Those at their cap, or of a ``busy`` account, come last. Webhooks that hang would else take up the limit.
     Walks the partial index of what is due from webhook to webhook. So the cost depends neither on how many
     deliveries are due nor on what waits for a later time.
     """
@@ -137,8 +133,11 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
     waiting = walk.union_all(step)
     due = oldest.select(fn.MIN(oldest.next_attempt_at))
     due = due.where(oldest.due, oldest.webhook == Webhook.id)
-    open_ = (
-        Webhook.select(Webhook.id, Webhook.account, due.alias("due_at"))
+    is_in_flight = (leased.webhook == Webhook.id) & _is_in_flight(leased, now)
+    in_flight = leased.select(fn.COUNT(leased.id)).where(is_in_flight)
+    is_full = (in_flight >= per_webhook) | is_in(Webhook.account, busy)
+    found = (
+        Webhook.select(Webhook.id, Webhook.account, is_full.alias("is_full"), due.alias("due_at"))
         .join(waiting, on=(waiting.c.webhook_id == Webhook.id))
         .where(
             Webhook.slow == slow,
@@ -146,18 +145,13 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, limit: Any) -> Any:
             | (Webhook.trial_minute_at + MINUTE_MS <= work.time(now))
             | (Webhook.trial_events < MOST_ON_TRIAL)
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
-            # Webhooks that hang would else take up the limit, for as long as they hang.
-            leased.select(fn.COUNT(leased.id)).where(
-                leased.webhook == Webhook.id, _is_in_flight(leased, now)
-            )
-            < per_webhook,
         )
-        .alias("open")
+        .alias("found")
     )
-    turn = fn.ROW_NUMBER().over(partition_by=[open_.c.account_id], order_by=[open_.c.due_at])
+    turn = fn.ROW_NUMBER().over(partition_by=[found.c.account_id], order_by=[found.c.due_at])
     return (
-        Select([open_], [open_.c.id, open_.c.account_id, work.time(now)])
-        .order_by(turn, open_.c.due_at)
+        Select([found], [found.c.id, found.c.account_id, found.c.is_full, work.time(now)])
+        .order_by(found.c.is_full, turn, found.c.due_at)
         .limit(limit)
         .with_cte(waiting)
     )
@@ -184,11 +178,11 @@ def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
         next_attempt_at=work.time(now) + lease_ms,
         tries=Delivery.tries + 1,
         attempt_count=Delivery.attempt_count + 1,
-    ).returning(Delivery.id)
+    ).returning(Delivery.id, Delivery.tries)
 
 
 def _lease(which: Any) -> Prepared:
-    """Claim up to ``room`` of a webhook's deliveries by one conditional UPDATE. Returns their ids."""
+    """Claim up to ``room`` of a webhook's deliveries by one conditional UPDATE. Returns ids and tries."""
 
     def lease(token: Any, now: Any, lease_ms: Any, webhook_id: Any, room: Any) -> Any:
         oldest = (
@@ -202,12 +196,16 @@ def _lease(which: Any) -> Prepared:
     return Prepared(lease)
 
 
+def _is_held(delivery_id: Any, token: Any) -> tuple[Any, Any]:
+    return Delivery.id == delivery_id, Delivery.lease_token == token
+
+
 def _details(delivery_ids: Any) -> Any:
     return (
         Delivery.select(
+            Delivery.webhook,
             Delivery.id,
             Delivery.attempt_count,
-            Delivery.webhook,
             Delivery.event_kind,
             Event.payload,
             Event.id,
@@ -227,11 +225,15 @@ _DUE_WEBHOOKS = Prepared(_due_webhooks)
 _IN_FLIGHT = Prepared(_in_flight)
 _LEASE = _lease(Delivery.due)
 _LEASE_AGAIN = _lease(IS_DUE_AGAIN)
-_LEASE_NEW = _lease(SQL("due AND tries = 0"))
 _LEASE_ONE = Prepared(
     lambda token, now, lease_ms, id_: _claiming(token, now, lease_ms).where(Delivery.id == id_)
 )
 _DETAILS = Prepared(_details)
+_WANTED = Prepared(
+    lambda id_, token: (
+        Delivery.select(Delivery.id).join(Webhook).where(*_is_held(id_, token), Webhook.active)
+    )
+)
 _BRING_BACK = Prepared(
     lambda ids: Delivery.update(due=True, lease_token=None).where(is_in(Delivery.id, ids))
 )
@@ -256,9 +258,10 @@ def bring_back(last_try: int) -> Due:
 def _bring_back(now: int, last_try: int) -> int:
     """Returns how many had waited."""
     waited = list(_WAITED.execute(now, last_try))
-    lost = [(id_, number, token) for id_, _, token, number in waited if token is not None]
     given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
-    _note_lost(lost, now)
+    for id_, _, token, number in waited:
+        if token is not None:
+            _note_lost(id_, number, now)
     if given_up:
         _GIVE_UP.execute(list(given_up), now)
     if back := [id_ for id_, *_ in waited if id_ not in given_up]:
@@ -266,164 +269,123 @@ def _bring_back(now: int, last_try: int) -> int:
     return len(waited)
 
 
-def _note_lost(lost: Sequence[tuple[str, int, str]], now: int) -> None:
-    """Keep attempts without an outcome, each given as delivery, number of the attempt and token."""
-    outcomes = [
-        Outcome(
-            delivery_id,
-            token,
-            started_at=now,
-            duration_ms=0,
-            success=False,
-            status_code=None,
-            error=NO_OUTCOME,
-            response_body=None,
-        )
-        for delivery_id, _, token in lost
-    ]
-    Attempt.append_all(zip(outcomes, (number for _, number, _ in lost), strict=True))
+def _note_lost(delivery_id: str, number: int, now: int) -> None:
+    """Keep an attempt without an outcome."""
+    Attempt.append(Outcome(delivery_id, "", now, 0, success=False, error=NO_OUTCOME), number)
 
 
-@dataclass
-class _Share:
-    """How much a webhook may still get of a claim, by which statement."""
-
-    webhook: Webhook
-    free: int
-    lease: Prepared = _LEASE
-
-
-@dataclass
-class _Claim:
-    """One claim, inside its transaction. ``room`` is what it may still take."""
-
-    now: int
-    room: int
-    terms: Terms
-    token: str = field(default_factory=lambda: uuid.uuid4().hex)
-    claimed: list[str] = field(default_factory=list)
-    webhooks: dict[str, Webhook] = field(default_factory=dict)
-    # The webhooks that took as many as they might.
-    full: set[str] = field(default_factory=set)
-    suspect: str | None = None
-    # Attempts under way by account.
-    taken: Counter[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.taken = Counter(self.terms.in_flight)
-
-    @property
-    def lease(self) -> tuple[str, int, int]:
-        """The first values of a statement that leases."""
-        return self.token, self.now, self.terms.lease_ms
-
-    def take_suspect(self) -> None:
-        """Claim the oldest suspect."""
-        for delivery_id, webhook_id, number in _SUSPECTS.execute(self.now, self.terms.last_try):
-            webhook = Webhook.get_by_id(webhook_id)
-            if not webhook.active:
-                Delivery.skip_waiting(webhook_id)
-                return
-            _note_lost([(delivery_id, number, "")], self.now)
-            _LEASE_ONE.execute(*self.lease, delivery_id)
-            self.webhooks[webhook_id] = webhook
-            self.suspect = delivery_id
-            self.claimed.append(delivery_id)
-            self.room -= 1
-
-    def take_due(self, webhook_ids: Sequence[str]) -> None:
-        """Claim due deliveries of these webhooks, of each and of its account as many as there is room for."""
-        found = Webhook.rows_of_ids(webhook_ids)
-        in_flight = _IN_FLIGHT.execute(list(webhook_ids), self.now)
-        self.webhooks |= {webhook.id: webhook for webhook in found}
-        free = Counter(dict.fromkeys(webhook_ids, self.terms.per_webhook))
-        free.subtract(dict(in_flight))
-        open_ = []
-        for webhook in (self.webhooks[id_] for id_ in webhook_ids if id_ in self.webhooks):
-            if webhook.active:
-                open_.append(webhook)
-            else:
-                Delivery.skip_waiting(webhook.id)
-        trials = [_Share(hook, free[hook.id], _LEASE_AGAIN) for hook in open_ if hook.on_trial]
-        self._take_turns(trials)
-        new = [
-            _Share(each.webhook, min(each.free, each.webhook.trial_room(self.now)), _LEASE_NEW)
-            for each in trials
-        ]
-        self._take_turns(new + [_Share(w, free[w.id]) for w in open_ if not w.on_trial])
-
-    def _take_turns(self, shares: Sequence[_Share]) -> None:
-        """Give each webhook its part of the room, then those that may have more due a part of the rest."""
-        shares = [share for share in shares if share.free > 0]
-        while shares and self.room > 0:
-            part = max(1, self.room // len(shares))
-            leased, waiting = [], []
-            for share in shares:
-                account_id = share.webhook.account_id
-                account_room = self.terms.per_account - self.taken[account_id]
-                wanted = min(share.free, part, self.room, account_room)
-                if wanted <= 0:
-                    waiting.append(share)
-                    continue
-                self.room -= wanted
-                self.taken[account_id] += wanted
-                rows = share.lease.execute(*self.lease, share.webhook.id, wanted)
-                leased.append((share, wanted, rows))
-            if not leased:
-                return
-            for share, wanted, rows in leased:
-                unused = wanted - self._note(share, [id_ for (id_,) in rows])
-                self.room += unused
-                self.taken[share.webhook.account_id] -= unused
-                if share.free > 0 and not unused:
-                    waiting.append(share)
-            shares = waiting
-
-    def _note(self, share: _Share, ids: Sequence[str]) -> int:
-        """These are claimed. Returns how many."""
-        self.claimed += ids
-        share.free -= len(ids)
-        if share.free == 0:
-            self.full.add(share.webhook.id)
-        if ids and share.lease is _LEASE_NEW:
-            share.webhook.note_trial(self.now, len(ids))
-        return len(ids)
-
-    def made(self, row: Sequence[Any]) -> ClaimedDelivery:
-        """One claimed delivery, of its row of _DETAILS."""
-        id_, number, webhook, *rest = row
-        return ClaimedDelivery(
-            id_,
-            self.token,
-            number,
-            self.webhooks[webhook],
-            webhook in self.full,
-            id_ == self.suspect,
-            *rest,
-        )
-
-
-def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
+def claim_due(room: int, terms: Terms) -> Claim:
     """Claim up to ``room`` due deliveries of a lane, of at most MOST_WEBHOOKS. Accounts take turns."""
-    busy = {id_ for id_, count in terms.in_flight.items() if count >= terms.per_account}
-    now = clock.now()
+    busy = [id_ for id_, count in terms.in_flight.items() if count >= terms.per_account]
+    limits = terms.per_webhook, busy, min(room, MOST_WEBHOOKS)
     # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
-        most = min(room, MOST_WEBHOOKS) + len(busy)
-        found = list(_DUE_WEBHOOKS.execute(terms.slow, now, terms.per_webhook, most))
-        webhook_ids = [id_ for id_, account_id, _ in found if account_id not in busy]
-        if not (webhook_ids or terms.suspects):
-            return []
-        now = found[0][2] if found else work.now()
+        found = list(_DUE_WEBHOOKS.execute(terms.slow, clock.now(), *limits))
+        full = {account_id for _, account_id, is_full, _ in found if is_full}
+        webhook_ids = [id_ for id_, _, is_full, _ in found if not is_full]
+        if not webhook_ids:
+            return Claim([], full)
+        now, token = found[0][-1], uuid.uuid4().hex
+        webhooks, rows, crowded = write(
+            lambda: _claim(webhook_ids, token, now, room, terms), CLAIMS
+        )
+        # They came with the commit.
+        claimed = [ClaimedDelivery(token, webhooks[id_], *rest) for id_, *rest in rows]
+        return Claim(claimed, full | crowded)
 
-        def claim() -> tuple[_Claim, Rows[tuple[Any, ...]]]:
-            making = _Claim(now, room, terms)
-            if terms.suspects:
-                making.take_suspect()
-            if webhook_ids:
-                making.take_due(webhook_ids)
-            # The rows come with the commit.
-            return making, _DETAILS.execute(making.claimed)
 
-        making, rows = write(claim, CLAIMS)
-        return [making.made(row) for row in rows]
+def _claim(
+    webhook_ids: list[str], token: str, now: int, room: int, terms: Terms
+) -> tuple[dict[str, Webhook], Rows[Any], set[str]]:
+    """Claim for these webhooks. Returns them, rows of _DETAILS, and the accounts that may have more due."""
+    found = Webhook.rows_of_ids(webhook_ids)
+    in_flight = _IN_FLIGHT.execute(webhook_ids, now)
+    webhooks = {webhook.id: webhook for webhook in found}
+    free = Counter(dict.fromkeys(webhooks, terms.per_webhook))
+    free.subtract(dict(in_flight))
+    for webhook in webhooks.values():
+        if not webhook.active:
+            Delivery.skip_waiting(webhook.id)
+    active = [webhooks[id_] for id_ in webhook_ids if id_ in webhooks and webhooks[id_].active]
+    leases = []
+    for webhook, part in _parts(active, free, room, terms):
+        new = webhook.trial_room(now) if webhook.on_trial else part
+        wanted, lease = (min(part, new), _LEASE) if new else (part, _LEASE_AGAIN)
+        rows = lease.execute(token, now, terms.lease_ms, webhook.id, wanted)
+        leases.append((webhook, wanted, rows))
+    claimed: list[str] = []
+    crowded = set()
+    for webhook, wanted, rows in leases:
+        tries = dict(rows)
+        claimed += tries
+        if len(tries) == wanted:
+            crowded.add(webhook.account_id)
+        if webhook.on_trial and (new := list(tries.values()).count(1)):
+            webhook.note_trial(now, new)
+    return webhooks, _DETAILS.execute(claimed), crowded
+
+
+def _parts(
+    webhooks: Sequence[Webhook], free: Mapping[str, int], room: int, terms: Terms
+) -> Iterator[tuple[Webhook, int]]:
+    """How many deliveries each webhook may get: it has a fair part of the room, and of its account's."""
+    waiting = Counter(webhook.account_id for webhook in webhooks)
+    rooms = {id_: terms.per_account - terms.in_flight.get(id_, 0) for id_ in waiting}
+    for behind, webhook in enumerate(webhooks):
+        account_id = webhook.account_id
+        of_room = ceil(room / (len(webhooks) - behind))
+        of_account = ceil(rooms[account_id] / waiting[account_id])
+        part = max(0, min(free[webhook.id], of_room, of_account))
+        room -= part
+        rooms[account_id] -= part
+        waiting[account_id] -= 1
+        yield webhook, part
+
+
+def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
+    """Claim the oldest delivery whose workers died in all its attempts, and which has the last one left.
+
+    Claimed one after the other, the one that kills workers takes no other with it.
+    """
+    now, token = clock.now(), uuid.uuid4().hex
+
+    def claim() -> tuple[Webhook, Rows[Any]] | None:
+        if (found := _SUSPECTS.execute(now, last_try).first()) is None:
+            return None
+        delivery_id, webhook_id, number = found
+        webhook = Webhook.get_by_id(webhook_id)
+        if not webhook.active:
+            Delivery.skip_waiting(webhook_id)
+            return None
+        _note_lost(delivery_id, number, now)
+        _LEASE_ONE.execute(token, now, lease_ms, delivery_id)
+        return webhook, _DETAILS.execute([delivery_id])
+
+    with reading():
+        if (made := write(claim, CLAIMS)) is None:
+            return None
+        webhook, rows = made
+        [(_, *rest)] = rows
+        return ClaimedDelivery(token, webhook, *rest)
+
+
+def is_wanted(claimed: ClaimedDelivery) -> bool:
+    """Whether a claim still holds, and the webhook is active."""
+    with reading():
+        return _WANTED.execute(claimed.delivery_id, claimed.lease_token).first() is not None
+
+
+def give_back(claimed: ClaimedDelivery) -> None:
+    """Undo a claim whose attempt was not begun. It is as if it had never been claimed."""
+
+    def undo() -> None:
+        given_back = Delivery.update(
+            due=True,
+            lease_token=None,
+            next_attempt_at=clock.now(),
+            tries=Delivery.tries - 1,
+            attempt_count=Delivery.attempt_count - 1,
+        )
+        given_back.where(*_is_held(claimed.delivery_id, claimed.lease_token)).execute()
+
+    write(undo, CLAIMS)

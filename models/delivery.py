@@ -29,6 +29,9 @@ from models.page import Page, fetch_page
 from models.tally import DeliveryTally
 from models.webhook import Webhook
 
+# What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
+# transaction at a time keeps each webhook's cap; both come in batches.
+CLAIMS = "claims"
 # A row is written moments after its time was taken, and its identifier made in between.
 ID_SLACK_MS = 60_000
 # Other writers wait for a few hundredths of a second.

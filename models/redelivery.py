@@ -14,10 +14,9 @@ from typing import Any
 from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock, work
-from models.claim import CLAIMS
 from models.clock import new_id
 from models.database import BaseModel, reading, write, writing
-from models.delivery import Delivery
+from models.delivery import CLAIMS, Delivery
 from models.webhook import Webhook
 
 MAX_REDELIVERIES = 10_000

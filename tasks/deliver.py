@@ -6,34 +6,37 @@ records each outcome as it comes.
 """
 
 import asyncio
-import functools
 import logging
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
+import uvloop
 from peewee import InterfaceError, InternalError, OperationalError
 
 from models import clock
-from models.attempt import Outcome
+from models.attempt import Outcome, record_outcomes
 from models.claim import (
     LEASE_MARGIN_MS,
     LEAST_TRIES,
     MOST_WEBHOOKS,
     ClaimedDelivery,
+    Terms,
     bring_back,
     claim_due,
+    claim_suspect,
+    give_back,
+    is_wanted,
 )
-from models.recording import give_back, is_wanted, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
-from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
 from tasks.queue import doorbell
 from tasks.sender import signed_headers
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
@@ -43,9 +46,17 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# Outcomes that come in quick succession are recorded together, unless a delivery waits for their room.
-RECORD_TOGETHER_SECONDS = 0.05
-RECORD_PAUSE_SECONDS = 0.5
+MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
+# A receiver that times out is probed by few attempts; one success brings it back.
+MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
+# No account takes up a lane: the others have at least four fifths of it.
+ACCOUNT_PART = 5
+# What comes in quick succession is claimed together, and so are outcomes recorded (ADR 32). Where something
+# waits for room, both go on at once, but not one by one.
+CLAIM_PAUSE_SECONDS, RECORD_PAUSE_SECONDS = 0.02, 0.05
+SLOW_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.2, 0.005
+# After outcomes that could not be recorded.
+FAILURE_PAUSE_SECONDS = 0.5
 # How often in one look deliveries are brought back, and the pause in between.
 MAX_BACK, BACK_PAUSE_SECONDS = 20, 0.005
 # An attempt that begins so long after it was claimed or known to be wanted asks (tasks.subscriptions).
@@ -73,25 +84,69 @@ class EngineConfig:
     deactivate_after: int
 
 
+@dataclass
+class Lane:
+    """Room for attempts of its own, so that slow receivers never take up that of the others.
+
+    ``pause`` is the least time between two claims, in seconds, while nothing waits for room.
+    """
+
+    max_in_flight: int
+    max_per_webhook: int
+    pause: float
+    slow: bool = False
+    # The accounts that had more due than the last claim had room for.
+    crowded: set[str] = field(default_factory=set)
+    due: asyncio.Event = field(default_factory=asyncio.Event)
+    in_flight: set[asyncio.Task[None]] = field(default_factory=set)
+    accounts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def room(self) -> int:
+        """How many attempts more may be under way."""
+        return self.max_in_flight - len(self.in_flight)
+
+    def terms(self, lease_ms: int) -> Terms:
+        """How to claim for it now."""
+        per_account = self.max_in_flight // ACCOUNT_PART
+        return Terms(
+            self.max_per_webhook, lease_ms, self.slow, per_account, in_flight=dict(self.accounts)
+        )
+
+    def start(self, account_id: str, task: asyncio.Task[None]) -> None:
+        """An attempt for this account is under way until its task is done."""
+
+        def end(task: asyncio.Task[None]) -> None:
+            self.in_flight.discard(task)
+            self.accounts[account_id] -= 1
+            if not self.accounts[account_id]:
+                del self.accounts[account_id]
+
+        self.accounts[account_id] += 1
+        self.in_flight.add(task)
+        task.add_done_callback(end)
+
+
 class Engine:
     """Delivers what is due, on an event loop of its own thread."""
 
     def __init__(self, config: EngineConfig) -> None:
         self._config = config
-        self._loop = asyncio.new_event_loop()
+        self._loop = uvloop.new_event_loop()
         self._lease_ms = lease_ms(config.delivery_timeout)
         self._last_try = max(config.schedule.tries, LEAST_TRIES)
-        # Whether deliveries wait whose workers died, and which have their last attempt left.
-        self._has_suspects = False
-        self._lanes = make_lanes()
+        self._lanes = [
+            Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
+            Lane(MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
+        ]
+        # Set when deliveries wait whose workers died in all attempts but the last.
+        self._suspected = asyncio.Event()
         self._stopping = False
         self._wake_asked = False
         # Outcomes that could not be recorded yet. Nothing is claimed meanwhile.
         self._has_unrecorded = False
+        # Each with its account.
         self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()
-        # Webhooks of which more may be due than their caps let in, when they were last claimed or failed.
-        self._crowded: set[str] = set()
-        self._is_crowded = asyncio.Event()
         # One thread does the engine's work on the database, so that the loop never waits for it.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
         self._thread = threading.Thread(target=self._main, name="deliver", daemon=True)
@@ -111,8 +166,9 @@ class Engine:
         """Wake if a delivery is due: after a pause, after its lease, or without a wake-up."""
         for _ in range(MAX_BACK):
             due = bring_back(self._last_try)
-            self._has_suspects = due.suspect
-            if due.any or due.suspect:
+            if due.suspect:
+                self._loop.call_soon_threadsafe(self._suspected.set)
+            if due.any:
                 self.wake()
             if self._stopping or not due.more:
                 return
@@ -124,6 +180,8 @@ class Engine:
         self._wake_asked = False
         for lane in self._lanes:
             lane.due.set()
+        if self._stopping:
+            self._suspected.set()
 
     def stop_claiming(self) -> None:
         """Claim nothing more; running attempts go on."""
@@ -147,47 +205,59 @@ class Engine:
             os.kill(os.getpid(), signal.SIGTERM)
 
     async def _run(self) -> None:
-        async with self._config.client:
+        async with self._config.client, asyncio.TaskGroup() as tasks:
             self._wake_lanes()
-            async with asyncio.TaskGroup() as tasks:
-                # Any of them that fails ends all, and with them the worker.
-                recording = tasks.create_task(self._record_as_they_come())
-                serving = [tasks.create_task(self._serve(lane)) for lane in self._lanes]
-                await asyncio.wait(serving)
-                await self._outcomes.join()
-                recording.cancel()
+            # Any of them that fails ends all, and with them the worker.
+            recording = tasks.create_task(self._record_as_they_come())
+            serving = [self._serve_suspects(), *(self._serve(lane) for lane in self._lanes)]
+            await asyncio.wait([tasks.create_task(each) for each in serving])
+            await self._outcomes.join()
+            recording.cancel()
 
     async def _serve(self, lane: Lane) -> None:
         while not self._stopping:
             await lane.due.wait()
             lane.due.clear()
             await self._fill(lane)
-            await asyncio.sleep(lane.rest)
+            is_behind = lane.crowded and not lane.slow
+            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else lane.pause)
         if lane.in_flight:
             await asyncio.wait(lane.in_flight)
 
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
-        while not (self._stopping or self._has_unrecorded) and (room := lane.room) > 0:
+        while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self._loop.time()
-            batch = await self._claim(lane, room)
-            lane.note_claim(batch, room)
-            if lane.is_full:
-                self._is_crowded.set()
+            claim = await self._claim(partial(claim_due, room, lane.terms(self._lease_ms)))
+            if claim is None:
+                return
+            batch, lane.crowded = claim
             for claimed in batch:
-                self._note_crowd(claimed)
-                lane.start(claimed, asyncio.create_task(self._attempt(claimed, claimed_at)))
+                task = asyncio.create_task(self._attempt(claimed, claimed_at))
+                lane.start(claimed.webhook.account_id, task)
             if len(batch) < min(room, MOST_WEBHOOKS):
-                # No more is due now, or its webhooks are at their caps: a wake-up follows either change.
                 return
 
-    async def _claim(self, lane: Lane, room: int) -> list[ClaimedDelivery]:
-        terms = lane.terms(self._lease_ms, self._last_try, suspects=self._has_suspects)
+    async def _serve_suspects(self) -> None:
+        """Attempt those that may have killed their worker, one by one."""
+        while not self._stopping:
+            await self._suspected.wait()
+            self._suspected.clear()
+            if self._may_claim():
+                claimed_at = self._loop.time()
+                claim = partial(claim_suspect, self._last_try, self._lease_ms)
+                if (claimed := await self._claim(claim)) is not None:
+                    await self._attempt(claimed, claimed_at)
+
+    def _may_claim(self) -> bool:
+        return not (self._stopping or self._has_unrecorded)
+
+    async def _claim(self, claim: Callable[[], Result]) -> Result | None:
         try:
-            return await self._in_database(functools.partial(claim_due, room, terms))
+            return await self._in_database(claim)
         except Exception:
             logger.exception("claim failed; it is tried again")
-            return []
+            return None
 
     async def _in_database(self, work: Callable[[], Result]) -> Result:
         return await self._loop.run_in_executor(self._database, work)
@@ -197,8 +267,7 @@ class Engine:
             known_at = claimed_at
             while self._loop.time() >= known_at + STALE_SECONDS:
                 known_at = self._loop.time()
-                wanted = functools.partial(is_wanted, claimed.delivery_id, claimed.lease_token)
-                if not await self._in_database(wanted):
+                if not await self._in_database(partial(is_wanted, claimed)):
                     return False
             return True
 
@@ -223,13 +292,11 @@ class Engine:
             timed_out=answer.timed_out,
             proven_url=claimed.webhook.url if answer.success and claimed.webhook.on_trial else None,
         )
-        self._outcomes.put_nowait((claimed.webhook.id, outcome))
+        self._outcomes.put_nowait((claimed.webhook.account_id, outcome))
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:
         try:
-            await self._in_database(
-                functools.partial(give_back, claimed.delivery_id, claimed.lease_token)
-            )
+            await self._in_database(partial(give_back, claimed))
         except UNAVAILABLE as error:
             logger.warning("delivery %s waits for its lease's end: %s", claimed.delivery_id, error)
 
@@ -255,30 +322,16 @@ class Engine:
             batch = [await self._outcomes.get()]
             while not self._outcomes.empty():
                 batch.append(self._outcomes.get_nowait())
-            self._is_crowded.clear()
             await self._record([outcome for _, outcome in batch])
             for _ in batch:
                 self._outcomes.task_done()
-            if self._wants_room(batch):
+            accounts = {account_id for account_id, _ in batch}
+            if any(lane.crowded & accounts or lane.room == 0 for lane in self._lanes):
+                # Something waited for the room that these outcomes made.
                 self._wake_lanes()
-                await asyncio.sleep(BEHIND_PAUSE_SECONDS)
+                await asyncio.sleep(CROWDED_PAUSE_SECONDS)
             else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._is_crowded.wait(), RECORD_TOGETHER_SECONDS)
-
-    def _note_crowd(self, claimed: ClaimedDelivery) -> None:
-        if claimed.fills_webhook:
-            self._crowded.add(claimed.webhook.id)
-            self._is_crowded.set()
-        else:
-            self._crowded.discard(claimed.webhook.id)
-
-    def _wants_room(self, batch: Sequence[tuple[str, Outcome]]) -> bool:
-        """Whether anything may have waited for the room that these outcomes made."""
-        # A webhook that becomes slow has a lower cap, which attempts from before may still fill.
-        self._crowded |= {webhook_id for webhook_id, outcome in batch if not outcome.success}
-        is_crowded = any(webhook_id in self._crowded for webhook_id, _ in batch)
-        return is_crowded or any(lane.is_full for lane in self._lanes)
+                await asyncio.sleep(RECORD_PAUSE_SECONDS)
 
     async def _record(self, batch: list[Outcome]) -> None:
         """Record outcomes together, or one by one where that fails: a bad one leaves the others alone."""
@@ -297,7 +350,7 @@ class Engine:
     async def _record_together(self, batch: list[Outcome]) -> None:
         """A disk that is full may have room again: then nothing has to be sent twice."""
         schedule, deactivate_after = self._config.schedule, self._config.deactivate_after
-        record = functools.partial(record_outcomes, batch, schedule.delay_after, deactivate_after)
+        record = partial(record_outcomes, batch, schedule.delay_after, deactivate_after)
         due_again: list[int] | None = None
         while due_again is None:
             try:
@@ -307,7 +360,7 @@ class Engine:
                     raise
                 self._has_unrecorded = True
                 logger.warning("outcomes are not recorded yet: %s", error)
-                await asyncio.sleep(RECORD_PAUSE_SECONDS)
+                await asyncio.sleep(FAILURE_PAUSE_SECONDS)
         count_recorded(batch, retried=len(due_again))
         if self._has_unrecorded:
             self._has_unrecorded = False

@@ -9,11 +9,11 @@ from flask import Flask
 from dashboard.first_message import first_message
 from dashboard.urls import blueprint
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import writing
 from models.message import Message, MessageStatus
 from models.number import Number
-from models.recording import record_outcomes
 from models.user import User
 from models.user_session import UserSession
 from tasks.emit import emit_message

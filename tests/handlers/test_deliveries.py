@@ -9,10 +9,10 @@ from contract_tests.stored import Stored
 from handlers import deliveries
 from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
-from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import redeliver

@@ -3,9 +3,9 @@
 import pytest
 
 from models.account import Account
+from models.attempt import record_outcomes
 from models.backlog import Backlog
 from models.claim import Terms
-from models.recording import record_outcomes
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from gateway.settings import get_settings
+from models import claim
 from models.account import Account
-from models.attempt import Attempt
-from models.claim import LEASE_MARGIN_MS, MOST_WEBHOOKS, ClaimedDelivery, Terms
+from models.attempt import Attempt, record_outcomes
+from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, MOST_WEBHOOKS, ClaimedDelivery, Due, Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
-from models.recording import record_outcomes
 from models.webhook import Webhook
 from models.work import NO_OUTCOME
 from tests import factories
@@ -33,7 +33,7 @@ database.connect(sys.argv[1])
 database.pending_migrations()
 print("ready", flush=True)
 sys.stdin.readline()
-while claimed := claim_due(3, Terms(100, 30_000)):
+while claimed := claim_due(3, Terms(100, 30_000)).deliveries:
     for one in claimed:
         print(one.delivery_id)
 """
@@ -231,15 +231,12 @@ def test_the_last_attempt_after_dead_workers_is_made_alone(account: Account, clo
     made = factories.deliveries(account, factories.webhook(account), count=3)
     for _ in range(3):
         assert len(_die(clock)) == 3
-    assert claim_due(100, Terms(100, LEASE_MS, suspects=False)) == []
     [fresh] = factories.deliveries(account, factories.webhook(account))
-    first = _claim()
-    assert [(one.delivery_id, one.is_suspect) for one in first] == [
-        (made[0].id, True),
-        (fresh.id, False),
-    ]
-    later = [_ids(_claim()) for _ in range(3)]
-    assert later == [[made[1].id], [made[2].id], []]
+    assert claim.bring_back(LEAST_TRIES) == Due(any=True, more=False, suspect=True)
+    assert _ids(claim.claim_due(100, Terms(100, LEASE_MS)).deliveries) == [fresh.id]
+    one_by_one = [claim.claim_suspect(LEAST_TRIES, LEASE_MS) for _ in range(4)]
+    assert [one and one.delivery_id for one in one_by_one] == [*(row.id for row in made), None]
+    assert not claim.bring_back(LEAST_TRIES).suspect
 
 
 def test_a_webhook_that_is_off_gets_nothing_of_what_a_dead_worker_left(
@@ -300,15 +297,14 @@ def test_a_url_that_never_answered_gets_ten_events_in_a_minute(
     assert len(claim_due(100, terms)) == 10
 
 
-def test_the_events_of_a_trial_are_counted_over_all_turns_of_a_claim(
+def test_the_events_of_a_trial_are_counted_over_all_claims_of_a_minute(
     on_trial: Webhook, account: Account
 ) -> None:
     others = [factories.webhook(account) for _ in range(9)]
     factories.deliveries(account, *others, count=2)
-    claimed = claim_due(30, Terms(10, LEASE_MS))
-    count = _webhooks(claimed).count(on_trial.id)
-    assert count > 3, "more than its first turn"
-    assert Webhook.get_by_id(on_trial.id).trial_events == count
+    counts = [_webhooks(_claim(room=30)).count(on_trial.id) for _ in range(5)]
+    assert counts[0] == 3, "its part of the room"
+    assert sum(counts) == Webhook.get_by_id(on_trial.id).trial_events == 10
 
 
 @pytest.mark.usefixtures("on_trial")

@@ -5,11 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from models.account import Account
-from models.attempt import Attempt
+from models.attempt import Attempt, record_outcomes
 from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
-from models.recording import record_outcomes
 from models.webhook import Webhook
 from models.work import NO_OUTCOME
 from tests import factories

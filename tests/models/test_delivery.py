@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.page import Page
-from models.recording import record_outcomes
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock

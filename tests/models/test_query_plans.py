@@ -15,7 +15,7 @@ from handlers import deliveries, messages, sending
 from models import activity, clock, tally
 from models.account import Account
 from models.api_key import ApiKey
-from models.attempt import Attempt
+from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog
 from models.callback import Callback
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
@@ -25,7 +25,6 @@ from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.set_aside import SetAside
 from models.webhook import Webhook
@@ -73,7 +72,9 @@ def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> 
     message = factories.outbound(number)
     factories.deliveries(account, webhook)
     key = ApiKey.issue(account, "test")[1]
-    return World(account, key, number, webhook, message, claim_due(10, Terms(10, LEASE_MS)))
+    return World(
+        account, key, number, webhook, message, claim_due(10, Terms(10, LEASE_MS)).deliveries
+    )
 
 
 Work = Callable[[World], object]

@@ -7,10 +7,10 @@ import pytest
 from contract_tests.stored import Stored
 from models import redelivery
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
-from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tests import factories

@@ -8,12 +8,12 @@ import pytest
 
 from models import tally
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
 from models.message import Message, MessageStatus
 from models.number import Number
-from models.recording import record_outcomes
 from models.tally import DeliveryTally, MessageTally
 from models.webhook import Webhook
 from tasks.retention import KINDS

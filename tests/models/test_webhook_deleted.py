@@ -5,13 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from models.account import Account
-from models.attempt import Attempt
+from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog
 from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
-from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks.retention import remove_deleted

@@ -10,12 +10,12 @@ from gateway.api import contract
 from handlers import deliveries, messages, numbers, signup, webhooks
 from handlers.errors import CODES, ApiError
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
-from models.recording import record_outcomes
 from models.signup_link import SignupLink
 from networks.callbacks import StatusUpdate
 from tasks import outcome

@@ -12,14 +12,13 @@ import pytest
 from models import secret
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import ClaimedDelivery, Terms
+from models.claim import Claim, Terms, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
-from tasks import deliver, lanes
+from tasks import deliver
 from tasks.queue import huey
 from tests import factories
-from tests.factories import claim_due
 from tests.receiver import Exchange, Received, Receiver, answer, hang
 from tests.waiting import until
 from webhooks.client import WebhookClient
@@ -119,12 +118,12 @@ def test_a_hanging_receiver_delays_no_other_and_is_capped(
     receiver.behave(hang, "/hanging")
     hanging = [factories.webhook(account, receiver.url("/hanging")) for _ in range(2)]
     healthy = factories.webhook(account, receiver.url("/healthy"))
-    factories.deliveries(account, *hanging, count=lanes.MAX_PER_WEBHOOK + 5)
+    factories.deliveries(account, *hanging, count=deliver.MAX_PER_WEBHOOK + 5)
     with _running():
-        receiver.wait(2 * lanes.MAX_PER_WEBHOOK, "/hanging")
+        receiver.wait(2 * deliver.MAX_PER_WEBHOOK, "/hanging")
         factories.deliveries(account, healthy, count=20)
         receiver.wait(20, "/healthy")
-        assert len(receiver.at("/hanging")) == 2 * lanes.MAX_PER_WEBHOOK
+        assert len(receiver.at("/hanging")) == 2 * deliver.MAX_PER_WEBHOOK
         receiver.released.set()
     assert _states(healthy) == [DeliveryState.DELIVERED] * 20
 
@@ -150,10 +149,10 @@ def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
 
     receiver.behave(answer_when_released)
     webhook = factories.webhook(account, receiver.url())
-    factories.deliveries(account, webhook, count=lanes.MAX_PER_WEBHOOK + 3)
+    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK + 3)
     engine = _engine()
     engine.start()
-    receiver.wait(lanes.MAX_PER_WEBHOOK)
+    receiver.wait(deliver.MAX_PER_WEBHOOK)
     stopped = threading.Thread(target=engine.stop)
     stopped.start()
     stopped.join(0.1)
@@ -161,7 +160,7 @@ def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
     receiver.released.set()
     stopped.join()
     states = _states(webhook)
-    assert states.count(DeliveryState.DELIVERED) == lanes.MAX_PER_WEBHOOK
+    assert states.count(DeliveryState.DELIVERED) == deliver.MAX_PER_WEBHOOK
     assert states.count(DeliveryState.PENDING) == 3
     assert {delivery.lease_token for delivery in Delivery.select()} == {None}
 
@@ -239,7 +238,7 @@ def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
     factories.deliveries(account, factories.webhook(account, receiver.url()))
     failures = [OSError("disk full")]
 
-    def claim(room: int, terms: Terms) -> list[ClaimedDelivery]:
+    def claim(room: int, terms: Terms) -> Claim:
         if failures:
             raise failures.pop()
         return claim_due(room, terms)
@@ -258,9 +257,9 @@ def test_an_attempt_is_as_old_as_the_beginning_of_its_claim(
     webhook = factories.webhook(account, receiver.url())
     factories.deliveries(account, webhook)
 
-    def claim(room: int, terms: Terms) -> list[ClaimedDelivery]:
+    def claim(room: int, terms: Terms) -> Claim:
         batch = claim_due(room, terms)
-        if batch:
+        if batch.deliveries:
             with writing():
                 webhook.deactivate()
             time.sleep(0.1)

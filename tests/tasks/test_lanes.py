@@ -6,13 +6,12 @@ import pytest
 
 from contract_tests.stored import Stored
 from models.account import Account
-from models.attempt import Outcome
+from models.attempt import Outcome, record_outcomes
 from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
-from models.recording import record_outcomes
 from models.webhook import Webhook
-from tasks import deliver, lanes
+from tasks import deliver
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
@@ -102,16 +101,16 @@ def test_a_receiver_that_hangs_is_probed_by_few_attempts_until_it_answers(
 ) -> None:
     receiver.behave(hang)
     webhook = factories.webhook(account, receiver.url())
-    factories.deliveries(account, webhook, count=lanes.MAX_PER_WEBHOOK)
+    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK)
     engine.wake()
     leased = Delivery.select().where(~Delivery.lease_token.is_null())
     until(lambda: Webhook.get_by_id(webhook.id).slow, "a slow webhook")
-    receiver.wait(lanes.MAX_PER_WEBHOOK)
+    receiver.wait(deliver.MAX_PER_WEBHOOK)
     until(lambda: not leased.exists(), "the end of all attempts")
-    factories.deliveries(account, webhook, count=lanes.MAX_PER_WEBHOOK)
+    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK)
     engine.wake()
-    receiver.wait(lanes.MAX_PER_WEBHOOK + lanes.MAX_PER_SLOW_WEBHOOK)
-    assert leased.count() <= lanes.MAX_PER_SLOW_WEBHOOK
+    receiver.wait(deliver.MAX_PER_WEBHOOK + deliver.MAX_PER_SLOW_WEBHOOK)
+    assert leased.count() <= deliver.MAX_PER_SLOW_WEBHOOK
     receiver.behave(lambda exchange: exchange.reply(200))
     receiver.released.set()
     delivered = Delivery.select().where(Delivery.state == DeliveryState.DELIVERED)
@@ -127,7 +126,7 @@ def test_one_wake_up_delivers_more_than_a_webhook_may_have_in_flight(
     account: Account, receiver: Receiver, engine: deliver.Engine
 ) -> None:
     webhook = factories.webhook(account, receiver.url())
-    count = 3 * lanes.MAX_PER_WEBHOOK + 1
+    count = 3 * deliver.MAX_PER_WEBHOOK + 1
     factories.deliveries(account, webhook, count=count)
     engine.wake()
     until(lambda: _delivered() == count, "all deliveries")
@@ -136,8 +135,8 @@ def test_one_wake_up_delivers_more_than_a_webhook_may_have_in_flight(
 def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hangs(
     account: Account, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "MAX_IN_FLIGHT", 2)
-    monkeypatch.setattr(lanes, "ACCOUNT_PART", 1)
+    monkeypatch.setattr(deliver, "MAX_IN_FLIGHT", 2)
+    monkeypatch.setattr(deliver, "ACCOUNT_PART", 1)
     receiver.behave(hang, "/hanging")
     for path in ("/hook", "/hanging", "/hook", "/hook"):
         factories.deliveries(account, factories.webhook(account, receiver.url(path)))
@@ -156,7 +155,7 @@ def test_what_waits_for_a_webhook_that_became_slow_needs_no_other_wake_up(
     """The attempts from before fill its lower cap until they have timed out."""
     receiver.behave(hang)
     webhook = factories.webhook(account, receiver.url())
-    before = lanes.MAX_PER_WEBHOOK - 1
+    before = deliver.MAX_PER_WEBHOOK - 1
     factories.deliveries(account, webhook, count=before)
     engine.wake()
     receiver.wait(before)

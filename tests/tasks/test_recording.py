@@ -8,9 +8,8 @@ from peewee import OperationalError
 
 from contract_tests.stored import Stored
 from models.account import Account
-from models.attempt import Attempt, Outcome
+from models.attempt import Attempt, Outcome, record_outcomes
 from models.delivery import Delivery, DeliveryState
-from models.recording import record_outcomes
 from tasks import deliver
 from tests import factories
 from tests.receiver import Receiver

@@ -4,9 +4,9 @@ import pytest
 
 from models import redelivery
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.delivery import Delivery, DeliveryState
-from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import deliver, redeliver, sweep

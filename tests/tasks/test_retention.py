@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from models.account import Account
-from models.attempt import Attempt
+from models.attempt import Attempt, record_outcomes
 from models.callback import Callback
 from models.claim import Terms
 from models.database import writing
@@ -13,7 +13,6 @@ from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
-from models.recording import record_outcomes
 from models.set_aside import Reason, SetAside
 from models.webhook import Webhook
 from tasks import retention, subscriptions, sweep

@@ -8,7 +8,7 @@ import pytest
 
 from contract_tests.stored import Stored
 from models.account import Account
-from models.attempt import Attempt
+from models.attempt import Attempt, record_outcomes
 from models.callback import Callback
 from models.claim import Terms
 from models.database import database, writing
@@ -18,7 +18,6 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus, StatusChange
 from models.notice import Notice
 from models.number import Number
-from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.set_aside import Reason, SetAside
 from models.signup import Signup, SignupStep

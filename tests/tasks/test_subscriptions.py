@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from models.account import Account
+from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import database
-from models.recording import record_outcomes
 from models.webhook import Webhook
 from tasks import subscriptions
 from tests import factories
