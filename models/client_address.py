@@ -1,11 +1,14 @@
 """What counts as one client address: for limits of requests, connections and sign-ins."""
 
 import ipaddress
+from functools import lru_cache
 
 # An internet provider gives each customer so many bits of an IPv6 address to choose.
 IPV6_PREFIX = 64
 
 
+# The same few clients and proxies send request after request.
+@lru_cache(maxsize=4096)
 def one_client(address: str) -> str:
     """An IPv4 address, or the IPv6 network of a customer; any other text as it is.
 

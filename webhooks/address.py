@@ -8,6 +8,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
+from functools import lru_cache
 
 from yarl import URL
 
@@ -76,6 +77,8 @@ def is_public(address: str) -> bool:
     return not special
 
 
+# Each attempt asks again, about the same few addresses.
+@lru_cache(maxsize=4096)
 def may_be_called(address: str, *, allow_local: bool) -> bool:
     """Whether an IP address is public, or loopback if ``allow_local``."""
     ip = ipaddress.ip_address(address.partition("%")[0])
