@@ -108,12 +108,10 @@ def run_worker(settings: Settings) -> None:
     if settings.worker_metrics_at:
         _serve_metrics(settings.worker_metrics_at)
     engine = deliver.Engine(
-        deliver.EngineConfig(
-            client=make_client(),
-            schedule=RetrySchedule(settings.retry_schedule),
-            delivery_timeout=settings.delivery_timeout,
-            deactivate_after=settings.deactivate_after,
-        )
+        make_client(),
+        RetrySchedule(settings.retry_schedule),
+        settings.delivery_timeout,
+        settings.deactivate_after,
     )
     rounds = [
         Rounds(sweep.sweep, settings.sweep_interval),

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
 from models import clock, work
 from models.clock import new_id
-from models.database import BaseModel, Prepared, is_in, reading, write, writing
+from models.database import BaseModel, Prepared, PreparedSelect, is_in, reading, write, writing
 from models.delivery import CLAIMS, Delivery, DeliveryState
 from models.webhook import Deactivation, Webhook
 
@@ -68,31 +68,13 @@ class Attempt(BaseModel):
             return list(newest_first.limit(MOST_SHOWN))[::-1]
 
 
-class _Leased(NamedTuple):
-    """What recording an outcome needs of its delivery. ``now`` is the time by which work is claimed."""
-
-    id: str
-    webhook_id: str
-    attempt_count: int
-    tries: int
-    token: str | None
-    now: int
-
-
-def _leases(now: Any, delivery_ids: Any) -> Any:
-    wanted = (Delivery.id, Delivery.webhook, Delivery.attempt_count, Delivery.tries)
-    return Delivery.select(*wanted, Delivery.lease_token, work.time(now)).where(
-        is_in(Delivery.id, delivery_ids)
-    )
-
-
 def _deliver(delivery_ids: Any, at: Any) -> Any:
     return Delivery.update(
         state=DeliveryState.DELIVERED, next_attempt_at=None, lease_token=None, completed_at=at
     ).where(is_in(Delivery.id, delivery_ids))
 
 
-_LEASES = Prepared(_leases)
+_OF_IDS = PreparedSelect(Delivery, lambda ids: Delivery.select().where(is_in(Delivery.id, ids)))
 _DELIVER = Prepared(_deliver)
 
 
@@ -107,8 +89,8 @@ def record_outcomes(
     finished = {outcome.delivery_id: outcome for outcome in outcomes}
 
     def record() -> list[int | None]:
-        rows = (_Leased(*row) for row in _LEASES.execute(clock.now(), list(finished)))
-        leased = {row.id: row for row in rows if row.token == finished[row.id].lease_token}
+        rows = _OF_IDS.execute(list(finished))
+        leased = {row.id: row for row in rows if row.lease_token == finished[row.id].lease_token}
         ours = [(outcome, leased[id_]) for id_, outcome in finished.items() if id_ in leased]
         for outcome, delivery in ours:
             Attempt.append(outcome, delivery.attempt_count)
@@ -129,7 +111,7 @@ def record_outcomes(
 
 
 def _record(
-    outcome: Outcome, delivery: _Leased, retry_delay: RetryDelay, deactivate_after: int
+    outcome: Outcome, delivery: Delivery, retry_delay: RetryDelay, deactivate_after: int
 ) -> int | None:
     """Returns when the delivery is due again, None if it has come to its end."""
     state, due_at = DeliveryState.DELIVERED, None
@@ -154,14 +136,14 @@ def _is_slow(outcome: Outcome) -> bool:
     return outcome.timed_out or outcome.duration_ms >= SLOW_MS
 
 
-def _after_failure(delivery: _Leased, delay: float | None) -> tuple[DeliveryState, int | None]:
+def _after_failure(delivery: Delivery, delay: float | None) -> tuple[DeliveryState, int | None]:
     """The state of a delivery whose attempt failed, and when it is due again, if it is."""
     if delay is None:
         return DeliveryState.FAILED, None
     # The webhook may have been switched off while this attempt was under way.
     if not Webhook.select(Webhook.active).where(Webhook.id == delivery.webhook_id).scalar():
         return DeliveryState.SKIPPED, None
-    return DeliveryState.PENDING, delivery.now + round(delay * 1000)
+    return DeliveryState.PENDING, work.now() + round(delay * 1000)
 
 
 def _discard(webhook_id: str, deactivate_after: int) -> None:

@@ -68,28 +68,12 @@ class Claim(NamedTuple):
     crowded: set[str]
 
 
-class Due(NamedTuple):
-    """Whether deliveries are due, whether more have waited, and whether one is a suspect (claim_suspect)."""
-
-    any: bool
-    more: bool
-    suspect: bool
-
-
 def _is_suspect(last_try: Any) -> Any:
     return Delivery.lease_token.is_null(False) & (Delivery.tries + 1 == last_try)
 
 
 def _has_waited(now: Any) -> Any:
     return IS_WAITING & (Delivery.next_attempt_at <= work.time(now))
-
-
-def _look(now: Any, last_try: Any) -> Any:
-    waited = Delivery.select(Delivery.id).where(_has_waited(now))
-    due = Delivery.select(Delivery.id).where(Delivery.due)
-    return Select(
-        [], [fn.EXISTS(waited), fn.EXISTS(due), fn.EXISTS(waited.where(_is_suspect(last_try)))]
-    )
 
 
 def _waited(now: Any, last_try: Any) -> Any:
@@ -218,7 +202,6 @@ def _details(delivery_ids: Any) -> Any:
     )
 
 
-_LOOK = Prepared(_look)
 _WAITED = Prepared(_waited)
 _SUSPECTS = Prepared(_suspects)
 _DUE_WEBHOOKS = Prepared(_due_webhooks)
@@ -244,28 +227,28 @@ _GIVE_UP = Prepared(
 )
 
 
-def bring_back(last_try: int) -> Due:
+def bring_back(last_try: int) -> bool:
     """Make due what has waited for its retry, or whose lease ended without an outcome; at most MOST_BACK.
 
-    A delivery fails whose worker died in the attempt ``last_try``.
+    A delivery fails whose worker died in the attempt ``last_try``. Returns whether more may have waited.
     """
     with reading():
-        [(has_waited, any_due, suspect)] = _LOOK.execute(clock.now(), last_try)
-    back = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) if has_waited else 0
-    return Due(bool(any_due or back), back == MOST_BACK, bool(suspect))
+        if _WAITED.execute(clock.now(), last_try).first() is None:
+            return False
+    return write(lambda: _bring_back(clock.now(), last_try), CLAIMS) == MOST_BACK
 
 
 def _bring_back(now: int, last_try: int) -> int:
     """Returns how many had waited."""
     waited = list(_WAITED.execute(now, last_try))
-    given_up = {id_ for id_, tries, token, _ in waited if token is not None and tries >= last_try}
-    for id_, _, token, number in waited:
+    back: list[str] = []
+    given_up: list[str] = []
+    for id_, tries, token, number in waited:
         if token is not None:
             _note_lost(id_, number, now)
-    if given_up:
-        _GIVE_UP.execute(list(given_up), now)
-    if back := [id_ for id_, *_ in waited if id_ not in given_up]:
-        _BRING_BACK.execute(back)
+        (given_up if token is not None and tries >= last_try else back).append(id_)
+    _BRING_BACK.execute(back)
+    _GIVE_UP.execute(given_up, now)
     return len(waited)
 
 
@@ -350,6 +333,7 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
     now, token = clock.now(), uuid.uuid4().hex
 
     def claim() -> tuple[Webhook, Rows[Any]] | None:
+        # Another worker may have been faster.
         if (found := _SUSPECTS.execute(now, last_try).first()) is None:
             return None
         delivery_id, webhook_id, number = found
@@ -362,7 +346,10 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
         return webhook, _DETAILS.execute([delivery_id])
 
     with reading():
-        if (made := write(claim, CLAIMS)) is None:
+        if (
+            _SUSPECTS.execute(now, last_try).first() is None
+            or (made := write(claim, CLAIMS)) is None
+        ):
             return None
         webhook, rows = made
         [(_, *rest)] = rows

@@ -74,16 +74,6 @@ def lease_ms(delivery_timeout: float) -> int:
     return round(delivery_timeout * 1000) + LEASE_MARGIN_MS
 
 
-@dataclass(frozen=True)
-class EngineConfig:
-    """How the engine delivers."""
-
-    client: WebhookClient
-    schedule: RetrySchedule
-    delivery_timeout: float
-    deactivate_after: int
-
-
 @dataclass
 class Lane:
     """Room for attempts of its own, so that slow receivers never take up that of the others.
@@ -130,17 +120,25 @@ class Lane:
 class Engine:
     """Delivers what is due, on an event loop of its own thread."""
 
-    def __init__(self, config: EngineConfig) -> None:
-        self._config = config
+    def __init__(
+        self,
+        client: WebhookClient,
+        schedule: RetrySchedule,
+        delivery_timeout: float,
+        deactivate_after: int,
+    ) -> None:
+        self._client = client
+        self._schedule = schedule
+        self._deactivate_after = deactivate_after
         self._loop = uvloop.new_event_loop()
-        self._lease_ms = lease_ms(config.delivery_timeout)
-        self._last_try = max(config.schedule.tries, LEAST_TRIES)
+        self._lease_ms = lease_ms(delivery_timeout)
+        self._last_try = max(schedule.tries, LEAST_TRIES)
         self._lanes = [
             Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
             Lane(MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
         ]
-        # Set when deliveries wait whose workers died in all attempts but the last.
-        self._suspected = asyncio.Event()
+        # Set by each look.
+        self._looked = asyncio.Event()
         self._stopping = False
         self._wake_asked = False
         # Outcomes that could not be recorded yet. Nothing is claimed meanwhile.
@@ -158,35 +156,38 @@ class Engine:
 
     def wake(self) -> None:
         """Have the engine look for due deliveries. Any thread may call it."""
-        if not (self._wake_asked or self._loop.is_closed()):
+        if not self._wake_asked:
             self._wake_asked = True
-            self._loop.call_soon_threadsafe(self._wake_lanes)
+            self._call(self._wake_lanes)
 
     def look(self) -> None:
-        """Wake if a delivery is due: after a pause, after its lease, or without a wake-up."""
+        """Find what is due after a pause, after its lease, or without a wake-up."""
         for _ in range(MAX_BACK):
-            due = bring_back(self._last_try)
-            if due.suspect:
-                self._loop.call_soon_threadsafe(self._suspected.set)
-            if due.any:
-                self.wake()
-            if self._stopping or not due.more:
+            more = bring_back(self._last_try)
+            self._call(self._wake_all)
+            if self._stopping or not more:
                 return
             # Other writers get their turn.
             time.sleep(BACK_PAUSE_SECONDS)
+
+    def _call(self, work: Callable[[], None]) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(work)
 
     def _wake_lanes(self) -> None:
         # First: work that is committed after this line rings again.
         self._wake_asked = False
         for lane in self._lanes:
             lane.due.set()
-        if self._stopping:
-            self._suspected.set()
+
+    def _wake_all(self) -> None:
+        self._wake_lanes()
+        self._looked.set()
 
     def stop_claiming(self) -> None:
         """Claim nothing more; running attempts go on."""
         self._stopping = True
-        self.wake()
+        self._call(self._wake_all)
 
     def stop(self) -> None:
         """Claim nothing more, let running attempts finish, and record them."""
@@ -205,7 +206,7 @@ class Engine:
             os.kill(os.getpid(), signal.SIGTERM)
 
     async def _run(self) -> None:
-        async with self._config.client, asyncio.TaskGroup() as tasks:
+        async with self._client, asyncio.TaskGroup() as tasks:
             self._wake_lanes()
             # Any of them that fails ends all, and with them the worker.
             recording = tasks.create_task(self._record_as_they_come())
@@ -241,8 +242,8 @@ class Engine:
     async def _serve_suspects(self) -> None:
         """Attempt those that may have killed their worker, one by one."""
         while not self._stopping:
-            await self._suspected.wait()
-            self._suspected.clear()
+            await self._looked.wait()
+            self._looked.clear()
             if self._may_claim():
                 claimed_at = self._loop.time()
                 claim = partial(claim_suspect, self._last_try, self._lease_ms)
@@ -314,7 +315,7 @@ class Engine:
             )
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)
-        return await self._config.client.post(claimed.webhook.url, body, headers, may_start)
+        return await self._client.post(claimed.webhook.url, body, headers, may_start)
 
     async def _record_as_they_come(self) -> None:
         """Record all outcomes that are there, without waiting for slower attempts."""
@@ -349,8 +350,8 @@ class Engine:
 
     async def _record_together(self, batch: list[Outcome]) -> None:
         """A disk that is full may have room again: then nothing has to be sent twice."""
-        schedule, deactivate_after = self._config.schedule, self._config.deactivate_after
-        record = partial(record_outcomes, batch, schedule.delay_after, deactivate_after)
+        delay_after = self._schedule.delay_after
+        record = partial(record_outcomes, batch, delay_after, self._deactivate_after)
         due_again: list[int] | None = None
         while due_again is None:
             try:

@@ -166,6 +166,6 @@ def at_once(*actions: Callable[[], T]) -> list[T]:
 
 def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
     """Claim as a worker does that has just looked for what has waited long enough."""
-    due = claim.bring_back(claim.LEAST_TRIES)
-    suspect = claim.claim_suspect(claim.LEAST_TRIES, terms.lease_ms) if due.suspect else None
+    claim.bring_back(claim.LEAST_TRIES)
+    suspect = claim.claim_suspect(claim.LEAST_TRIES, terms.lease_ms)
     return [*([suspect] if suspect else []), *claim.claim_due(room, terms).deliveries]

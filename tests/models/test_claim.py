@@ -14,7 +14,7 @@ from gateway.settings import get_settings
 from models import claim
 from models.account import Account
 from models.attempt import Attempt, record_outcomes
-from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, MOST_WEBHOOKS, ClaimedDelivery, Due, Terms
+from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, MOST_WEBHOOKS, ClaimedDelivery, Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
@@ -232,11 +232,10 @@ def test_the_last_attempt_after_dead_workers_is_made_alone(account: Account, clo
     for _ in range(3):
         assert len(_die(clock)) == 3
     [fresh] = factories.deliveries(account, factories.webhook(account))
-    assert claim.bring_back(LEAST_TRIES) == Due(any=True, more=False, suspect=True)
+    assert not claim.bring_back(LEAST_TRIES)
     assert _ids(claim.claim_due(100, Terms(100, LEASE_MS)).deliveries) == [fresh.id]
     one_by_one = [claim.claim_suspect(LEAST_TRIES, LEASE_MS) for _ in range(4)]
     assert [one and one.delivery_id for one in one_by_one] == [*(row.id for row in made), None]
-    assert not claim.bring_back(LEAST_TRIES).suspect
 
 
 def test_a_webhook_that_is_off_gets_nothing_of_what_a_dead_worker_left(

@@ -32,8 +32,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 def _engine(deactivate_after: int = 10) -> deliver.Engine:
     client = WebhookClient(timeout=TIMEOUT, allow_local=True, user_agent="Gateway/1")
-    config = deliver.EngineConfig(client, RetrySchedule(DELAYS), TIMEOUT, deactivate_after)
-    return deliver.Engine(config)
+    return deliver.Engine(client, RetrySchedule(DELAYS), TIMEOUT, deactivate_after)
 
 
 @contextmanager

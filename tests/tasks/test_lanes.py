@@ -83,7 +83,7 @@ def test_a_refusal_does_not_change_the_lane(account: Account) -> None:
 
 def _engine(timeout: float) -> deliver.Engine:
     client = WebhookClient(timeout=timeout, allow_local=True, user_agent="Gateway/1")
-    return deliver.Engine(deliver.EngineConfig(client, RetrySchedule((60.0,)), timeout, 10))
+    return deliver.Engine(client, RetrySchedule((60.0,)), timeout, 10)
 
 
 @pytest.fixture

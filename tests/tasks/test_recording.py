@@ -50,7 +50,7 @@ def engine(state: Stored, disk: FullDisk) -> Iterator[deliver.Engine]:
     """A running engine, on the database of the test."""
     assert state.environment
     client = WebhookClient(timeout=10, allow_local=True, user_agent="Gateway/1")
-    running = deliver.Engine(deliver.EngineConfig(client, RetrySchedule((0.02,)), 10, 10))
+    running = deliver.Engine(client, RetrySchedule((0.02,)), 10, 10)
     running.start()
     yield running
     disk.is_full = False

@@ -39,8 +39,8 @@ NAMES = {
 @contextmanager
 def _running() -> Iterator[None]:
     """An engine as the settings want it, with retries and wake-ups every few milliseconds."""
-    config = deliver.EngineConfig(make_client(), RetrySchedule((0.02,)), 10, 10)
-    engine, stopping = deliver.Engine(config), threading.Event()
+    engine = deliver.Engine(make_client(), RetrySchedule((0.02,)), 10, 10)
+    stopping = threading.Event()
 
     def keep_waking() -> None:
         while not stopping.wait(0.005):
