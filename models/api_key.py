@@ -1,22 +1,17 @@
 """API keys: shown once, kept as a SHA-256 digest (a key is 32 random bytes, so no slow hash is needed)."""
 
-import hashlib
 import secrets
 from typing import Self
 
 from peewee import BigIntegerField, TextField
 
-from models import clock
+from models import clock, secret
 from models.account import Account, Owned
 from models.clock import new_id
 from models.database import Prepared, reading, writing
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
-
-
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ApiKey(Owned):
@@ -37,7 +32,7 @@ class ApiKey(Owned):
                 id=new_id("key"),
                 account=account,
                 name=name,
-                digest=_digest(key),
+                digest=secret.digest(key),
                 created_at=clock.now(),
             )
         return row, key
@@ -46,7 +41,7 @@ class ApiKey(Owned):
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
         with reading():
-            found = _BY_DIGEST.execute(_digest(key)).first()
+            found = _BY_DIGEST.execute(secret.digest(key)).first()
         if found is None:
             return None
         row = cls(**dict(zip(_KEY_NAMES, found, strict=False)))
@@ -62,11 +57,8 @@ class ApiKey(Owned):
         self.amend(last_used_at=clock.now())
 
     def revoke(self) -> None:
-        """Make it void at once."""
-        with writing():
-            ApiKey.update(revoked_at=clock.now()).where(
-                ApiKey.id == self.id, ApiKey.revoked_at.is_null()
-            ).execute()
+        """Make it void at once, where it was not before."""
+        self.amend(revoked_at=self.revoked_at or clock.now())
 
 
 _KEY_NAMES, _ACCOUNT_NAMES = (

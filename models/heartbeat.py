@@ -5,7 +5,6 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.database import BaseModel, reading, writing
 
-WORKER = "worker"
 # More often than this nothing is written: a sign of life must not cost an idle service its rest.
 INTERVAL_MS = 5_000
 
@@ -21,12 +20,10 @@ class Heartbeat(BaseModel):
         """Say that a worker is alive, unless that was just said."""
         now, last = clock.now(), cls.last()
         # One from the future was written before the clock was set back.
-        if last is not None and now - INTERVAL_MS < last <= now:
-            return
-        with writing():
-            cls.insert(name=WORKER, at=now).on_conflict(
-                conflict_target=[cls.name], preserve=[cls.at]
-            ).execute()
+        if last is None or not now - INTERVAL_MS < last <= now:
+            row = cls.insert(name="worker", at=now)
+            with writing():
+                row.on_conflict(conflict_target=[cls.name], preserve=[cls.at]).execute()
 
     @classmethod
     def last(cls) -> int | None:

@@ -41,7 +41,7 @@ class User(Owned):
         # Hashed before the transaction, so that no other writer waits for it.
         hashed = hash_password(password)
         with writing():
-            if cls.select().where(cls.email == normalise(email)).exists():
+            if cls.find(email) is not None:
                 raise EmailTakenError(email)
             return cls.create(
                 id=new_id("usr"),
@@ -68,8 +68,7 @@ class User(Owned):
                 _hasher.verify(user.password_hash if user else _nobody(), _bytes(password))
         except VerifyMismatchError:
             return None
-        account = Account.by_id(user.account_id) if user else None
-        return user if account and account.suspended_at is None else None
+        return user if user and Account.get_by_id(user.account_id).suspended_at is None else None
 
     def remove(self) -> None:
         """Remove the user, and so end their sessions."""

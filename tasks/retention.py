@@ -24,9 +24,8 @@ from models.event import Event
 from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.set_aside import SetAside
-from models.sign_in_attempt import SignInAttempt
 from models.signup import Signup
-from models.user_session import UserSession
+from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook
 
 logger = logging.getLogger(__name__)

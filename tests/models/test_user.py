@@ -4,15 +4,17 @@ import pytest
 
 from contract_tests.stored import Stored
 from models.account import Account
-from models.sign_in_attempt import (
+from models.user import EmailTakenError, User
+from models.user_session import (
     ADDRESS_LIMIT,
     ATTACKED_AT,
     PAIR_LIMIT,
     SignInAttempt,
     TooManyAttemptsError,
+    UserSession,
+    change_password,
+    sign_in,
 )
-from models.user import EmailTakenError, User
-from models.user_session import UserSession, change_password, sign_in
 from tasks.retention import remove_old
 from tests.conftest import Clock
 
