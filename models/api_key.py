@@ -1,17 +1,22 @@
 """API keys: shown once, kept as a SHA-256 digest (a key is 32 random bytes, so no slow hash is needed)."""
 
+import hashlib
 import secrets
 from typing import Self
 
 from peewee import BigIntegerField, TextField
 
-from models import clock, secret
+from models import clock
 from models.account import Account, Owned
 from models.clock import new_id
 from models.database import Prepared, reading, writing
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ApiKey(Owned):
@@ -32,7 +37,7 @@ class ApiKey(Owned):
                 id=new_id("key"),
                 account=account,
                 name=name,
-                digest=secret.digest(key),
+                digest=_digest(key),
                 created_at=clock.now(),
             )
         return row, key
@@ -41,7 +46,7 @@ class ApiKey(Owned):
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
         with reading():
-            found = _BY_DIGEST.execute(secret.digest(key)).first()
+            found = _BY_DIGEST.execute(_digest(key)).first()
         if found is None:
             return None
         row = cls(**dict(zip(_KEY_NAMES, found, strict=False)))
