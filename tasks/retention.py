@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from peewee import fn
@@ -18,7 +18,7 @@ from peewee import fn
 from gateway.settings import get_settings
 from models import clock, work
 from models.callback import Callback
-from models.database import Prepared, reading, writing
+from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
 from models.message import UNSETTLED, Message
@@ -55,23 +55,20 @@ class Kind:
     days: int | None = None
     since: Any = None
 
-    def search(self, bound: Any, limit: Any) -> Any:
-        """The query for a batch of those whose age is below ``bound``, an identifier or a time."""
-        age = self.model.id if self.since is None else self.since
-        oldest = self.model.select(self.model.id).where(age < bound).order_by(age).limit(WINDOW)
-        found = self.model.select(self.model.id).where(self.model.id.in_(oldest), *self.may_go)
-        return found.limit(limit)
-
-    @cached_property
-    def _search(self) -> Prepared:
-        return Prepared(self.search)
+    def search(self, before: int, limit: int) -> Any:
+        """The query for a batch of the rows from before this time."""
+        id_ = self.model.id
+        age, bound = self.since, before
+        if age is None:
+            age, bound = id_, clock.id_bound(self.prefix, before)
+        oldest = self.model.select(id_).where(age < bound).order_by(age).limit(WINDOW)
+        return self.model.select(id_).where(id_.in_(oldest), *self.may_go).limit(limit)
 
     def remove(self, before: int, limit: int) -> int:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
-        bound = clock.id_bound(self.prefix, before) if self.since is None else before
         # Looked for without the lock: when nothing is old, no writer has to wait.
         with reading():
-            found = [id_ for (id_,) in self._search.execute(bound, limit)]
+            found = [row.id for row in self.search(before, limit)]
         if not found:
             return 0
         with writing():
