@@ -1,9 +1,7 @@
 """Retention removes what is older than the operator keeps, a little in each round of the sweep.
 
-Each batch is a short transaction with a pause behind it, so that no other writer waits for long. Most rows
-are found by their identifiers, which begin with the time of their making; callbacks by the time of their
-ingestion. What is still to be done is never removed: pending deliveries and their events, unsettled messages,
-callbacks that wait.
+Each batch is a short transaction with a pause behind it, so that no other writer waits for long. What is
+still to be done stays: pending deliveries and their events, unsettled messages, callbacks that wait.
 """
 
 import logging
@@ -44,8 +42,8 @@ WINDOW = 2_000
 class Kind:
     """One kind of row, which is removed after ``days``, by default the setting's, if ``may_go`` holds.
 
-    Its age is that of its identifier, which begins with ``prefix``. With ``since`` the age counts from that
-    time, which is null while the row has to stay.
+    Its age is that of its identifier, which is ``prefix`` and the time of its making. With ``since`` the age
+    counts from that time, which is null while the row has to stay.
     """
 
     name: str
@@ -58,9 +56,8 @@ class Kind:
     def search(self, before: int, limit: int) -> Any:
         """The query for a batch of the rows from before this time."""
         id_ = self.model.id
-        age, bound = self.since, before
-        if age is None:
-            age, bound = id_, clock.id_bound(self.prefix, before)
+        age = id_ if self.since is None else self.since
+        bound = clock.id_bound(self.prefix, before) if self.since is None else before
         oldest = self.model.select(id_).where(age < bound).order_by(age).limit(WINDOW)
         return self.model.select(id_).where(id_.in_(oldest), *self.may_go).limit(limit)
 
