@@ -92,7 +92,7 @@ ORDER BY message.id, step
 ;
 
 INSERT INTO delivery (
-    id, webhook_id, event_id, event_kind, state, attempt_count, tries, next_attempt_at, created_at, completed_at
+    id, webhook_id, event_id, event_kind, state, due, attempt_count, tries, next_attempt_at, created_at, completed_at
 )
 WITH numbered (id, webhook_id, event_kind, created_at, n, step) AS (
     SELECT event.id, webhook.id, kind, event.created_at,
@@ -123,6 +123,7 @@ SELECT
     id,
     event_kind,
     state,
+    FALSE,
     attempts,
     attempts,
     CASE WHEN state = 'pending' THEN CAST($begin AS BIGINT) + CAST($span AS BIGINT) + 1200000 END,

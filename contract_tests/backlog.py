@@ -18,14 +18,16 @@ def write_skipped(stored: Stored, customer: Customer, webhook_id: str, count: in
         events.append(
             (event_id, customer.account_id, kind, "num_1", f"msg_{position}", payload, at)
         )
-        deliveries.append((f"dlv_{ULID()}", webhook_id, event_id, kind, "skipped", 0, 0, at, at))
+        deliveries.append(
+            (f"dlv_{ULID()}", webhook_id, event_id, kind, "skipped", False, 0, 0, at, at)
+        )
     stored.change_for_each(
         "INSERT INTO event (id, account_id, kind, number_id, subject_id, payload, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         events,
     )
     stored.change_for_each(
-        "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, attempt_count, tries,"
-        " created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO delivery (id, webhook_id, event_id, event_kind, state, due, attempt_count,"
+        " tries, created_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         deliveries,
     )

@@ -4,8 +4,7 @@ from flask import Response, g, request
 
 from dashboard import cookies, guard
 from dashboard.site import blueprint, go, show
-from models.sign_in_attempt import TooManyAttemptsError
-from models.user_session import UserSession
+from models.user_session import TooManyAttemptsError, UserSession
 from models.user_session import sign_in as begin_session
 
 WRONG = "Wrong email or password."

@@ -62,11 +62,8 @@ class ApiKey(Owned):
         self.amend(last_used_at=clock.now())
 
     def revoke(self) -> None:
-        """Make it void at once."""
-        with writing():
-            ApiKey.update(revoked_at=clock.now()).where(
-                ApiKey.id == self.id, ApiKey.revoked_at.is_null()
-            ).execute()
+        """Make it void at once, where it was not before."""
+        self.amend(revoked_at=self.revoked_at or clock.now())
 
 
 _KEY_NAMES, _ACCOUNT_NAMES = (

@@ -1,9 +1,8 @@
-"""Redelivery of many: what a call chose and the worker has still to schedule.
+"""Redelivery of many: what a call chose and the worker has still to schedule (ADR 13).
 
 A call writes down the identifiers of what it chose, in batches, in one short transaction. The worker
 schedules a part of a batch and takes it out of the batch in one transaction. So a kill at any moment loses
-nothing and doubles nothing, also if deliveries or the clock change meanwhile, and nothing depends on the
-queue.
+nothing and doubles nothing, also if deliveries or the clock change meanwhile.
 """
 
 import json
@@ -45,8 +44,7 @@ class Redelivery(BaseModel):
         """What a call would choose of what matches (Delivery.matching) and was not chosen before."""
         with reading():
             chosen = cls._waiting(webhook_id)
-            limit = MAX_REDELIVERIES + len(chosen)
-            found = Delivery.matching(webhook_id, **which, limit=limit)
+            found = Delivery.matching(webhook_id, **which, limit=MAX_REDELIVERIES + len(chosen))
         return [i for i in found if i not in chosen][:MAX_REDELIVERIES]
 
     @classmethod
@@ -111,26 +109,26 @@ class Redelivery(BaseModel):
         None when no batch is left, ``ahead_ms`` are full, or the webhook is behind. A delivery that left the
         chosen states meanwhile was delivered again already, and an inactive webhook gets nothing.
         """
-        return write(lambda: cls._schedule_part(webhook_id, rate, ahead_ms), CLAIMS)
 
-    @classmethod
-    def _schedule_part(cls, webhook_id: str, rate: int, ahead_ms: int) -> int | None:
-        theirs = cls.webhook == webhook_id
-        batch = cls.by_id(cls.select(fn.MIN(cls.id)).where(theirs).scalar())
-        if batch is None:
-            return None
-        webhook = Webhook.by_id(webhook_id)
-        if webhook is None or not webhook.active:
-            cls.delete().where(theirs).execute()
-            return None
-        now = work.now()
-        part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
-        last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
-        at = last + len(part) * 1000 // rate
-        if at > now + ahead_ms or Delivery.is_behind(webhook_id, now - BEHIND_MS):
-            return None
-        if rest:
-            cls.update(delivery_ids_json=json.dumps(rest)).where(cls.id == batch.id).execute()
-        else:
-            batch.delete_instance()
-        return Delivery.schedule_anew(part, json.loads(batch.states_json), at)
+        def schedule() -> int | None:
+            theirs = cls.webhook == webhook_id
+            batch = cls.by_id(cls.select(fn.MIN(cls.id)).where(theirs).scalar())
+            if batch is None:
+                return None
+            webhook = Webhook.by_id(webhook_id)
+            if webhook is None or not webhook.active:
+                cls.delete().where(theirs).execute()
+                return None
+            now = work.now()
+            part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
+            last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
+            at = last + len(part) * 1000 // rate
+            if at > now + ahead_ms or Delivery.is_behind(webhook_id, now - BEHIND_MS):
+                return None
+            if rest:
+                cls.update(delivery_ids_json=json.dumps(rest)).where(cls.id == batch.id).execute()
+            else:
+                batch.delete_instance()
+            return Delivery.schedule_anew(part, json.loads(batch.states_json), at)
+
+        return write(schedule, CLAIMS)

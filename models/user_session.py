@@ -1,27 +1,99 @@
-"""Sessions of the dashboard, and how one begins: a random token in the browser, its digest here."""
+"""Sessions of the dashboard, and how one begins: by signing in, at which nobody may guess for ever (ADR 23).
 
+Attempts to sign in that failed or are under way count for the client's address, for the email, and for both
+together. All are kept as digests: what people type into the wrong field is nobody's business. An address is
+refused for its own attempts only, so no number of attempts from elsewhere keeps a user out.
+"""
+
+import math
 import secrets
 from typing import Self
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock, secret
 from models.account import Account
+from models.client_address import one_client
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.sign_in_attempt import SignInAttempt
-from models.user import MAX_PASSWORD, User, hash_password
+from models.user import MAX_PASSWORD, User, hash_password, normalise
 
 LIFETIME_MS = 12 * 3_600_000
 IDLE_MS = 2 * 3_600_000
 # Its last use is noted to the minute: looking at a page should rarely write.
 USE_GRANULARITY_MS = 60_000
+WINDOW_MS = 15 * 60_000
+# Attempts in one window from one address, at one email and in all: many people may share an address.
+PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
+# An email that was tried so often from all addresses together is under attack. Each address then has one
+# attempt: guessing gets slower, and the owner with the right password gets in.
+ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
+
+
+class TooManyAttemptsError(Exception):
+    """Nothing was checked. ``retry_after`` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(retry_after)
+        self.retry_after = retry_after
+
+
+class SignInAttempt(BaseModel):
+    """One attempt under one subject: each attempt writes three of these."""
+
+    id = TextField(primary_key=True)
+    subject = TextField()
+    at = BigIntegerField()
+
+    class Meta:
+        indexes = ((("subject", "at"), False),)
+
+    @classmethod
+    def begin(cls, email: str, address: str) -> None:
+        """Count an attempt before anything is checked, so that many at once are no way around it.
+
+        Raises TooManyAttemptsError.
+        """
+        now = clock.now()
+        pair, by_email, by_address = subjects = _subjects(email, address)
+        with writing():
+            is_attacked = cls._full_since(by_email, ATTACKED_AT, now) is not None
+            pair_limit = ATTACKED_PAIR_LIMIT if is_attacked else PAIR_LIMIT
+            for subject, limit in ((pair, pair_limit), (by_address, ADDRESS_LIMIT)):
+                if (since := cls._full_since(subject, limit, now)) is not None:
+                    raise TooManyAttemptsError(math.ceil((since + WINDOW_MS - now) / 1000))
+            for subject in subjects:
+                cls.create(id=new_id("sia"), subject=subject, at=now)
+
+    @classmethod
+    def _full_since(cls, subject: str, limit: int, now: int) -> int | None:
+        """The time of the first of the last ``limit`` attempts; None if the window has fewer."""
+        recent = cls.select(cls.at).where(cls.subject == subject, cls.at > now - WINDOW_MS)
+        first: int | None = recent.order_by(cls.at.desc()).offset(limit - 1).limit(1).scalar()
+        return first
+
+    @classmethod
+    def forget(cls, email: str, address: str) -> None:
+        """It was the right password: the pair starts afresh, email and address are free of this attempt."""
+        pair, *others = _subjects(email, address)
+        with writing():
+            cls.delete().where(cls.subject == pair).execute()
+            for subject in others:
+                newest = cls.select(fn.MAX(cls.id)).where(cls.subject == subject)
+                cls.delete().where(cls.id == newest).execute()
+
+
+def _subjects(email: str, address: str) -> list[str]:
+    """What an attempt counts for: the pair, the email, the address."""
+    email, place = normalise(email), one_client(address)
+    parts = f"pair {place} {email}", f"email {email}", f"address {place}"
+    return [secret.digest(part) for part in parts]
 
 
 class UserSession(BaseModel):
     """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
 
-    While the account is suspended, it opens nothing.
+    ``digest`` is of the random token in the browser. While the account is suspended, it opens nothing.
     """
 
     user_id: str
@@ -35,14 +107,9 @@ class UserSession(BaseModel):
     def begin(cls, user: User) -> str:
         """Begin a session. Returns its token, which cannot be had again."""
         token, now = secrets.token_urlsafe(32), clock.now()
+        digest = secret.digest(token)
         with writing():
-            cls.create(
-                id=new_id("ses"),
-                user=user,
-                digest=secret.digest(token),
-                created_at=now,
-                last_used_at=now,
-            )
+            cls.create(id=new_id("ses"), user=user, digest=digest, created_at=now, last_used_at=now)
         return token
 
     @classmethod

@@ -53,8 +53,11 @@ def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
 
 
 def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
-    """Say what came of an attempt, in the log and in its span. Times in milliseconds."""
-    outcome = _outcome_of(answer)
+    """Say what came of an attempt, in the log, its span and the metrics. Times in milliseconds."""
+    outcome, lag_ms = _outcome_of(answer), max(0, started_at - claimed.created_at)
+    ATTEMPT_SECONDS.labels(outcome=outcome).observe(answer.duration_ms / 1000)
+    if claimed.attempt_number == 1:
+        LAG_SECONDS.observe(lag_ms / 1000)
     span = get_current_span()
     span.set_attribute("gateway.outcome", outcome)
     if answer.status_code is not None:
@@ -66,16 +69,9 @@ def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) ->
         "outcome": outcome,
         "status": answer.status_code,
         "duration_ms": answer.duration_ms,
-        "lag_ms": max(0, started_at - claimed.created_at),
+        "lag_ms": lag_ms,
     }
     logger.info("attempt", extra={"fields": fields})
-
-
-def count_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
-    """Time one attempt, which began at ``started_at`` in milliseconds."""
-    ATTEMPT_SECONDS.labels(outcome=_outcome_of(answer)).observe(answer.duration_ms / 1000)
-    if claimed.attempt_number == 1:
-        LAG_SECONDS.observe(max(0, started_at - claimed.created_at) / 1000)
 
 
 def count_recorded(outcomes: Sequence[Outcome], *, retried: int) -> None:

@@ -36,7 +36,7 @@ from models.claim import (
     is_wanted,
 )
 from models.secret import SecretUnreadableError
-from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
+from tasks.attempt_log import attempt_span, count_recorded, report_attempt
 from tasks.queue import doorbell
 from tasks.sender import signed_headers
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
@@ -280,7 +280,6 @@ class Engine:
                 await self._give_back(claimed)
                 return
             report_attempt(claimed, answer, started_at)
-        count_attempt(claimed, answer, started_at)
         outcome = Outcome(
             delivery_id=claimed.delivery_id,
             lease_token=claimed.lease_token,
@@ -304,15 +303,9 @@ class Engine:
     async def _post(self, claimed: ClaimedDelivery, at: int, may_start: MayStart) -> Answer:
         body = claimed.payload.encode()
         try:
-            headers = signed_headers(
-                claimed.webhook,
-                body,
-                event_id=claimed.event_id,
-                kind=claimed.event_kind,
-                delivery_id=claimed.delivery_id,
-                attempt_number=claimed.attempt_number,
-                at=at,
-            )
+            event = claimed.event_id, claimed.event_kind
+            attempt = claimed.delivery_id, claimed.attempt_number
+            headers = signed_headers(claimed.webhook, body, at, event, attempt)
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)
         return await self._client.post(claimed.webhook.url, body, headers, may_start)

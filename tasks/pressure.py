@@ -12,9 +12,8 @@ LOOK_SECONDS = 1.0
 class Pressure:
     """Looks at the work that is due, at most once in LOOK_SECONDS."""
 
-    def __init__(self) -> None:
-        self._is_full = False
-        self._look_at = 0.0
+    _is_full = False
+    _look_at = 0.0
 
     async def is_above(self, limit: int) -> bool:
         """Whether more deliveries and callbacks than ``limit`` were due at the last look."""

@@ -1,7 +1,6 @@
-"""Redelivery of many, in the background, at a rate for each webhook: part after part.
+"""Redelivery of many, in the background, at a rate for each webhook: part after part (models.redelivery).
 
-Each part is a short transaction on rows (models.redelivery). A thread of the worker schedules the parts. The
-wake-up only saves the first part the wait for the next round.
+A thread of the worker schedules the parts. The wake-up saves the first one the wait for the next round.
 """
 
 import time

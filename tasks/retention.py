@@ -1,16 +1,14 @@
 """Retention removes what is older than the operator keeps, a little in each round of the sweep.
 
-Each batch is a short transaction with a pause behind it, so that no other writer waits for long. Most rows
-are found by their identifiers, which begin with the time of their making; callbacks by the time of their
-ingestion. What is still to be done is never removed: pending deliveries and their events, unsettled messages,
-callbacks that wait.
+Each batch is a short transaction with a pause behind it, so that no other writer waits for long. What is
+still to be done stays: pending deliveries and their events, unsettled messages, callbacks that wait.
 """
 
 import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from peewee import fn
@@ -18,15 +16,14 @@ from peewee import fn
 from gateway.settings import get_settings
 from models import clock, work
 from models.callback import Callback
-from models.database import Prepared, reading, writing
+from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
 from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.set_aside import SetAside
-from models.sign_in_attempt import SignInAttempt
 from models.signup import Signup
-from models.user_session import UserSession
+from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook
 
 logger = logging.getLogger(__name__)
@@ -45,8 +42,8 @@ WINDOW = 2_000
 class Kind:
     """One kind of row, which is removed after ``days``, by default the setting's, if ``may_go`` holds.
 
-    Its age is that of its identifier, which begins with ``prefix``. With ``since`` the age counts from that
-    time, which is null while the row has to stay.
+    Its age is that of its identifier, which is ``prefix`` and the time of its making. With ``since`` the age
+    counts from that time, which is null while the row has to stay.
     """
 
     name: str
@@ -56,23 +53,19 @@ class Kind:
     days: int | None = None
     since: Any = None
 
-    def search(self, bound: Any, limit: Any) -> Any:
-        """The query for a batch of those whose age is below ``bound``, an identifier or a time."""
-        age = self.model.id if self.since is None else self.since
-        oldest = self.model.select(self.model.id).where(age < bound).order_by(age).limit(WINDOW)
-        found = self.model.select(self.model.id).where(self.model.id.in_(oldest), *self.may_go)
-        return found.limit(limit)
-
-    @cached_property
-    def _search(self) -> Prepared:
-        return Prepared(self.search)
+    def search(self, before: int, limit: int) -> Any:
+        """The query for a batch of the rows from before this time."""
+        id_ = self.model.id
+        age = id_ if self.since is None else self.since
+        bound = clock.id_bound(self.prefix, before) if self.since is None else before
+        oldest = self.model.select(id_).where(age < bound).order_by(age).limit(WINDOW)
+        return self.model.select(id_).where(id_.in_(oldest), *self.may_go).limit(limit)
 
     def remove(self, before: int, limit: int) -> int:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
-        bound = clock.id_bound(self.prefix, before) if self.since is None else before
         # Looked for without the lock: when nothing is old, no writer has to wait.
         with reading():
-            found = [id_ for (id_,) in self._search.execute(bound, limit)]
+            found = [row.id for row in self.search(before, limit)]
         if not found:
             return 0
         with writing():

@@ -26,21 +26,17 @@ def make_client() -> WebhookClient:
 
 
 def signed_headers(
-    webhook: Webhook,
-    body: bytes,
-    *,
-    event_id: str,
-    kind: str,
-    delivery_id: str,
-    attempt_number: int,
-    at: int,
+    webhook: Webhook, body: bytes, at: int, event: tuple[str, str], attempt: tuple[str, int]
 ) -> dict[str, str]:
     """The headers of one attempt at the time ``at``.
 
+    ``event`` is its identifier and kind, ``attempt`` the delivery's identifier and the attempt's number.
     X-Service-Signature is made with the present secret only (decision 6), Standard Webhooks' signature also
     with the previous one for a while (decision 32). Raises SecretUnreadableError.
     """
     secrets, seconds = webhook.secrets_at(at), at // 1000
+    event_id, kind = event
+    delivery_id, number = attempt
     return {
         signing.HEADER: signing.sign(secrets[0], body),
         signing.ID_HEADER: event_id,
@@ -48,7 +44,7 @@ def signed_headers(
         signing.STANDARD_HEADER: signing.sign_standard(secrets, event_id, seconds, body),
         "X-Service-Event": kind,
         "X-Service-Delivery": delivery_id,
-        "X-Service-Attempt": str(attempt_number),
+        "X-Service-Attempt": str(number),
         "X-Service-Timestamp": str(seconds),
     }
 
@@ -59,21 +55,14 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
     The signatures are None when the webhook's secret was rotated since: they were made with other secrets.
     Raises SecretUnreadableError.
     """
-    webhook = delivery.webhook
+    webhook, body, at = delivery.webhook, delivery.event.payload.encode(), attempt.started_at
+    event = delivery.event.id, delivery.event_kind
     headers: dict[str, str | None] = {
         "Content-Type": CONTENT_TYPE,
         "User-Agent": get_settings().user_agent,
-        **signed_headers(
-            webhook,
-            delivery.event.payload.encode(),
-            event_id=delivery.event.id,
-            kind=delivery.event_kind,
-            delivery_id=delivery.id,
-            attempt_number=attempt.number,
-            at=attempt.started_at,
-        ),
+        **signed_headers(webhook, body, at, event, (delivery.id, attempt.number)),
     }
-    if webhook.secret_changed_at is not None and attempt.started_at <= webhook.secret_changed_at:
+    if webhook.secret_changed_at is not None and at <= webhook.secret_changed_at:
         headers |= dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
     return headers
 
@@ -87,14 +76,6 @@ async def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) ->
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
     body = sample_event(kind, now, new_id).encode()
     with TESTS.of(webhook.account_id):
-        headers = signed_headers(
-            webhook,
-            body,
-            event_id=new_id("evt"),
-            kind=kind,
-            delivery_id=new_id("dlv"),
-            attempt_number=1,
-            at=now,
-        )
+        headers = signed_headers(webhook, body, now, (new_id("evt"), kind), (new_id("dlv"), 1))
         async with make_client() as client:
             return await client.post(webhook.url, body, headers)

@@ -1,5 +1,6 @@
 """Bounds on slow work: one account, or one client address, cannot take all the capacity of a process."""
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ class Share:
     ``what`` names them in the plural.
     """
 
-    def __init__(self, what: str, each: int, total: int | None = None) -> None:
+    def __init__(self, what: str, each: int, total: float = math.inf) -> None:
         self._what = what
         self._each = each
         self._total = total
@@ -27,8 +28,7 @@ class Share:
     def of(self, owner: str) -> Iterator[None]:
         """Count one more of the owner inside. Raises TooMuchAtOnceError."""
         with self._lock:
-            is_full = self._total is not None and self._taken.total() >= self._total
-            if is_full or self._taken[owner] >= self._each:
+            if self._taken.total() >= self._total or self._taken[owner] >= self._each:
                 raise TooMuchAtOnceError(
                     f"Too many {self._what} are under way. Try again when one of them is done."
                 )

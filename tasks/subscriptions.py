@@ -2,6 +2,7 @@
 
 import re
 import time
+from typing import Any
 
 from gateway.settings import PREFIX, get_settings
 from models.account import Account
@@ -63,20 +64,13 @@ def create(account_id: str, url: str, events: list[str], number_ids: list[str]) 
         return Webhook.register(account_id, url, events, number_ids)
 
 
-def change(
-    webhook: Webhook,
-    *,
-    url: str | None = None,
-    events: list[str] | None = None,
-    number_ids: list[str] | None = None,
-    active: bool | None = None,
-) -> None:
-    """Change what is given, all of it or nothing. The caller has checked the values.
+def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> None:
+    """Change what is given (Webhook.change), all of it or nothing. The caller has checked the values.
 
     Disabled, the webhook's waiting deliveries are skipped, and no request to it starts after the return.
     """
     with writing():
-        webhook.change(url=url, events=events, number_ids=number_ids)
+        webhook.change(**changes)
         if active is True:
             webhook.activate()
         elif active is False:

@@ -4,7 +4,6 @@ The worker runs it at its start and every few seconds (setting SWEEP_INTERVAL).
 """
 
 import logging
-from collections.abc import Callable
 
 from peewee import Case
 
@@ -26,8 +25,6 @@ logger = logging.getLogger(__name__)
 SLACK_MS = 1_000
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
-# What the sweeps of several workers forget one after the other (models.database.write).
-EXPIRED_KEYS = "expired idempotency keys"
 
 
 def sweep() -> None:
@@ -35,8 +32,7 @@ def sweep() -> None:
     parts = (
         recall,
         ingest.match_parked,
-        _find_dead_sends,
-        _give_up_unknown,
+        _settle,
         _forget_keys,
         checks.tend,
         Number.abandon_dead,
@@ -56,11 +52,8 @@ def recall() -> None:
 
     They would wait longer by as much, and the leases of a dead worker would take up their webhooks' places.
     """
-    recalled = recall_deliveries() + Callback.recall()
-    if recalled:
-        logger.warning(
-            "%d pieces of work recalled from the future: was the clock set back?", recalled
-        )
+    if recalled := recall_deliveries() + Callback.recall():
+        logger.warning("%d deliveries or callbacks recalled: was the clock set back?", recalled)
 
 
 def recall_deliveries() -> int:
@@ -75,12 +68,9 @@ def recall_deliveries() -> int:
     pause = Case(Delivery.tries, list(enumerate(pauses_ms)), max(pauses_ms))
     lease_ms = deliver.lease_ms(settings.delivery_timeout)
     latest = now + Case(None, [(Delivery.lease_token.is_null(), pause)], lease_ms)
-    stranded = (
-        Delivery.state == IS_PENDING,
-        # The index answers this one, for nearly all rows.
-        Delivery.next_attempt_at > now + SLACK_MS,
-        Delivery.next_attempt_at > latest + SLACK_MS,
-    )
+    # The index answers the second condition, for nearly all rows.
+    at = Delivery.next_attempt_at
+    stranded = Delivery.state == IS_PENDING, at > now + SLACK_MS, at > latest + SLACK_MS
     with reading():
         if not Delivery.select().where(*stranded).exists():
             return 0
@@ -88,36 +78,32 @@ def recall_deliveries() -> int:
         return int(Delivery.update(next_attempt_at=latest).where(*stranded).execute())
 
 
-def _find_dead_sends() -> None:
-    """A message pending for longer than the network may take was sent by a process that died.
+def _settle() -> None:
+    """End the wait for outcomes of sends that nobody gave (decision 15).
 
-    It may have been accepted, so it is unknown, and is never sent again.
+    Each message by itself: one that fails leaves the others alone.
     """
-
-    def settle(message_id: str) -> None:
-        with writing():
-            message = Message.get_by_id(message_id)
-            if message.status == MessageStatus.PENDING:
-                message.advance(MessageStatus.UNKNOWN, at=clock.now())
-
     # The network's time-out bounds connecting and reading, each.
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
-    _each(settle, MessageStatus.PENDING, patience_ms)
+    for status, age_ms, settle in (
+        (MessageStatus.PENDING, patience_ms, _make_unknown),
+        (MessageStatus.UNKNOWN, UNKNOWN_LIFETIME_MS, outcome.give_up),
+    ):
+        for message_id in Message.unsettled_before(status, clock.now() - age_ms):
+            try:
+                settle(message_id)
+            except Exception:
+                logger.exception("message %s is not settled", message_id)
 
 
-def _give_up_unknown() -> None:
-    _each(outcome.give_up, MessageStatus.UNKNOWN, UNKNOWN_LIFETIME_MS)
-
-
-def _each(settle: Callable[[str], None], status: MessageStatus, age_ms: int) -> None:
-    """Settle each message that is older by itself: one that fails leaves the others alone."""
-    for message_id in Message.unsettled_before(status, clock.now() - age_ms):
-        try:
-            settle(message_id)
-        except Exception:
-            logger.exception("message %s is not settled", message_id)
+def _make_unknown(message_id: str) -> None:
+    """Its request died, but may have been accepted. So it is never sent again."""
+    with writing():
+        message = Message.get_by_id(message_id)
+        if message.status == MessageStatus.PENDING:
+            message.advance(MessageStatus.UNKNOWN, at=clock.now())
 
 
 def _forget_keys() -> None:
-    # Beside all others: one of them that claims an expired key anew keeps it.
-    write(IdempotencyKey.forget_expired, EXPIRED_KEYS)
+    # Beside all others but another sweep: one of them that claims an expired key anew keeps it.
+    write(IdempotencyKey.forget_expired, "expired idempotency keys")

@@ -10,14 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from opentelemetry.context import Context
-from opentelemetry.trace import (
-    INVALID_SPAN,
-    Span,
-    SpanKind,
-    StatusCode,
-    Tracer,
-    get_current_span,
-)
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, Tracer, get_current_span
 from prometheus_client import Counter, disable_created_metrics
 
 from networks import errors as network

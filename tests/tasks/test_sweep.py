@@ -158,4 +158,4 @@ def test_a_database_that_cannot_be_read_is_no_end_of_the_sweep(
 ) -> None:
     with state.without("message"):
         sweep.sweep()
-    assert "_find_dead_sends failed" in caplog.text
+    assert "_settle failed" in caplog.text

@@ -104,7 +104,7 @@ def test_an_attempt_is_timed_by_its_outcome(
     factories.deliveries(account, factories.webhook(account))
     [claimed] = claim_due(1, Terms(1, 10_000))
     before = _read()
-    attempt_log.count_attempt(claimed, answer, clock.advance(seconds=2))
+    attempt_log.report_attempt(claimed, answer, clock.advance(seconds=2))
     steps = _steps(before)
     assert steps["attempt_duration_seconds_count", outcome] == 1
     assert steps["attempt_duration_seconds_sum", outcome] == pytest.approx(0.04)
