@@ -38,7 +38,7 @@ from models.claim import (
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
 from tasks.queue import doorbell
-from tasks.sender import signed_headers
+from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.schedule import RetrySchedule
 
@@ -303,9 +303,15 @@ class Engine:
     async def _post(self, claimed: ClaimedDelivery, at: int, may_start: MayStart) -> Answer:
         body = claimed.payload.encode()
         try:
-            event = claimed.event_id, claimed.event_kind
-            attempt = claimed.delivery_id, claimed.attempt_number
-            headers = signed_headers(claimed.webhook, body, at, event, attempt)
+            headers = signing.headers(
+                claimed.webhook.secrets_at(at),
+                body,
+                at,
+                event_id=claimed.event_id,
+                kind=claimed.event_kind,
+                delivery_id=claimed.delivery_id,
+                number=claimed.attempt_number,
+            )
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)
         return await self._client.post(claimed.webhook.url, body, headers, may_start)

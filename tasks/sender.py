@@ -1,4 +1,4 @@
-"""Requests to receivers: their signed headers, the client, and the test of a webhook (decision 11)."""
+"""Requests to receivers: the client, what an attempt went out with, and the test of a webhook (decision 11)."""
 
 from gateway.settings import get_settings
 from models import clock
@@ -25,42 +25,25 @@ def make_client() -> WebhookClient:
     )
 
 
-def signed_headers(
-    webhook: Webhook, body: bytes, at: int, event: tuple[str, str], attempt: tuple[str, int]
-) -> dict[str, str]:
-    """The headers of one attempt at the time ``at``.
-
-    ``event`` is its identifier and kind, ``attempt`` the delivery's identifier and the attempt's number.
-    X-Service-Signature is made with the present secret only (decision 6), Standard Webhooks' signature also
-    with the previous one for a while (decision 32). Raises SecretUnreadableError.
-    """
-    secrets, seconds = webhook.secrets_at(at), at // 1000
-    event_id, kind = event
-    delivery_id, number = attempt
-    return {
-        signing.HEADER: signing.sign(secrets[0], body),
-        signing.ID_HEADER: event_id,
-        signing.TIMESTAMP_HEADER: str(seconds),
-        signing.STANDARD_HEADER: signing.sign_standard(secrets, event_id, seconds, body),
-        "X-Service-Event": kind,
-        "X-Service-Delivery": delivery_id,
-        "X-Service-Attempt": str(number),
-        "X-Service-Timestamp": str(seconds),
-    }
-
-
 def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
     """The headers that an attempt went out with, by name, made again from what is on record.
 
     The signatures are None when the webhook's secret was rotated since: they were made with other secrets.
     Raises SecretUnreadableError.
     """
-    webhook, body, at = delivery.webhook, delivery.event.payload.encode(), attempt.started_at
-    event = delivery.event.id, delivery.event_kind
+    webhook, at = delivery.webhook, attempt.started_at
     headers: dict[str, str | None] = {
         "Content-Type": CONTENT_TYPE,
         "User-Agent": get_settings().user_agent,
-        **signed_headers(webhook, body, at, event, (delivery.id, attempt.number)),
+        **signing.headers(
+            webhook.secrets_at(at),
+            delivery.event.payload.encode(),
+            at,
+            event_id=delivery.event.id,
+            kind=delivery.event_kind,
+            delivery_id=delivery.id,
+            number=attempt.number,
+        ),
     }
     if webhook.secret_changed_at is not None and at <= webhook.secret_changed_at:
         headers |= dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
@@ -76,6 +59,14 @@ async def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) ->
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
     body = sample_event(kind, now, new_id).encode()
     with TESTS.of(webhook.account_id):
-        headers = signed_headers(webhook, body, now, (new_id("evt"), kind), (new_id("dlv"), 1))
+        headers = signing.headers(
+            webhook.secrets_at(now),
+            body,
+            now,
+            event_id=new_id("evt"),
+            kind=kind,
+            delivery_id=new_id("dlv"),
+            number=1,
+        )
         async with make_client() as client:
             return await client.post(webhook.url, body, headers)

@@ -1,4 +1,4 @@
-"""The two signatures of a delivery: the specification's own, and that of Standard Webhooks.
+"""The headers of a delivery and its two signatures: the specification's own, and that of Standard Webhooks.
 
 X-Service-Signature follows the specification (Signature of outbound webhook deliveries). Standard Webhooks
 (docs/decisions/0037-standard-webhooks.md) also signs identifier and time, and allows several signatures.
@@ -18,6 +18,34 @@ STANDARD_HEADER = "webhook-signature"
 _PREFIX = "whsec_"
 # Older secrets are in the URL-safe alphabet and without padding.
 _TO_STANDARD_ALPHABET = str.maketrans("-_", "+/")
+
+
+def headers(
+    secrets: Sequence[str],
+    body: bytes,
+    at: int,
+    *,
+    event_id: str,
+    kind: str,
+    delivery_id: str,
+    number: int,
+) -> dict[str, str]:
+    """The headers of attempt ``number`` at the time ``at``, in milliseconds. The present secret comes first.
+
+    X-Service-Signature is made with it alone (decision 6), Standard Webhooks' signature with all of them
+    (decision 32).
+    """
+    seconds = at // 1000
+    return {
+        HEADER: sign(secrets[0], body),
+        ID_HEADER: event_id,
+        TIMESTAMP_HEADER: str(seconds),
+        STANDARD_HEADER: sign_standard(secrets, event_id, seconds, body),
+        "X-Service-Event": kind,
+        "X-Service-Delivery": delivery_id,
+        "X-Service-Attempt": str(number),
+        "X-Service-Timestamp": str(seconds),
+    }
 
 
 def sign(secret: str, body: bytes) -> str:
