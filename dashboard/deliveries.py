@@ -50,7 +50,7 @@ def deliveries() -> Response:
 
 def newest_first() -> list[Webhook]:
     """The account's webhooks."""
-    return sorted(Webhook.of(account().id), key=lambda hook: hook.id, reverse=True)
+    return sorted(Webhook.all(account().id), key=lambda hook: hook.id, reverse=True)
 
 
 def chosen_webhook(hooks: list[Webhook]) -> Webhook | None:

@@ -23,7 +23,7 @@ def overview() -> Response:
     """Number states, the last day, webhooks in trouble."""
     owner = account().id
     states = Counter(number.status for number in Number.all(owner))
-    troubled = [hook for hook in Webhook.of(owner) if not hook.active or hook.failure_count]
+    troubled = [hook for hook in Webhook.all(owner) if not hook.active or hook.failure_count]
     activity = hourly(owner, clock.now(), HOURS)
     highest = max(max(hour.sends, hour.deliveries) for hour in activity)
     return show(

@@ -34,7 +34,7 @@ def hourly(account_id: str, now: int, hours: int) -> list[Hour]:
         Message.id >= id_bound("msg", since),
     )
     deliveries = Delivery.select().where(
-        Delivery.webhook.in_([webhook.id for webhook in Webhook.of(account_id)]),
+        Delivery.webhook.in_([webhook.id for webhook in Webhook.all(account_id)]),
         Delivery.state == DeliveryState.DELIVERED,
         Delivery.id >= id_bound("dlv", since),
     )

@@ -183,9 +183,7 @@ class Delivery(BaseModel):
     def redeliver(self) -> None:
         """Schedule for now, with a fresh retry schedule. One that is waiting already becomes due."""
         with writing():
-            Delivery.update(_scheduled_anew(clock.now(), due=True)).where(
-                Delivery.id == self.id, Delivery.lease_token.is_null()
-            ).execute()
+            self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True)
             self.__data__.update(Delivery.get_by_id(self.id).__data__)
 
     @classmethod
@@ -210,11 +208,13 @@ class Delivery(BaseModel):
             return [row[0] for row in rows]
 
     @classmethod
-    def schedule_anew(cls, delivery_ids: Sequence[str], states: Sequence[str], at: int) -> int:
+    def schedule_anew(
+        cls, delivery_ids: Sequence[str], states: Sequence[str], at: int, *, due: bool = False
+    ) -> int:
         """Redeliver those in ``states`` at this time, inside the caller's transaction. Returns how many."""
-        query = cls.update(_scheduled_anew(at, due=False)).where(
-            cls.id.in_(delivery_ids), cls.state.in_(states), cls.lease_token.is_null()
-        )
+        query = cls.update(
+            state=DeliveryState.PENDING, due=due, tries=0, next_attempt_at=at, completed_at=None
+        ).where(cls.id.in_(delivery_ids), cls.state.in_(states), cls.lease_token.is_null())
         return int(query.execute())
 
     @classmethod
@@ -257,16 +257,6 @@ def _schedule(*slots: Any) -> Any:
 
 
 _SCHEDULE = Prepared(_schedule, 8)
-
-
-def _scheduled_anew(at: int, *, due: bool) -> dict[str, Any]:
-    return {
-        "state": DeliveryState.PENDING,
-        "due": due,
-        "tries": 0,
-        "next_attempt_at": at,
-        "completed_at": None,
-    }
 
 
 def _in_states(states: Sequence[str]) -> list[Any]:

@@ -12,7 +12,7 @@ from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 from models import clock, secret
 from models.account import Owned
 from models.clock import new_id
-from models.database import Prepared, PreparedSelect, Rows, is_in, reading, writing
+from models.database import Prepared, PreparedSelect, Rows, is_in, writing
 from models.message import Message
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
@@ -122,13 +122,8 @@ class Webhook(Owned):
         return super().select(cls.id).where(cls.deleted_at.is_null(False))
 
     @classmethod
-    def of(cls, account_id: str) -> list["Webhook"]:
-        with reading():
-            return list(cls.rows_of(account_id))
-
-    @classmethod
     def rows_of(cls, account_id: str) -> Rows["Webhook"]:
-        """As of(), inside the caller's reading() or transaction."""
+        """The account's, inside the caller's reading() or transaction."""
         return _OF_ACCOUNT.execute(account_id)
 
     @classmethod
@@ -176,19 +171,17 @@ class Webhook(Owned):
 
     def activate(self) -> None:
         """Let events flow again, inside the caller's transaction. Clears the count of failures."""
-        self._switch(active=True, deactivated_at=None, deactivated_because=None)
+        self._switch(active=True)
 
     def deactivate(self, because: Deactivation = Deactivation.REQUESTED) -> None:
         """Stop events, inside the caller's transaction. Its waiting deliveries are the caller's to skip."""
-        changes: dict[str, Any] = {"deactivated_at": clock.now(), "deactivated_because": because}
-        if because is Deactivation.FAILURES:
-            # Somebody has to activate it. Then the first events need not wait for the next minute.
-            changes["trial_events"] = 0
-        self._switch(active=False, **changes)
+        self._switch(active=False, deactivated_at=clock.now(), deactivated_because=because)
 
-    def _switch(self, *, active: bool, **changes: Any) -> None:
+    def _switch(self, *, active: bool, **why: Any) -> None:
         # It may have been deleted since it was read.
         is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
+        # Somebody has to activate it. Then the first events on trial need not wait for the next minute.
+        changes = {"deactivated_at": None, "deactivated_because": None, "trial_events": 0} | why
         self._assign(is_other, active=active, failure_count=0, **changes)
 
     def _assign(self, *conditions: Any, **changes: Any) -> None:

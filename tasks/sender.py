@@ -1,4 +1,4 @@
-"""Requests to receivers: the client, what an attempt went out with, and the test of a webhook (decision 11)."""
+"""Requests to receivers: the client, the headers of past attempts, the test of a webhook (decision 11)."""
 
 from gateway.settings import get_settings
 from models import clock

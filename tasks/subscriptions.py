@@ -55,7 +55,7 @@ def create(account_id: str, url: str, events: list[str], number_ids: list[str]) 
     # Alone, so that concurrent requests cannot exceed the limit together.
     with writing():
         plan = Account.get_by_id(account_id).plan
-        limit, count = get_settings().webhook_limits[plan], len(Webhook.of(account_id))
+        limit, count = get_settings().webhook_limits[plan], len(Webhook.all(account_id))
         if count >= limit:
             raise TooManyWebhooksError(
                 f"This account has {count} webhooks, and the plan {plan} allows {limit}. Delete one, or ask"

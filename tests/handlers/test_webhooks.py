@@ -89,8 +89,8 @@ def test_a_plan_bounds_the_webhooks_of_an_account(configure: Configure, account:
         _create(row)
         with pytest.raises(TooManyWebhooksError, match="Delete one"):
             _create(row)
-    assert [len(Webhook.of(row.id)) for row in (account, other)] == [2, 1]
-    webhooks.delete_webhook(other.id, Webhook.of(other.id)[0].id)
+    assert [len(Webhook.all(row.id)) for row in (account, other)] == [2, 1]
+    webhooks.delete_webhook(other.id, Webhook.all(other.id)[0].id)
     _create(other)
 
 
@@ -107,7 +107,7 @@ def test_the_error_names_count_plan_limit_and_setting(
         "This account has 2 webhooks, and the plan pro allows 1. Delete one, or ask the operator to raise"
         " the limit (GATEWAY_WEBHOOK_LIMITS)."
     )
-    assert len(Webhook.of(account.id)) == 2
+    assert len(Webhook.all(account.id)) == 2
 
 
 def test_requests_at_the_same_time_do_not_pass_the_limit_together(
@@ -123,4 +123,4 @@ def test_requests_at_the_same_time_do_not_pass_the_limit_together(
         return True
 
     assert sum(factories.at_once(*[create] * 12)) == 5
-    assert len(Webhook.of(account.id)) == 5
+    assert len(Webhook.all(account.id)) == 5

@@ -184,7 +184,8 @@ def test_webhooks_at_their_cap_do_not_keep_others_waiting(account: Account, cloc
 
 def test_the_room_bounds_a_claim_over_all_webhooks(account: Account) -> None:
     factories.deliveries(account, *[factories.webhook(account) for _ in range(3)], count=3)
-    assert [len(_claim(room=4)) for _ in range(4)] == [4, 4, 1, 0]
+    counts = [len(_claim(room=4)) for _ in range(4)]
+    assert (counts[0], max(counts), sum(counts)) == (4, 4, 9)
 
 
 def test_a_claim_whose_worker_died_is_due_again_when_its_lease_runs_out(

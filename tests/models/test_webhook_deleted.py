@@ -56,7 +56,7 @@ def test_it_is_gone_from_every_query(account: Account, webhook: Webhook) -> None
     with writing():
         assert [
             Webhook.all(),
-            Webhook.of(account.id),
+            Webhook.all(account.id),
             list(Webhook.rows_of(account.id)),
             list(Webhook.rows_of_ids([webhook.id, other.id])),
             Webhook.page(account.id, 10, 0).rows,
@@ -97,7 +97,7 @@ def test_a_change_that_comes_late_does_not_bring_it_back(
     _delete(webhook)
     with writing():
         change(read_before)
-    assert Webhook.of(account.id) == []
+    assert Webhook.all(account.id) == []
     assert Webhook.deleted().where(Webhook.active).count() == 0
 
 
