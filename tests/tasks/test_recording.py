@@ -41,7 +41,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
     """A disk that is full until it is told otherwise."""
     full = FullDisk(record_outcomes)
     monkeypatch.setattr(deliver, "record_outcomes", full)
-    monkeypatch.setattr(deliver, "RECORD_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(deliver, "FAILURE_PAUSE_SECONDS", 0.01)
     return full
 
 
