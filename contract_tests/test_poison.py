@@ -15,7 +15,6 @@ from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Customer, Receiv
 from contract_tests.parts import Parts, Process, deployed
 from contract_tests.receiver import Received
 from models.callback import MAX_TRIES
-from models.check import MAX_TRIES as MAX_CHECKS
 from models.claim import LEAST_TRIES
 from models.work import NO_OUTCOME
 
@@ -129,5 +128,5 @@ def test_a_callback(service: Service) -> None:
 def test_a_check_of_a_number(service: Service) -> None:
     stored = service.parts.stored
     stored.change("UPDATE number SET check_due_at = 0, check_tries = 0")
-    set_aside = f"check_tries > {MAX_CHECKS} AND check_due_at > 1000000000000"
-    assert service.live_through(lambda: bool(stored.count("number", set_aside))) == MAX_CHECKS
+    set_aside = f"check_tries > {checks.MAX_TRIES} AND check_due_at > 1000000000000"
+    assert service.live_through(lambda: bool(stored.count("number", set_aside))) == checks.MAX_TRIES

@@ -1,6 +1,6 @@
 """Numbers: connected phone numbers and their lifecycle (specification, States and transitions).
 
-When the network is to be asked what a number is stands in ``check_due_at``; models.check keeps it.
+When the network is to be asked what a number is stands in ``check_due_at`` (tasks.checks).
 """
 
 from enum import StrEnum
@@ -23,6 +23,9 @@ class NumberStatus(StrEnum):
     ACTIVE = "ACTIVE"
     DISCONNECTED = "DISCONNECTED"
     BANNED = "BANNED"
+
+
+CONNECTED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
 
 
 class NumberTakenError(Exception):

@@ -4,13 +4,14 @@ Source: Cloud API, webhooks, account_update. Every update is about a whole busin
 number, so it decides nothing: it only has those numbers checked that it could be about (tasks.checks).
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from gateway.settings import get_settings
-from models import check
+from models import clock
 from models.database import writing
 from models.notice import Notice
-from models.number import Number, NumberStatus
+from models.number import CONNECTED, Number, NumberStatus
 from networks import errors as network
 from networks.callbacks import AccountUpdate
 from tasks import deliver
@@ -23,29 +24,34 @@ EVENT_OF = {
     NumberStatus.BANNED: EventKind.NUMBER_BANNED,
 }
 
-_BANNABLE = (NumberStatus.ACTIVE,)
-_BANNED = (NumberStatus.BANNED,)
-_GONE = (NumberStatus.DISCONNECTED,)
-_CONNECTED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
-
 # Event and ban state of an account update, and the numbers that it may be about. What is not here
 # (SCHEDULE_FOR_DISABLE, ACCOUNT_VIOLATION, ACCOUNT_RESTRICTION and others) is a notice.
 STARTING_STATES: dict[tuple[str, str | None], tuple[NumberStatus, ...]] = {
-    ("DISABLED_UPDATE", "DISABLE"): _BANNABLE,
-    ("DISABLED_UPDATE", "REINSTATE"): _BANNED,
-    ("ACCOUNT_RECONNECTED", None): _GONE,
-    ("PARTNER_REMOVED", None): _CONNECTED,
+    ("DISABLED_UPDATE", "DISABLE"): (NumberStatus.ACTIVE,),
+    ("DISABLED_UPDATE", "REINSTATE"): (NumberStatus.BANNED,),
+    ("ACCOUNT_RECONNECTED", None): (NumberStatus.DISCONNECTED,),
+    ("PARTNER_REMOVED", None): CONNECTED,
     # The provider's app lost the account; only when it is our app (see _concerns_us).
-    ("PARTNER_APP_UNINSTALLED", None): _CONNECTED,
-    ("ACCOUNT_OFFBOARDED", None): _CONNECTED,
-    ("ACCOUNT_DELETED", None): _CONNECTED,
+    ("PARTNER_APP_UNINSTALLED", None): CONNECTED,
+    ("ACCOUNT_OFFBOARDED", None): CONNECTED,
+    ("ACCOUNT_DELETED", None): CONNECTED,
 }
 
-# What an error means for a number that is in one of these states.
-_MOVES: tuple[tuple[type[network.NetworkError], tuple[NumberStatus, ...], NumberStatus], ...] = (
-    (network.NumberLostError, _CONNECTED, NumberStatus.DISCONNECTED),
-    (network.NumberBannedError, _BANNABLE, NumberStatus.BANNED),
-)
+# What a number is after an error of the network that says so.
+STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
+    network.NumberLostError: NumberStatus.DISCONNECTED,
+    network.NumberBannedError: NumberStatus.BANNED,
+}
+
+
+def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
+    """Have those of these numbers checked now that are in one of these states.
+
+    In the caller's transaction.
+    """
+    Number.update(check_due_at=clock.now(), check_tries=0).where(
+        Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
+    ).execute()
 
 
 def follow_update(update: AccountUpdate) -> None:
@@ -58,7 +64,13 @@ def follow_update(update: AccountUpdate) -> None:
     if starting is None:
         Notice.keep(update.waba_id, "account_update", None, update.value, update.at)
     elif _concerns_us(update.value):
-        check.request_all(update.waba_id, starting)
+        with writing():
+            # Neither abandoned signups nor numbers that another account has connected by now.
+            numbers = Number.select().where(
+                Number.waba_id == update.waba_id, Number.activated_at.is_null(False)
+            )
+            ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
+            request_checks(ours, starting)
 
 
 def _concerns_us(value: dict[str, Any]) -> bool:
@@ -74,15 +86,15 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     that leaves the number in doubt only has it checked.
     """
     if isinstance(error, network.NumberInDoubtError):
-        check.request([number.id])
+        request_checks([number])
         return False
-    for kind, starting, status in _MOVES:
-        if isinstance(error, kind):
-            with writing():
-                # The caller's row may be from before its call; a late error says nothing of a lost number.
-                fresh = Number.get_by_id(number.id)
-                return fresh.status in starting and change_status(fresh, status)
-    return False
+    status = STATUS_AFTER.get(type(error))
+    if status is None:
+        return False
+    with writing():
+        # The caller's row may be from before its call; a late error says nothing of a lost number.
+        fresh = Number.get_by_id(number.id)
+        return fresh.status in CONNECTED and change_status(fresh, status)
 
 
 def change_status(number: Number, status: NumberStatus) -> bool:
@@ -92,7 +104,8 @@ def change_status(number: Number, status: NumberStatus) -> bool:
     """
     with writing():
         changed = number.move_to(status)
-        waiting = changed and emit_number(EVENT_OF[status], number)
-    if waiting:
+        if changed:
+            emit_number(EVENT_OF[status], number)
+    if changed:
         deliver.bell.ring()
     return changed

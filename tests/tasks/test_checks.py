@@ -2,7 +2,6 @@
 
 import pytest
 
-from models import check
 from models.account import Account
 from models.database import writing
 from models.event import Event
@@ -37,7 +36,7 @@ def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
 
 def _request(number: Number) -> None:
     with writing():
-        check.request([number.id])
+        lifecycle.request_checks([number])
 
 
 def _now(number: Number) -> Number:
@@ -193,9 +192,7 @@ def test_a_clock_that_is_set_back_delays_no_check(
 
 def test_two_workers_check_a_number_once(number: Number) -> None:
     _request(number)
-    claims = factories.at_once(
-        lambda: check.claim(1_000, INTERVAL_MS), lambda: check.claim(1_000, INTERVAL_MS)
-    )
+    claims = factories.at_once(checks.claim, checks.claim)
     assert len([claim for claim in claims if claim]) == 1
 
 
@@ -219,19 +216,19 @@ def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_reques
 
     platform.while_asked = die
     _request(number)
-    for _ in range(check.MAX_TRIES):
+    for _ in range(checks.MAX_TRIES):
         with pytest.raises(Dead):
             checks.work_off()
         clock.advance(minutes=10)
     for _ in range(5):
         checks.work_off()
         clock.advance(milliseconds=2 * INTERVAL_MS)
-    assert len(platform.asked) == check.MAX_TRIES
+    assert len(platform.asked) == checks.MAX_TRIES
     assert "not checked until that is requested" in caplog.text
     platform.while_asked = lambda: None
     _request(number)
     checks.work_off()
-    assert len(platform.asked) == check.MAX_TRIES + 1
+    assert len(platform.asked) == checks.MAX_TRIES + 1
     assert _now(number).check_tries == 0
 
 
