@@ -19,7 +19,9 @@ from webhooks.kinds import EventKind
 def message_resource(message: Message, error: tuple[str, str] | None = None) -> MessageResource:
     """The contract's Message object of a row. ``error`` is shown in place of the row's own."""
     shown = error or message.error
-    members = _members(MessageResource, message) | {"error": MessageError(*shown) if shown else None}
+    members = _members(MessageResource, message) | {
+        "error": MessageError(*shown) if shown else None
+    }
     return MessageResource(**members)
 
 

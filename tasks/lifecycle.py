@@ -66,9 +66,8 @@ def follow_update(update: AccountUpdate) -> None:
     elif _concerns_us(update.value):
         with writing():
             # Neither abandoned signups nor numbers that another account has connected by now.
-            numbers = Number.select().where(
-                Number.waba_id == update.waba_id, Number.activated_at.is_null(False)
-            )
+            was_active = ~Number.activated_at.is_null()
+            numbers = Number.select().where(Number.waba_id == update.waba_id, was_active)
             ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
             request_checks(ours, starting)
 
