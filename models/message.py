@@ -4,12 +4,11 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
-from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any, Self
 
-from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, Select, TextField, fn
+from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
@@ -148,21 +147,14 @@ class Message(BaseModel):
         """
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
-        # The status is the highest step of the history, so a higher one cannot be there yet.
-        if forwards:
-            StatusChange.create(
-                message=self.id, status=status, at=at, error_code=code, error_message=text
-            )
-        else:
-            _ANTEDATE_STEP.execute(self.id, status, at)
-            _APPEND_STEP.execute(self.id, status, at, code, text)
+        _KEEP_STEP.execute(self.id, status, at, code, text)
         changes: dict[str, str | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
         if forwards:
             changes |= {"status": status, "error_code": code, "error_message": text}
         if changes:
-            _change(tuple(changes)).execute(*changes.values(), self.id)
+            _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)
         return forwards
 
@@ -236,11 +228,14 @@ class StatusChange(BaseModel):
     """One step of a message after its first: ``at`` is the network's time."""
 
     id = BigAutoField()
-    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")
+    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE", index=False)
     status = TextField()
     at = BigIntegerField()
     error_code = TextField(null=True)
     error_message = TextField(null=True)
+
+    class Meta:
+        indexes = ((("message", "status"), True),)
 
     @classmethod
     def has(cls, message: Message, status: MessageStatus) -> bool:
@@ -276,37 +271,28 @@ _UNSETTLED = Prepared(
 )
 
 
-def _is_step(message_id: Any, status: Any) -> Any:
-    return (StatusChange.message == message_id) & (StatusChange.status == status)
-
-
-def _append_step(message_id: Any, status: Any, at: Any, code: Any, text: Any) -> Any:
-    """Unless it is there."""
-    known = StatusChange.select().where(_is_step(message_id, status))
-    values = Select(columns=[message_id, status, at, code, text]).where(~fn.EXISTS(known))
-    names = ("message", "status", "at", "error_code", "error_message")
-    return StatusChange.insert_from(values, [getattr(StatusChange, name) for name in names])
-
-
 _STEP = Prepared(
     lambda message_id, status: StatusChange.select(StatusChange.id).where(
-        _is_step(message_id, status)
+        StatusChange.message == message_id, StatusChange.status == status
     )
 )
-_APPEND_STEP = Prepared(_append_step)
-_ANTEDATE_STEP = Prepared(
-    lambda message_id, status, at: StatusChange.update(at=at).where(
-        _is_step(message_id, status), StatusChange.at > at
+_KEEP_STEP = Prepared(
+    lambda message_id, status, at, code, text: StatusChange.insert(
+        message=message_id, status=status, at=at, error_code=code, error_message=text
+    ).on_conflict(
+        conflict_target=[StatusChange.message, StatusChange.status],
+        preserve=[StatusChange.at],
+        where=StatusChange.at > EXCLUDED.at,
     )
 )
 
 
 @cache
-def _change(columns: Sequence[str]) -> Prepared:
-    """Assign these columns, in their order, of the message with the identifier that comes last."""
+def _assign(*columns: str) -> Prepared:
+    """Assign these columns, in their order, of the message with the identifier that comes first."""
     return Prepared(
-        lambda *slots: Message.update(dict(zip(columns, slots[:-1], strict=True))).where(
-            Message.id == slots[-1]
+        lambda message_id, *values: Message.update(dict(zip(columns, values, strict=True))).where(
+            Message.id == message_id
         ),
-        len(columns) + 1,
+        1 + len(columns),
     )

@@ -27,7 +27,7 @@ NETWORK_ERRORS = [
         (NumberTakenError("1"), "taken", 409, Next.START),
         (onboarding.PinMismatchError("x"), "pin", 422, Next.PIN),
         (onboarding.CodeExpiredError("x"), "code-expired", 422, Next.START),
-        (onboarding.ClaimRefusedError("x"), "refused", 422, Next.START),
+        (onboarding.SignupError("x"), "refused", 422, Next.START),
         (onboarding.SignupThrottledError("x", 3600), "waiting", 429, Next.RETRY),
         (network.NotReachedError("unreachable", "x"), "unreachable", 503, Next.RETRY),
         (network.AmbiguousError("timeout", "x"), "unreachable", 503, Next.RETRY),

@@ -11,7 +11,10 @@ from contract_tests.backends import empty_state
 from models import database
 from models.account import Account
 from models.database import engine
-from models.message import Message
+from models.message import Message, MessageStatus
+from models.number import Number
+from models.signup import Signup
+from models.signup_link import SignupLink
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -53,11 +56,40 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
     unreleased = _unreleased(tmp_path, "0016_work_for_later", "0017_deleted_webhooks")
     number = factories.active_number(Account.open("Acme", "pro"))
     factories.outbound(number)
-    assert database.migrate() == ["0001_schema"]
+    assert database.migrate() == ["0001_schema", "0002_signups_and_steps"]
     assert database.pending_migrations() == []
     factories.outbound(number)
     assert Message.page(number.account_id, 1, 0).total == 2
     unreleased.close()
+
+
+def test_a_signup_under_way_and_the_steps_of_messages_outlive_the_second_migration(
+    number: Number,
+) -> None:
+    link = SignupLink.open(Account.get_by_id(number.account_id), "acme")
+    Signup.begin(link, "code-0", "of a complete signup")
+    Signup.begin(link, "code-1", "token-1")
+    message = factories.outbound(number)
+    with database.writing():
+        message.advance(MessageStatus.SENT, at=1)
+        for sql in (
+            "DELETE FROM schema_migration WHERE name = '0002_signups_and_steps'",
+            "ALTER TABLE signup ADD COLUMN step TEXT DEFAULT 'exchanged' NOT NULL",
+            "ALTER TABLE signup RENAME COLUMN sealed_token TO token",
+            "ALTER TABLE signup ADD COLUMN sealed_token TEXT",
+            "UPDATE signup SET sealed_token = token WHERE id = (SELECT MAX(id) FROM signup)",
+            "DROP INDEX status_change_message_id_status",
+            "CREATE INDEX status_change_message_id ON status_change (message_id)",
+        ):
+            database.database.execute_sql(sql)
+    assert database.migrate() == ["0002_signups_and_steps"]
+    kept = Signup.find(link, "code-1")
+    assert kept is not None
+    assert (kept.access_token, Signup.select().count()) == ("token-1", 1)
+    Signup.begin(link, "code-2", "token-2")
+    with database.writing():
+        message.advance(MessageStatus.SENT, at=0)
+    assert [(step.status, step.at) for step in message.history()][1:] == [("sent", 0)]
 
 
 def test_an_older_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
@@ -66,7 +98,7 @@ def test_an_older_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None
     pending = database.pending_migrations()
     with pytest.raises(DatabaseError, match=r"^0016_work_for_later .* gateway migrate"):
         database.migrate()
-    assert database.pending_migrations() == pending == ["0001_schema"]
+    assert database.pending_migrations() == pending == ["0001_schema", "0002_signups_and_steps"]
     assert Account.all() == [account]
     older.close()
 

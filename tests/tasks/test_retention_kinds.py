@@ -21,7 +21,7 @@ from models.number import Number
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.set_aside import Reason, SetAside
-from models.signup import Signup, SignupStep
+from models.signup import Signup
 from models.signup_link import SignupLink
 from tasks import retention
 from tasks.retention import KINDS, Kind
@@ -187,9 +187,8 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
     link = SignupLink.open(account, "acme")
 
     def write(code: str) -> None:
-        claim = {"phone_number_id": code, "waba_id": "2001", "access_token": "token-1"}
         with writing():
-            Signup.begin(link, code, **claim).finish(SignupStep.PROVISIONED, number=number.id)
+            Signup.begin(link, code, f"token-{code}")
             Notice.keep("2001", "security", None, {"event": code}, at=1)
 
     write("1")
@@ -197,8 +196,8 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
     clock.advance(days=1)
     write("2")
     assert [kind.remove(clock.at, 10) for kind in (SIGNUPS, NOTICES)] == [1, 1]
-    assert ([s.phone_number_id for s in Signup.select()], [n.event for n in Notice.select()]) == (
-        ["2"],
+    assert ([s.access_token for s in Signup.select()], [n.event for n in Notice.select()]) == (
+        ["token-2"],
         ["2"],
     )
     assert Number.by_id(number.id) == number
