@@ -59,7 +59,9 @@ class IdempotencyKey(BaseModel):
         cls, message: Message, status: int, body: str, retry_after: int | None = None
     ) -> None:
         """Keep the response of the request that wrote ``message``, in the caller's transaction."""
-        _ANSWER.execute(status, body, retry_after, message.id)
+        cls.update(response_status=status, response_body=body, retry_after=retry_after).where(
+            cls.message == message.id
+        ).execute()
 
     @classmethod
     def release(cls, message: Message) -> None:
@@ -97,9 +99,4 @@ _CLAIM = Prepared(
         ],
         where=IdempotencyKey.created_at <= expired,
     )
-)
-_ANSWER = Prepared(
-    lambda status, body, retry_after, message_id: IdempotencyKey.update(
-        response_status=status, response_body=body, retry_after=retry_after
-    ).where(IdempotencyKey.message == message_id)
 )

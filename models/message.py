@@ -132,6 +132,13 @@ class Message(BaseModel):
             **values,
         )
 
+    def has_been(self, status: MessageStatus) -> bool:
+        """Whether its history has this step."""
+        if STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]:
+            return False
+        steps = StatusChange.select().where(StatusChange.message == self.id)
+        return bool(steps.where(StatusChange.status == status).exists())
+
     def advance(
         self,
         status: MessageStatus,
@@ -142,8 +149,7 @@ class Message(BaseModel):
     ) -> bool:
         """Record a step inside the caller's transaction. True when the status moved forwards.
 
-        A lower step is kept in the history only. Of a repeated one the earliest time stays, so that
-        neither the status nor the history depends on the order in which the steps become known.
+        A lower step is kept in the history only. Of a repeated one the earliest time stays.
         """
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
@@ -237,10 +243,6 @@ class StatusChange(BaseModel):
     class Meta:
         indexes = ((("message", "status"), True),)
 
-    @classmethod
-    def has(cls, message: Message, status: MessageStatus) -> bool:
-        return _STEP.execute(message.id, status).first() is not None
-
 
 def _sent(identifier: Any) -> PreparedSelect[Message]:
     """Outbound messages with this identifier, of any of our numbers that the network calls so."""
@@ -271,11 +273,6 @@ _UNSETTLED = Prepared(
 )
 
 
-_STEP = Prepared(
-    lambda message_id, status: StatusChange.select(StatusChange.id).where(
-        StatusChange.message == message_id, StatusChange.status == status
-    )
-)
 _KEEP_STEP = Prepared(
     lambda message_id, status, at, code, text: StatusChange.insert(
         message=message_id, status=status, at=at, error_code=code, error_message=text

@@ -8,7 +8,7 @@ from peewee import SQL, BigIntegerField, BlobField, TextField, fn
 
 from models import clock
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, reading
 from models.message import Direction, Message
 from models.number import Number
 
@@ -113,10 +113,7 @@ class SetAside(BaseModel):
             return list(found)
 
     def settle(self) -> None:
-        with writing():
-            SetAside.update(settled_at=clock.now(), error=None).where(
-                SetAside.id == self.id, SetAside.settled_at.is_null()
-            ).execute()
+        self.amend(settled_at=clock.now(), error=None)
 
 
 SetAside.add_index(SetAside.fingerprint, unique=True, where=IS_OPEN, name="set_aside_fingerprint")

@@ -17,6 +17,7 @@ from models.work import NO_OUTCOME
 from networks import errors as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
+from tasks import deliver
 from tasks.lifecycle import STATUS_AFTER, change_status
 
 logger = logging.getLogger(__name__)
@@ -131,6 +132,7 @@ def _carry_out(number: Number) -> bool:
             is_about_it = _schedule(number, clock.now() + _interval_ms() if goes_on else None)
             if is_about_it and status is not None:
                 change_status(number, status)
+        deliver.bell.ring()
     except NumberTakenError:
         # Another account connected it while we asked; that is not ours to change.
         _schedule(number, None)

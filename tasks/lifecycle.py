@@ -14,7 +14,6 @@ from models.notice import Notice
 from models.number import CONNECTED, Number, NumberStatus
 from networks import errors as network
 from networks.callbacks import AccountUpdate
-from tasks import deliver
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
 
@@ -99,12 +98,10 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
 def change_status(number: Number, status: NumberStatus) -> bool:
     """Move a number to ``status`` and emit the event, once for each transition.
 
-    False when it was there already. Joins a transaction of the caller.
+    False when it was there already. Joins a transaction of the caller, who wakes the delivery after it.
     """
     with writing():
         changed = number.move_to(status)
         if changed:
             emit_number(EVENT_OF[status], number)
-    if changed:
-        deliver.bell.ring()
     return changed

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from models import secret
 from models.database import writing
 from models.number import Number, NumberStatus
-from models.signup import Signup
-from models.signup_link import SignupLink
+from models.signup import Signup, SignupLink
 from networks.current import get_network, wait_for
 from networks.errors import NetworkError
 from networks.interface import NumberProfile, Sender

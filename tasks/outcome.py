@@ -12,7 +12,7 @@ import orjson
 
 from models import clock
 from models.database import writing
-from models.message import UNSETTLED, Message, MessageStatus, StatusChange
+from models.message import UNSETTLED, Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
@@ -74,7 +74,7 @@ def _apply(message: Message, update: StatusUpdate, webhooks: Iterable[Webhook]) 
     status = STATUS_OF[update.status]
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None
-    if status is MessageStatus.FAILED and not StatusChange.has(message, status):
+    if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
     message.advance(status, at=at, error=error)
     # The acceptance, which came before in any case, has told that it was sent.

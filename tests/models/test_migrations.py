@@ -13,8 +13,7 @@ from models.account import Account
 from models.database import engine
 from models.message import Message, MessageStatus
 from models.number import Number
-from models.signup import Signup
-from models.signup_link import SignupLink
+from models.signup import Signup, SignupLink
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("state")

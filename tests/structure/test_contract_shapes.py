@@ -16,7 +16,7 @@ from models.event import Event
 from models.message import Message
 from models.number import Number
 from models.recording import record_outcomes
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories

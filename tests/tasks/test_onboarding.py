@@ -8,8 +8,7 @@ from models.account import Account
 from models.database import database, writing
 from models.event import Event
 from models.number import Number, NumberStatus, NumberTakenError
-from models.signup import Signup
-from models.signup_link import SignupLink
+from models.signup import Signup, SignupLink
 from networks.errors import AmbiguousError, RefusedError
 from tasks import onboarding
 from tests import factories

@@ -7,7 +7,7 @@ import pytest
 from models.account import Account
 from models.database import writing
 from models.number import NumberStatus
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 from networks.errors import NetworkError, RefusedError, ThrottledError
 from tasks import onboarding
 from tests import factories

@@ -6,8 +6,7 @@ from contract_tests.stored import Stored
 from models.account import Account
 from models.event import Event
 from models.number import Number, NumberStatus, NumberTakenError
-from models.signup import Signup
-from models.signup_link import SignupLink
+from models.signup import Signup, SignupLink
 from networks.errors import AmbiguousError
 from tasks import onboarding
 from tests.conftest import Clock

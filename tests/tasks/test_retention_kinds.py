@@ -21,8 +21,7 @@ from models.number import Number
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
 from models.set_aside import Reason, SetAside
-from models.signup import Signup
-from models.signup_link import SignupLink
+from models.signup import Signup, SignupLink
 from tasks import retention
 from tasks.retention import KINDS, Kind
 from tests import factories
