@@ -39,7 +39,7 @@ class MessageStatus(StrEnum):
 
 # In the order in which a message gets there. One that failed may still turn out delivered, never the other
 # way round.
-STATUS_RANK = {status: rank for rank, status in enumerate(MessageStatus)}
+STATUS_RANK: dict[str, int] = {status: rank for rank, status in enumerate(MessageStatus)}
 UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
 UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
 # As literals, because SQLite uses a partial index only for a condition it can read.
@@ -134,7 +134,7 @@ class Message(BaseModel):
 
     def has_been(self, status: MessageStatus) -> bool:
         """Whether its history has this step."""
-        if STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]:
+        if STATUS_RANK[status] > STATUS_RANK[self.status]:
             return False
         steps = StatusChange.select().where(StatusChange.message == self.id)
         return bool(steps.where(StatusChange.status == status).exists())
@@ -152,7 +152,7 @@ class Message(BaseModel):
         A lower step is kept in the history only. Of a repeated one the earliest time stays.
         """
         code, text = error or (None, None)
-        forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
+        forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         _KEEP_STEP.execute(self.id, status, at, code, text)
         changes: dict[str, str | None] = {}
         if wa_message_id and not self.wa_message_id:
@@ -219,7 +219,7 @@ class Message(BaseModel):
         first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
         with reading():
             kept = StatusChange.select().where(StatusChange.message == self.id)
-            steps = sorted(kept, key=lambda step: STATUS_RANK[MessageStatus(step.status)])
+            steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
         return [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
 
 

@@ -131,10 +131,9 @@ class Number(Owned):
         before = clock.now() - PROVISIONING_LIFETIME_MS
         is_dead = (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
         with reading():
-            if not cls.select().where(is_dead).exists():
-                return
-        with writing():
-            cls.update(status=NumberStatus.DISCONNECTED).where(is_dead).execute()
+            dead = list(cls.select().where(is_dead))
+        for number in dead:
+            number.abandon()
 
     def abandon(self) -> None:
         """Let go of a number whose signup failed, so that it keeps no other account from it."""

@@ -44,25 +44,18 @@ class SetAside(BaseModel):
         indexes = ((("settled_at", "reason", "id"), False),)
 
     @classmethod
-    def keep(
-        cls,
-        reason: Reason,
-        body: bytes,
-        *,
-        phone_number_id: str | None = None,
-        wa_message_id: str | None = None,
-        error: str | None = None,
-    ) -> None:
-        """Set an item aside inside the caller's transaction; one that is there gets the new reason."""
+    def keep(cls, reason: Reason, body: bytes, **known: str | None) -> None:
+        """Set an item aside inside the caller's transaction; one that is there gets the new reason.
+
+        ``known`` are ``phone_number_id``, ``wa_message_id`` and ``error``, if there are any.
+        """
         cls.insert(
             id=new_id("sa"),
             reason=reason,
-            phone_number_id=phone_number_id,
-            wa_message_id=wa_message_id,
             body=body,
             fingerprint=hashlib.sha256(body).hexdigest(),
-            error=error,
             created_at=clock.now(),
+            **known,
         ).on_conflict(
             conflict_target=[cls.fingerprint],
             conflict_where=IS_OPEN,

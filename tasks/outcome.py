@@ -8,8 +8,6 @@ identifier of ours that was sent along. Each order has the same steps, events an
 import logging
 from collections.abc import Iterable
 
-import orjson
-
 from models import clock
 from models.database import writing
 from models.message import UNSETTLED, Message, MessageStatus
@@ -90,16 +88,6 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
     for code, reason in update.errors:
         if code.isdecimal():
             lifecycle.apply_error(number, classify(int(code), reason))
-
-
-def sent_response(message: Message) -> str:
-    """The response of POST /messages/send to an accepted message, as JSON text.
-
-    It is about the acceptance, also when a later status came first: the request and its repetitions always
-    get the same response.
-    """
-    sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": MessageStatus.SENT}
-    return orjson.dumps(sent).decode()
 
 
 def give_up(message_id: str) -> None:
