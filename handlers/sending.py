@@ -91,7 +91,7 @@ def _begin(
                 raise _KeyTakenError(known)
         return number, message, OutboundMessage(to, type_, body[type_], message.id, quoted_id)
 
-    return write(begin, *IdempotencyKey.keys(account_id, key))
+    return write(begin, *([] if key is None else [f"idempotency {account_id} {key}"]))
 
 
 def _check_sender(account_id: str, number_id: str) -> Number:

@@ -32,11 +32,6 @@ class IdempotencyKey(BaseModel):
     class Meta:
         indexes = ((("account", "key"), True),)
 
-    @staticmethod
-    def keys(account_id: str, key: str | None) -> list[str]:
-        """What a transaction works on (models.database.write) that claims ``key``, if there is one."""
-        return [] if key is None else [f"idempotency {account_id} {key}"]
-
     @classmethod
     def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
         """The row of a key that is still within its 24 hours, or None."""

@@ -92,7 +92,10 @@ class SignupLink(Owned):
 
 
 class Signup(BaseModel):
-    """The token that one code of the embedded signup bought."""
+    """The token that one code of the embedded signup bought.
+
+    ``sealed_pin`` is the two-step PIN that the owner gave, while it is not known whether it fits.
+    """
 
     id = TextField(primary_key=True)
     link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
@@ -107,11 +110,6 @@ class Signup(BaseModel):
     @property
     def access_token(self) -> str:
         return secret.decrypt(self.sealed_token)
-
-    @property
-    def pin(self) -> str | None:
-        """The two-step PIN that the owner gave, while it is not known whether it fits."""
-        return secret.decrypt(self.sealed_pin) if self.sealed_pin else None
 
     @classmethod
     def find(cls, link: SignupLink, code: str) -> Self | None:

@@ -39,9 +39,6 @@ logger = logging.getLogger(__name__)
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
 
 
-# Of items that failed: the body of a callback with this item only, and the error.
-Failures = list[tuple[bytes, str]]
-
 # Ring it when a callback is stored. Statuses come in bursts: one wake-up serves many.
 bell = doorbell("callbacks", 0.05)
 
@@ -62,7 +59,9 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     """Ingest claimed callbacks. Ingesting one again changes nothing."""
     if callbacks[0].tries > MAX_TRIES:
         # Its workers ended or froze, perhaps while they read it.
-        _finish(callbacks[0], [(bytes(callbacks[0].body), NO_OUTCOME)])
+        with writing():
+            SetAside.keep(Reason.FAILED, bytes(callbacks[0].body), error=NO_OUTCOME)
+            Callback.finish(callbacks[0].id)
         return
     read = [(callback, parse(bytes(callback.body))) for callback in callbacks]
 
@@ -79,25 +78,16 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     except Exception:
         logger.warning("%d callbacks are ingested one by one", len(read), exc_info=True)
         for callback, parts in read:
+            is_last = callback.tries == MAX_TRIES
             with _span(callback, parts) as span:
-                _, failures = _take_in(callback.id, parts)
-                if failures:
+                _, error = _take_in(callback.id, parts, is_last=is_last)
+                if error:
                     span.set_status(StatusCode.ERROR)
-            if failures and callback.tries < MAX_TRIES:
-                callback.postpone(failures[0][1])
+            if error and not is_last:
+                callback.postpone(error)
             else:
-                _finish(callback, failures)
-
-
-def _finish(callback: Callback, failures: Failures) -> None:
-    with writing():
-        _set_aside(failures)
-        Callback.finish(callback.id)
-
-
-def _set_aside(failures: Failures) -> None:
-    for body, error in failures:
-        SetAside.keep(Reason.FAILED, body, error=error)
+                with writing():
+                    Callback.finish(callback.id)
 
 
 def _span(callback: Callback, parts: Sequence[Part]) -> AbstractContextManager[Span]:
@@ -123,28 +113,29 @@ def replay(aside: SetAside) -> bool:
     Of a whole callback each such item is set aside by itself.
     """
     parts = parse(bytes(aside.body))
-    are_in, failures = _take_in(aside.id, parts)
-    with writing():
-        _set_aside(failures)
-        if are_in or len(parts) > 1:
-            aside.settle()
-    deliver.bell.ring()
+    are_in, _ = _take_in(aside.id, parts, is_last=True)
+    if are_in or len(parts) > 1:
+        aside.settle()
+        deliver.bell.ring()
     return are_in
 
 
-def _take_in(source_id: str, parts: Sequence[Part]) -> tuple[bool, Failures]:
+def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[bool, str | None]:
     """Take in each item by itself, so that a bad one leaves the others alone.
 
-    Returns whether all are in, and those that failed.
+    One that fails in the last try is set aside. Returns whether all are in, and an error if one failed.
     """
-    are_in, failures = True, []
+    are_in, problem = True, None
     for part in parts:
         try:
             are_in &= write(partial(_take, part), *_keys(part)) is None
         except Exception as error:
             logger.exception("an item of %s was not ingested", source_id)
-            failures.append((part.body(), f"{type(error).__name__}: {error}"))
-    return are_in and not failures, failures
+            are_in, problem = False, f"{type(error).__name__}: {error}"
+            if is_last:
+                with writing():
+                    SetAside.keep(Reason.FAILED, part.body(), error=problem)
+    return are_in, problem
 
 
 def _take(part: Part) -> Reason | None:

@@ -22,32 +22,35 @@ from tasks.lifecycle import change_status
 CONNECTED = "CONNECTED"
 NEEDED_SCOPES = ("whatsapp_business_management", "whatsapp_business_messaging")
 
-# The network's codes (Cloud API, error codes: registration), and what they ask of the number's owner.
+# The network's codes (Cloud API, error codes: registration), what they ask of the number's owner, and for how
+# many seconds to wait.
 CODE_REFUSED = "100"
 PIN_MISMATCH = "133005"
-MINUTE, HOUR = 60, 3600
-_REFUSALS = {
+_TOLD = {
     "131031": "The platform has locked the business account. Its owner must appeal at the platform.",
     "131037": "The platform has not approved the number's display name yet.",
     "131042": "The business account has a payment problem. Add a payment method at the platform first.",
     "131045": "The platform could not register the number: its certificate is not valid. Verify the"
     " number at the platform again, then start the signup again.",
     "133006": "The platform wants the phone number verified again. Verify it, then start again.",
+    "133008": "Too many wrong PINs. Wait before you try again.",
+    "133009": "PINs came too fast. Wait a minute before you try again.",
+    "133015": "The number was deleted just now. Wait five minutes, then try again.",
+    "133016": "The platform registers a number ten times in 72 hours at most. Try again later.",
 }
-_THROTTLES = {
-    "133008": ("Too many wrong PINs. Wait before you try again.", HOUR),
-    "133009": ("PINs came too fast. Wait a minute before you try again.", MINUTE),
-    "133015": ("The number was deleted just now. Wait five minutes, then try again.", 5 * MINUTE),
-    "133016": ("A number can be registered ten times in 72 hours. Try again later.", HOUR),
-}
+_WAITS = {"133008": 3600, "133009": 60, "133015": 300, "133016": 3600}
 
 
 class SignupError(Exception):
     """A signup that did not end in a connected number. The text tells the number's owner what to do.
 
     If it is none of those below, the platform does not bear the claim out, or the number cannot be connected
-    as it is.
+    as it is. ``retry_after`` is in seconds, None unless it was too much at once for the platform.
     """
+
+    def __init__(self, text: str, retry_after: int | None = None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
 
 
 class LinkUnknownError(SignupError):
@@ -68,14 +71,6 @@ class CodeExpiredError(SignupError):
 
 class PinMismatchError(SignupError):
     """The number has two-step verification on, with another PIN. The same claim with it goes on."""
-
-
-class SignupThrottledError(SignupError):
-    """Too much at once for the platform. ``retry_after`` is in seconds."""
-
-    def __init__(self, text: str, retry_after: int) -> None:
-        super().__init__(text)
-        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -129,9 +124,8 @@ def translate(error: NetworkError) -> SignupError | None:
             "The number has two-step verification on, with a PIN that is not ours."
             " Give that PIN, or turn two-step verification off at the platform."
         )
-    if error.code in _THROTTLES:
-        return SignupThrottledError(*_THROTTLES[error.code])
-    return SignupError(_REFUSALS[error.code]) if error.code in _REFUSALS else None
+    text = _TOLD.get(error.code)
+    return SignupError(text, _WAITS.get(error.code)) if text else None
 
 
 def _connect(link: SignupLink, claim: SignupClaim) -> Number:
@@ -200,7 +194,8 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
             # Kept first: if this process dies after the platform took it, it is still known.
             signup.amend(sealed_pin=secret.encrypt(pin))
         try:
-            wait_for(get_network().register(sender, signup.pin or number.pin))
+            sealed_pin = signup.sealed_pin or number.sealed_pin
+            wait_for(get_network().register(sender, secret.decrypt(sealed_pin)))
         except NetworkError as error:
             if error.code == PIN_MISMATCH:
                 signup.amend(sealed_pin=None)
