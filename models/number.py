@@ -142,13 +142,13 @@ class Number(Owned):
                 Number.id == self.id, Number.status == NumberStatus.PROVISIONING
             ).execute()
 
-    def move_to(self, status: NumberStatus) -> bool:
+    def move_to(self, status: NumberStatus, check_due_at: int | None = None) -> bool:
         """Change the status inside the caller's transaction. False when it was that already.
 
         Raises NumberTakenError when another account connected the number in the meantime.
         """
-        # A check under way was asked about the status before, so its answer no longer counts.
-        changes: dict[str, str | int | None] = {"status": status, "check_due_at": None}
+        # A check under way was asked about the status before. By the new time its answer no longer counts.
+        changes: dict[str, str | int | None] = {"status": status, "check_due_at": check_due_at}
         if status == NumberStatus.ACTIVE:
             changes["activated_at"] = clock.now()
         update = Number.update(changes).where(Number.id == self.id, Number.status != status)

@@ -7,18 +7,17 @@ DISCONNECTED one only on request: it comes back by a new signup or because the p
 """
 
 import logging
-import random
 
 from gateway.settings import get_settings
 from models import clock, work
 from models.database import PreparedSelect, reading, writing
-from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
+from models.number import Number, NumberStatus, NumberTakenError
 from models.work import NO_OUTCOME
 from networks import errors as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
 from tasks import deliver
-from tasks.lifecycle import STATUS_AFTER, change_status
+from tasks.lifecycle import JITTER, STATUS_AFTER, change_status, next_check_at, varied
 
 logger = logging.getLogger(__name__)
 
@@ -29,8 +28,6 @@ MAX_CHECKS = 20
 MAX_TRIES = 4
 BACK_OFF_MS = 30_000
 LEASE_SLACK_MS = 10_000
-JITTER = 0.1
-_rng = random.SystemRandom()
 
 # The network's word for a number's status. Others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN)
 # are warnings, or pass: they change nothing. Source: Cloud API, business phone numbers.
@@ -54,16 +51,6 @@ _DUE = PreparedSelect(
         .limit(1)
     ),
 )
-
-
-def tend() -> None:
-    """The sweep's part: numbers that became ACTIVE or BANNED get the time of their next check."""
-    with reading():
-        found = list(
-            Number.select().where(Number.status.in_(CONNECTED), Number.check_due_at.is_null())
-        )
-    for number in found:
-        _schedule(number, clock.now() + _interval_ms())
 
 
 def work_off() -> None:
@@ -107,9 +94,7 @@ def _schedule(number: Number, due_at: int | None, tries: int = 0) -> bool:
     """
     with writing():
         query = Number.update(check_due_at=due_at, check_tries=tries).where(
-            Number.id == number.id,
-            Number.status == number.status,
-            Number.check_due_at == number.check_due_at,
+            Number.id == number.id, Number.check_due_at == number.check_due_at
         )
         return bool(query.execute())
 
@@ -118,18 +103,17 @@ def _carry_out(number: Number) -> bool:
     """Ask, and do what the answer says. False when there was no answer."""
     if number.check_tries > MAX_TRIES:
         logger.error("number %s is not checked until that is requested: %s", number.id, NO_OUTCOME)
-        _schedule(number, clock.now() + _interval_ms(), number.check_tries)
+        _schedule(number, next_check_at(number.status), number.check_tries)
         return True
     try:
         status = _ask(number)
     except _TRY_AGAIN as error:
         logger.warning("number %s could not be checked: %s", number.id, error)
-        _schedule(number, clock.now() + _varied(BACK_OFF_MS))
+        _schedule(number, clock.now() + varied(BACK_OFF_MS))
         return False
-    goes_on = (status or number.status) in CONNECTED
     try:
         with writing():
-            is_about_it = _schedule(number, clock.now() + _interval_ms() if goes_on else None)
+            is_about_it = _schedule(number, next_check_at(status or number.status))
             if is_about_it and status is not None:
                 change_status(number, status)
         deliver.bell.ring()
@@ -149,11 +133,3 @@ def _ask(number: Number) -> NumberStatus | None:
     except network.NetworkError as error:
         logger.warning("the check of number %s failed: %s", number.id, error)
         return STATUS_AFTER.get(type(error))
-
-
-def _varied(pause_ms: float) -> int:
-    return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
-
-
-def _interval_ms() -> int:
-    return _varied(get_settings().number_check_interval * 1000)

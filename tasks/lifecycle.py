@@ -4,6 +4,7 @@ Source: Cloud API, webhooks, account_update. Every update is about a whole busin
 number, so it decides nothing: it only has those numbers checked that it could be about (tasks.checks).
 """
 
+import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +17,9 @@ from networks import errors as network
 from networks.callbacks import AccountUpdate
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
+
+JITTER = 0.1
+_rng = random.SystemRandom()
 
 EVENT_OF = {
     NumberStatus.ACTIVE: EventKind.NUMBER_ACTIVATED,
@@ -41,6 +45,18 @@ STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
     network.NumberLostError: NumberStatus.DISCONNECTED,
     network.NumberBannedError: NumberStatus.BANNED,
 }
+
+
+def varied(pause_ms: float) -> int:
+    """A pause of about so long, so that what began together does not go on together."""
+    return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
+
+
+def next_check_at(status: str) -> int | None:
+    """When a number of this status is checked again without a request, None for never."""
+    if status not in CONNECTED:
+        return None
+    return clock.now() + varied(get_settings().number_check_interval * 1000)
 
 
 def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
@@ -101,7 +117,7 @@ def change_status(number: Number, status: NumberStatus) -> bool:
     False when it was there already. Joins a transaction of the caller, who wakes the delivery after it.
     """
     with writing():
-        changed = number.move_to(status)
+        changed = number.move_to(status, next_check_at(status))
         if changed:
             emit_number(EVENT_OF[status], number)
     return changed

@@ -17,7 +17,7 @@ from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from tasks import checks, deliver, ingest, outcome, redeliver, retention
+from tasks import deliver, ingest, outcome, redeliver, retention
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,6 @@ def sweep() -> None:
         _find_dead_sends,
         _give_up_unknown,
         _forget_keys,
-        checks.tend,
         Number.abandon_dead,
         retention.remove_old,
         tally.fold,

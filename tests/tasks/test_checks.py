@@ -184,7 +184,7 @@ def test_a_check_whose_worker_died_is_made_when_its_lease_is_over(
 def test_a_clock_that_is_set_back_delays_no_check(
     number: Number, platform: AskedPlatform, clock: Clock
 ) -> None:
-    checks.tend()
+    _request(number)
     clock.advance(hours=-3)
     checks.work_off()
     assert platform.asked == [number.phone_number_id]

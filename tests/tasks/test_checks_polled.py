@@ -5,7 +5,7 @@ import pytest
 from models.account import Account
 from models.database import writing
 from models.number import Number, NumberStatus
-from tasks import checks
+from tasks import checks, lifecycle
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock, Configure
@@ -27,9 +27,11 @@ def _now(number: Number) -> Number:
     return fresh
 
 
-def _move(number: Number, status: NumberStatus) -> Number:
+def _become(number: Number, status: NumberStatus) -> Number:
+    """Have a number change to this status."""
     with writing():
-        number.move_to(status)
+        number.move_to(PROVISIONING)
+    assert lifecycle.change_status(number, status)
     return number
 
 
@@ -38,9 +40,8 @@ def test_a_number_is_checked_from_time_to_time(
     number: Number, platform: AskedPlatform, clock: Clock, status: NumberStatus
 ) -> None:
     platform.status = "BANNED" if status is BANNED else "CONNECTED"
-    _move(number, status)
+    _become(number, status)
     for count in range(1, 4):
-        checks.tend()
         checks.work_off()
         assert len(platform.asked) == count - 1
         due_in = (_now(number).check_due_at or 0) - clock.at
@@ -50,20 +51,9 @@ def test_a_number_is_checked_from_time_to_time(
         assert len(platform.asked) == count
 
 
-def test_numbers_from_before_there_were_checks_are_checked_too(
-    number: Number, platform: AskedPlatform, clock: Clock
-) -> None:
-    assert number.check_due_at is None
-    checks.tend()
-    clock.advance(milliseconds=1.1 * INTERVAL_MS)
-    checks.work_off()
-    assert platform.asked == ["1001"]
-
-
 def test_the_checks_of_many_numbers_are_spread(account: Account, clock: Clock) -> None:
     for i in range(20):
-        factories.active_number(account, f"{i}")
-    checks.tend()
+        _become(factories.provision(account, f"{i}"), ACTIVE)
     assert len({number.check_due_at for number in Number.all()}) > 10
     assert clock.at
 
@@ -74,9 +64,8 @@ def test_a_number_that_is_not_connected_is_not_checked_from_time_to_time(
 ) -> None:
     number = factories.provision(account)
     if status is DISCONNECTED:
-        _move(_move(number, ACTIVE), DISCONNECTED)
+        _become(_become(number, ACTIVE), DISCONNECTED)
     for _ in range(3):
-        checks.tend()
         checks.work_off()
         clock.advance(hours=1)
     assert platform.asked == []
@@ -86,7 +75,7 @@ def test_the_interval_is_a_setting(
     number: Number, configure: Configure, platform: AskedPlatform, clock: Clock
 ) -> None:
     configure(NUMBER_CHECK_INTERVAL="5")
-    checks.tend()
+    _become(number, ACTIVE)
     clock.advance(seconds=4.4)
     checks.work_off()
     assert platform.asked == []
