@@ -37,8 +37,7 @@ class MessageStatus(StrEnum):
     RECEIVED = "received"
 
 
-# In the order in which a message gets there. One that failed may still turn out delivered, never the other
-# way round.
+# In the order in which a message gets there. One that failed may still turn out delivered.
 STATUS_RANK: dict[str, int] = {status: rank for rank, status in enumerate(MessageStatus)}
 UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
 UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
@@ -210,11 +209,7 @@ class Message(BaseModel):
             return [id_ for (id_,) in _UNSETTLED.execute(status, before)]
 
     def history(self) -> list["StatusChange"]:
-        """Every step of the message, in the order in which a message takes them (STATUS_RANK).
-
-        The row of the message itself tells the first step. Two callbacks that are ingested at the same time
-        may record theirs in either order.
-        """
+        """Every step, in the order in which a message takes them. Its own row tells the first."""
         is_outbound = self.direction == Direction.OUTBOUND
         first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
         with reading():
@@ -271,7 +266,6 @@ _UNSETTLED = Prepared(
         .limit(MOST_UNSETTLED)
     )
 )
-
 
 _KEEP_STEP = Prepared(
     lambda message_id, status, at, code, text: StatusChange.insert(
