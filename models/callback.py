@@ -65,9 +65,9 @@ class Callback(BaseModel):
             first = _FIRST_DUE.execute(now).first()
             if first is None:
                 return []
-            claim, most = (_CLAIM_NEXT, 1) if first.lease_token else (_CLAIM, limit)
-            values = uuid.uuid4().hex, now + LEASE_MS, now, most
-            claimed = write(lambda: list(claim.execute(*values)), CLAIMS)
+            [before] = first
+            values = uuid.uuid4().hex, now + LEASE_MS, now, before, 1 if before else limit
+            claimed = write(lambda: list(_CLAIM.execute(*values)), CLAIMS)
             return sorted(claimed, key=lambda callback: callback.id)
 
     @classmethod
@@ -110,23 +110,22 @@ Callback.add_index(
 )
 
 
+_lease_token = fn.COALESCE(Callback.lease_token, "")
+
+
 def _due(now: Any) -> Any:
     in_order = Callback.select(Callback.id).where(Callback.due_at <= now)
     return in_order.order_by(Callback.due_at, Callback.id)
 
 
-def _claim(which: Any) -> PreparedSelect[Callback]:
-    def claim(token: Any, until: Any, now: Any, limit: Any) -> Any:
-        claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
-        ids = _due(now).where(which).limit(limit)
-        return claimed.where(is_among(Callback.id, ids)).returning(Callback)
-
-    return PreparedSelect(Callback, claim)
+def _claim(token: Any, until: Any, now: Any, before: Any, limit: Any) -> Any:
+    claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
+    ids = _due(now).where(_lease_token == before).limit(limit)
+    return claimed.where(is_among(Callback.id, ids)).returning(Callback)
 
 
-_FIRST_DUE = PreparedSelect(Callback, lambda now: _due(now).select(Callback).limit(1))
-_CLAIM = _claim(Callback.lease_token.is_null())
-_CLAIM_NEXT = _claim(SQL("TRUE"))
+_FIRST_DUE = Prepared(lambda now: _due(now).select(_lease_token).limit(1))
+_CLAIM = PreparedSelect(Callback, _claim)
 _FINISH = Prepared(
     lambda ids, now: Callback.update(
         ingested_at=now, error=None, due_at=None, lease_token=None
