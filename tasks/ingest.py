@@ -12,12 +12,11 @@ from functools import partial
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from models import clock
-from models.callback import MAX_TRIES, Callback
+from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
 from models.message import Message
 from models.notice import Notice as KeptNotice
 from models.number import Number
-from models.set_aside import Reason, SetAside
 from models.work import NO_OUTCOME
 from networks.callbacks import (
     AccountUpdate,

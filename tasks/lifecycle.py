@@ -140,10 +140,7 @@ def _concerns_us(value: dict[str, Any]) -> bool:
 
 
 def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
-    """Have those of these numbers checked now that are in one of these states.
-
-    In the caller's transaction.
-    """
+    """Have those of these numbers in one of these states checked now, in the caller's transaction."""
     Number.update(check_due_at=clock.now(), check_tries=0).where(
         Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
     ).execute()

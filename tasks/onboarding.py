@@ -32,6 +32,8 @@ _TOLD = {
     "131042": "The business account has a payment problem. Add a payment method at the platform first.",
     "131045": "The platform could not register the number: its certificate is not valid. Verify the"
     " number at the platform again, then start the signup again.",
+    PIN_MISMATCH: "The number has two-step verification on, with a PIN that is not ours."
+    " Give that PIN, or turn two-step verification off at the platform.",
     "133006": "The platform wants the phone number verified again. Verify it, then start again.",
     "133008": "Too many wrong PINs. Wait before you try again.",
     "133009": "PINs came too fast. Wait a minute before you try again.",
@@ -119,13 +121,9 @@ def translate(error: NetworkError) -> SignupError | None:
 
     By ``code``: one class of networks.errors stands for several of these.
     """
-    if error.code == PIN_MISMATCH:
-        return PinMismatchError(
-            "The number has two-step verification on, with a PIN that is not ours."
-            " Give that PIN, or turn two-step verification off at the platform."
-        )
     text = _TOLD.get(error.code)
-    return SignupError(text, _WAITS.get(error.code)) if text else None
+    kind = PinMismatchError if error.code == PIN_MISMATCH else SignupError
+    return kind(text, _WAITS.get(error.code)) if text else None
 
 
 def _connect(link: SignupLink, claim: SignupClaim) -> Number:

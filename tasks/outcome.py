@@ -92,10 +92,7 @@ def give_up(message_id: str) -> None:
     with writing():
         message, now = Message.get_by_id(message_id), clock.now()
         # Its outcome may have become known since it was found.
-        gave_up = message.status in UNSETTLED and message.advance(
-            MessageStatus.FAILED, at=now, error=error
-        )
-        if gave_up:
+        if message.status in UNSETTLED:
+            message.advance(MessageStatus.FAILED, at=now, error=error)
             emit_message(EventKind.MESSAGE_FAILED, message, now)
-    if gave_up:
-        deliver.bell.ring()
+    deliver.bell.ring()

@@ -6,7 +6,7 @@ import pytest
 
 from models.account import Account
 from models.attempt import Attempt
-from models.callback import Callback
+from models.callback import Callback, Reason, SetAside
 from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery
@@ -14,7 +14,6 @@ from models.event import Event
 from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
 from models.recording import record_outcomes
-from models.set_aside import Reason, SetAside
 from models.webhook import Webhook
 from tasks import retention, subscriptions, sweep
 from tests import factories

@@ -9,7 +9,7 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Attempt
-from models.callback import Callback
+from models.callback import Callback, Reason, SetAside
 from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
@@ -20,7 +20,6 @@ from models.notice import Notice
 from models.number import Number
 from models.recording import record_outcomes
 from models.redelivery import Redelivery
-from models.set_aside import Reason, SetAside
 from models.signup import Signup, SignupLink
 from tasks import retention
 from tasks.retention import KINDS, Kind
