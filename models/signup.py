@@ -94,13 +94,15 @@ class SignupLink(Owned):
 class Signup(BaseModel):
     """The token that one code of the embedded signup bought.
 
-    ``sealed_pin`` is the two-step PIN that the owner gave, while it is not known whether it fits.
+    ``sealed_pin`` is the two-step PIN that the owner gave for ``number``, while it is not known if it fits.
     """
 
+    number_id: str | None
     id = TextField(primary_key=True)
     link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
     code_hash = TextField()
     sealed_token = TextField()
+    number = ForeignKeyField(Number, null=True, lazy_load=False, index=False)
     sealed_pin = TextField(null=True)
     created_at = BigIntegerField()
 

@@ -187,6 +187,9 @@ def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
 
 def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -> None:
     """Register with the owner's PIN, else with the one that this number has had with us."""
+    if signup.number_id != number.id:
+        # Another number than the PIN was for, or the first.
+        signup.amend(number=number.id, sealed_pin=None)
     if _status(sender) != CONNECTED:
         if pin is not None:
             # Kept first: if this process dies after the platform took it, it is still known.

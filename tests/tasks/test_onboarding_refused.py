@@ -8,7 +8,7 @@ from models.account import Account
 from models.database import writing
 from models.number import NumberStatus
 from models.signup import SignupLink
-from networks.errors import NetworkError, RefusedError, ThrottledError
+from networks.errors import AmbiguousError, NetworkError, RefusedError, ThrottledError
 from tasks import onboarding
 from tests import factories
 from tests.fake_platform import CODE, Platform
@@ -26,6 +26,17 @@ def test_a_pin_that_is_not_ours_is_asked_for_and_then_kept(
     number = onboarding.connect_number(link, replace(CLAIM, pin="202611"))
     assert (number.status, number.pin) == (NumberStatus.ACTIVE, "202611")
     assert platform.asked.count("exchange_code") == 1
+
+
+def test_a_pin_that_may_fit_one_number_is_not_taken_for_that_of_another(
+    link: SignupLink, platform: Platform
+) -> None:
+    platform.interrupt("register")
+    with pytest.raises(AmbiguousError):
+        onboarding.connect_number(link, replace(CLAIM, pin="202611"))
+    platform.errors, platform.statuses["1000"] = {}, "CONNECTED"
+    other = replace(CLAIM, phone_number_id="1000")
+    assert onboarding.connect_number(link, other).pin != "202611"
 
 
 def test_a_wrong_pin_does_not_replace_the_one_that_the_number_has(
