@@ -15,15 +15,15 @@ from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Customer, Receiv
 from contract_tests.parts import Parts, Process, deployed
 from contract_tests.receiver import Received
 from models.callback import MAX_TRIES
-from models.check import MAX_TRIES as MAX_CHECKS
 from models.claim import LEAST_TRIES
 from models.work import NO_OUTCOME
+from tasks.lifecycle import MAX_TRIES as MAX_CHECKS
 
 # A worker that dies of a callback with this text, or of any check of a number.
 WORKER = """
 import os, signal, sys
 from gateway.cli import main
-from tasks import checks, ingest
+from tasks import ingest, lifecycle
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -31,7 +31,7 @@ def die():
 def parse(body, parse=ingest.parse):
     return die() if b"poison" in body else parse(body)
 
-ingest.parse, checks.get_network = parse, die
+ingest.parse, lifecycle.get_network = parse, die
 sys.argv = ["gateway", "worker"]
 main()
 """

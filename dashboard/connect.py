@@ -13,7 +13,7 @@ from dashboard.pages import CONTENT_TYPE, Page, render
 from dashboard.platform import platform_of
 from gateway.settings import get_settings
 from models.number import Number, NumberTakenError
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 from networks.errors import NetworkError
 from tasks import onboarding
 from tasks.onboarding import SignupClaim, SignupError

@@ -10,7 +10,7 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
-from models.signup_link import (
+from models.signup import (
     MAX_NAME,
     MAX_SLUG,
     SLUG,

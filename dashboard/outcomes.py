@@ -152,16 +152,15 @@ def blocked(error: network.NetworkError) -> Outcome:
     )
 
 
-def waiting(error: onboarding.SignupThrottledError) -> Outcome:
+def waiting(text: str, seconds: int) -> Outcome:
     """The platform names how long it wants us to wait, after too many PINs for example."""
-    seconds = error.retry_after
     hours = round(seconds / HOUR)
     when = f"{hours} h" if hours else f"{max(1, round(seconds / MINUTE))} min"
     return Outcome(
         "waiting",
         429,
         f"Please wait: {when}",
-        (str(error), RESUMES),
+        (text, RESUMES),
         Next.RETRY,
         {"Retry-After": str(seconds)},
     )
@@ -186,8 +185,8 @@ def of_error(error: Exception) -> Outcome:
     match error:
         case onboarding.LinkClosedError():
             return CLOSED[error.reason]
-        case onboarding.SignupThrottledError():
-            return waiting(error)
+        case onboarding.SignupError(retry_after=int(seconds)):
+            return waiting(str(error), seconds)
         case onboarding.SignupError():
             return refused(str(error))
         case network.NetworkError():

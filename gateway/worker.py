@@ -10,7 +10,7 @@ from huey.consumer import Consumer
 from prometheus_client import start_http_server
 
 from gateway.settings import PREFIX, Settings, SettingsError
-from tasks import checks, deliver, ingest, redeliver, sweep
+from tasks import deliver, ingest, lifecycle, redeliver, sweep
 from tasks.queue import Doorbell, huey
 from tasks.sender import make_client
 from webhooks.schedule import RetrySchedule
@@ -119,7 +119,7 @@ def run_worker(settings: Settings) -> None:
         Rounds(engine.look, LOOK_SECONDS),
         Rounds(ingest.work_off, LOOK_SECONDS, ingest.bell),
         Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
-        Rounds(checks.work_off, CHECK_LOOK_SECONDS),
+        Rounds(lifecycle.check_due, CHECK_LOOK_SECONDS),
     ]
     consumer = StoppingConsumer(
         engine,

@@ -28,7 +28,7 @@ from networks import errors as network
 from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
 from tasks import deliver, lifecycle, telemetry
-from tasks.outcome import record_acceptance, sent_response
+from tasks.outcome import record_acceptance
 from tasks.pressure import pressure
 
 logger = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def _begin(
                 raise _KeyTakenError(known)
         return number, message, OutboundMessage(to, type_, body[type_], message.id, quoted_id)
 
-    return write(begin, *IdempotencyKey.keys(account_id, key))
+    return write(begin, *([] if key is None else [f"idempotency {account_id} {key}"]))
 
 
 def _check_sender(account_id: str, number_id: str) -> Number:
@@ -132,6 +132,16 @@ def quoted(body: dict[str, Any], number: Number) -> str | None:
     else:
         return str(message.wa_message_id)
     raise ConflictError(f"Request body, {place}.message_id: {message_id} {problem}.", field=field)
+
+
+def sent_response(message: Message) -> str:
+    """The response to an accepted message, as JSON text.
+
+    It is about the acceptance, also when a later status came first: the request and its repetitions always
+    get the same response.
+    """
+    sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": MessageStatus.SENT}
+    return orjson.dumps(sent).decode()
 
 
 def _response(

@@ -45,9 +45,9 @@ def _answering() -> Iterator[None]:
     """Turn the errors of a signup into responses. Raises ApiError."""
     try:
         yield
-    except onboarding.SignupThrottledError as error:
-        raise ThrottledError(str(error), retry_after=error.retry_after) from None
     except onboarding.SignupError as error:
+        if error.retry_after is not None:
+            raise ThrottledError(str(error), retry_after=error.retry_after) from None
         kind, field = _ANSWERS.get(type(error), (InvalidError, None))
         raise kind(str(error), field=field) from None
     except NumberTakenError:

@@ -1,6 +1,8 @@
-"""Callbacks of the network, stored raw before they are answered, and ingested afterwards."""
+"""Callbacks of the network: stored raw before they are answered, ingested afterwards, or set aside."""
 
+import hashlib
 import uuid
+from enum import StrEnum
 from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
@@ -18,6 +20,8 @@ from models.database import (
     write,
     writing,
 )
+from models.message import Direction, Message
+from models.number import Number
 
 # Between two tries, in seconds: over 12 hours in all, for a new version of the gateway mends most failures.
 PAUSES = (2, 10, 60, 300, 900, 3_600, 3 * 3_600, 8 * 3_600)
@@ -27,6 +31,9 @@ LEASE_MS = 10_000
 # What claims work on (models.database.write).
 CLAIMS = "callback claims"
 AT_ONCE = 0
+# The newest parked statuses that one round of the sweep looks at.
+WINDOW = 1_000
+IS_OPEN = SQL("settled_at IS NULL")
 
 
 class Callback(BaseModel):
@@ -65,9 +72,9 @@ class Callback(BaseModel):
             first = _FIRST_DUE.execute(now).first()
             if first is None:
                 return []
-            claim, most = (_CLAIM_NEXT, 1) if first.lease_token else (_CLAIM, limit)
-            values = uuid.uuid4().hex, now + LEASE_MS, now, most
-            claimed = write(lambda: list(claim.execute(*values)), CLAIMS)
+            [before] = first
+            values = uuid.uuid4().hex, now + LEASE_MS, now, before, 1 if before else limit
+            claimed = write(lambda: list(_CLAIM.execute(*values)), CLAIMS)
             return sorted(claimed, key=lambda callback: callback.id)
 
     @classmethod
@@ -110,25 +117,114 @@ Callback.add_index(
 )
 
 
+_lease_token = fn.COALESCE(Callback.lease_token, "")
+
+
 def _due(now: Any) -> Any:
     in_order = Callback.select(Callback.id).where(Callback.due_at <= now)
     return in_order.order_by(Callback.due_at, Callback.id)
 
 
-def _claim(which: Any) -> PreparedSelect[Callback]:
-    def claim(token: Any, until: Any, now: Any, limit: Any) -> Any:
-        claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
-        ids = _due(now).where(which).limit(limit)
-        return claimed.where(is_among(Callback.id, ids)).returning(Callback)
-
-    return PreparedSelect(Callback, claim)
+def _claim(token: Any, until: Any, now: Any, before: Any, limit: Any) -> Any:
+    claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
+    ids = _due(now).where(_lease_token == before).limit(limit)
+    return claimed.where(is_among(Callback.id, ids)).returning(Callback)
 
 
-_FIRST_DUE = PreparedSelect(Callback, lambda now: _due(now).select(Callback).limit(1))
-_CLAIM = _claim(Callback.lease_token.is_null())
-_CLAIM_NEXT = _claim(SQL("TRUE"))
+_FIRST_DUE = Prepared(lambda now: _due(now).select(_lease_token).limit(1))
+_CLAIM = PreparedSelect(Callback, _claim)
 _FINISH = Prepared(
     lambda ids, now: Callback.update(
         ingested_at=now, error=None, due_at=None, lease_token=None
     ).where(is_in(Callback.id, ids))
 )
+
+
+class Reason(StrEnum):
+    FOREIGN_NUMBER = "foreign_number"  # for a number that is not ours
+    UNKNOWN_MESSAGE = "unknown_message"  # a status of a message that we do not know, or not yet
+    FAILED = "failed"  # every try to take it in failed
+    UNREADABLE = "unreadable"  # no item, or no callback
+
+
+class SetAside(BaseModel):
+    """One item. ``body`` is a callback's body with this item only; ``settled_at`` is null until it is in.
+
+    ``fingerprint`` keeps an item that comes again from being set aside twice.
+    """
+
+    id = TextField(primary_key=True)
+    reason = TextField()
+    phone_number_id = TextField(null=True)
+    wa_message_id = TextField(null=True)
+    body = BlobField()
+    fingerprint = TextField()
+    error = TextField(null=True)
+    created_at = BigIntegerField()
+    settled_at = BigIntegerField(null=True)
+
+    class Meta:
+        indexes = ((("settled_at", "reason", "id"), False),)
+
+    @classmethod
+    def keep(cls, reason: Reason, body: bytes, **known: str | None) -> None:
+        """Set an item aside inside the caller's transaction; one that is there gets the new reason.
+
+        ``known`` are ``phone_number_id``, ``wa_message_id`` and ``error``, if there are any.
+        """
+        cls.insert(
+            id=new_id("sa"),
+            reason=reason,
+            body=body,
+            fingerprint=hashlib.sha256(body).hexdigest(),
+            created_at=clock.now(),
+            **known,
+        ).on_conflict(
+            conflict_target=[cls.fingerprint],
+            conflict_where=IS_OPEN,
+            preserve=[cls.reason, cls.phone_number_id, cls.wa_message_id, cls.error],
+        ).execute()
+
+    @classmethod
+    def waiting(cls, reason: str | None = None, *, after: str = "", limit: int = 100) -> list[Self]:
+        """Items still aside, oldest first, from behind the identifier ``after``."""
+        with reading():
+            query = cls.select().where(cls.settled_at.is_null(), cls.id > after)
+            if reason is not None:
+                query = query.where(cls.reason == reason)
+            return list(query.order_by(cls.id).limit(limit))
+
+    @classmethod
+    def counts(cls) -> dict[str, int]:
+        """How many items are aside, by every reason. Reads one index only."""
+        with reading():
+            query = cls.select(cls.reason, fn.COUNT(SQL("*"))).where(cls.settled_at.is_null())
+            rows: Any = query.group_by(cls.reason).tuples()
+            return dict.fromkeys(map(str, Reason), 0) | dict(rows)
+
+    @classmethod
+    def matchable(cls) -> list["SetAside"]:
+        """Parked statuses, of the newest, whose message is known by now."""
+        newest = (
+            cls.select(cls.id)
+            .where(cls.settled_at.is_null(), cls.reason == Reason.UNKNOWN_MESSAGE)
+            .order_by(cls.id.desc())
+            .limit(WINDOW)
+        )
+        is_its = (Message.number == Number.id) & (Message.wa_message_id == cls.wa_message_id)
+        found = (
+            cls.select(cls)
+            .join(Number, on=(Number.phone_number_id == cls.phone_number_id))
+            .join(Message, on=is_its)
+            .where(cls.id.in_(newest), Message.direction == Direction.OUTBOUND)
+            .order_by(cls.id)
+        )
+        with reading():
+            return list(found)
+
+    def settle(self) -> None:
+        self.amend(settled_at=clock.now(), error=None)
+
+
+SetAside.add_index(SetAside.fingerprint, unique=True, where=IS_OPEN, name="set_aside_fingerprint")
+SetAside.add_index(SetAside.wa_message_id, where=IS_OPEN, name="set_aside_message")

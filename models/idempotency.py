@@ -32,11 +32,6 @@ class IdempotencyKey(BaseModel):
     class Meta:
         indexes = ((("account", "key"), True),)
 
-    @staticmethod
-    def keys(account_id: str, key: str | None) -> list[str]:
-        """What a transaction works on (models.database.write) that claims ``key``, if there is one."""
-        return [] if key is None else [f"idempotency {account_id} {key}"]
-
     @classmethod
     def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
         """The row of a key that is still within its 24 hours, or None."""
@@ -59,7 +54,9 @@ class IdempotencyKey(BaseModel):
         cls, message: Message, status: int, body: str, retry_after: int | None = None
     ) -> None:
         """Keep the response of the request that wrote ``message``, in the caller's transaction."""
-        _ANSWER.execute(status, body, retry_after, message.id)
+        cls.update(response_status=status, response_body=body, retry_after=retry_after).where(
+            cls.message == message.id
+        ).execute()
 
     @classmethod
     def release(cls, message: Message) -> None:
@@ -97,9 +94,4 @@ _CLAIM = Prepared(
         ],
         where=IdempotencyKey.created_at <= expired,
     )
-)
-_ANSWER = Prepared(
-    lambda status, body, retry_after, message_id: IdempotencyKey.update(
-        response_status=status, response_body=body, retry_after=retry_after
-    ).where(IdempotencyKey.message == message_id)
 )

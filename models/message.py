@@ -4,12 +4,11 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
-from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any, Self
 
-from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, Select, TextField, fn
+from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.account import Account
@@ -38,9 +37,8 @@ class MessageStatus(StrEnum):
     RECEIVED = "received"
 
 
-# In the order in which a message gets there. One that failed may still turn out delivered, never the other
-# way round.
-STATUS_RANK = {status: rank for rank, status in enumerate(MessageStatus)}
+# In the order in which a message gets there. One that failed may still turn out delivered.
+STATUS_RANK: dict[str, int] = {status: rank for rank, status in enumerate(MessageStatus)}
 UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
 UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
 # As literals, because SQLite uses a partial index only for a condition it can read.
@@ -133,6 +131,13 @@ class Message(BaseModel):
             **values,
         )
 
+    def has_been(self, status: MessageStatus) -> bool:
+        """Whether its history has this step."""
+        if STATUS_RANK[status] > STATUS_RANK[self.status]:
+            return False
+        steps = StatusChange.select().where(StatusChange.message == self.id)
+        return bool(steps.where(StatusChange.status == status).exists())
+
     def advance(
         self,
         status: MessageStatus,
@@ -143,26 +148,18 @@ class Message(BaseModel):
     ) -> bool:
         """Record a step inside the caller's transaction. True when the status moved forwards.
 
-        A lower step is kept in the history only. Of a repeated one the earliest time stays, so that
-        neither the status nor the history depends on the order in which the steps become known.
+        A lower step is kept in the history only. Of a repeated one the earliest time stays.
         """
         code, text = error or (None, None)
-        forwards = STATUS_RANK[status] > STATUS_RANK[MessageStatus(self.status)]
-        # The status is the highest step of the history, so a higher one cannot be there yet.
-        if forwards:
-            StatusChange.create(
-                message=self.id, status=status, at=at, error_code=code, error_message=text
-            )
-        else:
-            _ANTEDATE_STEP.execute(self.id, status, at)
-            _APPEND_STEP.execute(self.id, status, at, code, text)
+        forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
+        _KEEP_STEP.execute(self.id, status, at, code, text)
         changes: dict[str, str | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
         if forwards:
             changes |= {"status": status, "error_code": code, "error_message": text}
         if changes:
-            _change(tuple(changes)).execute(*changes.values(), self.id)
+            _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)
         return forwards
 
@@ -212,16 +209,12 @@ class Message(BaseModel):
             return [id_ for (id_,) in _UNSETTLED.execute(status, before)]
 
     def history(self) -> list["StatusChange"]:
-        """Every step of the message, in the order in which a message takes them (STATUS_RANK).
-
-        The row of the message itself tells the first step. Two callbacks that are ingested at the same time
-        may record theirs in either order.
-        """
+        """Every step, in the order in which a message takes them. Its own row tells the first."""
         is_outbound = self.direction == Direction.OUTBOUND
         first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
         with reading():
             kept = StatusChange.select().where(StatusChange.message == self.id)
-            steps = sorted(kept, key=lambda step: STATUS_RANK[MessageStatus(step.status)])
+            steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
         return [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
 
 
@@ -236,15 +229,14 @@ class StatusChange(BaseModel):
     """One step of a message after its first: ``at`` is the network's time."""
 
     id = BigAutoField()
-    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")
+    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE", index=False)
     status = TextField()
     at = BigIntegerField()
     error_code = TextField(null=True)
     error_message = TextField(null=True)
 
-    @classmethod
-    def has(cls, message: Message, status: MessageStatus) -> bool:
-        return _STEP.execute(message.id, status).first() is not None
+    class Meta:
+        indexes = ((("message", "status"), True),)
 
 
 def _sent(identifier: Any) -> PreparedSelect[Message]:
@@ -275,38 +267,23 @@ _UNSETTLED = Prepared(
     )
 )
 
-
-def _is_step(message_id: Any, status: Any) -> Any:
-    return (StatusChange.message == message_id) & (StatusChange.status == status)
-
-
-def _append_step(message_id: Any, status: Any, at: Any, code: Any, text: Any) -> Any:
-    """Unless it is there."""
-    known = StatusChange.select().where(_is_step(message_id, status))
-    values = Select(columns=[message_id, status, at, code, text]).where(~fn.EXISTS(known))
-    names = ("message", "status", "at", "error_code", "error_message")
-    return StatusChange.insert_from(values, [getattr(StatusChange, name) for name in names])
-
-
-_STEP = Prepared(
-    lambda message_id, status: StatusChange.select(StatusChange.id).where(
-        _is_step(message_id, status)
-    )
-)
-_APPEND_STEP = Prepared(_append_step)
-_ANTEDATE_STEP = Prepared(
-    lambda message_id, status, at: StatusChange.update(at=at).where(
-        _is_step(message_id, status), StatusChange.at > at
+_KEEP_STEP = Prepared(
+    lambda message_id, status, at, code, text: StatusChange.insert(
+        message=message_id, status=status, at=at, error_code=code, error_message=text
+    ).on_conflict(
+        conflict_target=[StatusChange.message, StatusChange.status],
+        preserve=[StatusChange.at],
+        where=StatusChange.at > EXCLUDED.at,
     )
 )
 
 
 @cache
-def _change(columns: Sequence[str]) -> Prepared:
-    """Assign these columns, in their order, of the message with the identifier that comes last."""
+def _assign(*columns: str) -> Prepared:
+    """Assign these columns, in their order, of the message with the identifier that comes first."""
     return Prepared(
-        lambda *slots: Message.update(dict(zip(columns, slots[:-1], strict=True))).where(
-            Message.id == slots[-1]
+        lambda message_id, *values: Message.update(dict(zip(columns, values, strict=True))).where(
+            Message.id == message_id
         ),
-        len(columns) + 1,
+        1 + len(columns),
     )

@@ -38,8 +38,7 @@ class Notice(BaseModel):
     @property
     def value(self) -> dict[str, Any]:
         """All that the platform said."""
-        value: dict[str, Any] = json.loads(self.value_json)
-        return value
+        return dict(json.loads(self.value_json))
 
     @classmethod
     def keep(

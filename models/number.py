@@ -1,6 +1,6 @@
 """Numbers: connected phone numbers and their lifecycle (specification, States and transitions).
 
-When the network is to be asked what a number is stands in ``check_due_at``; models.check keeps it.
+When the network is to be asked what a number is stands in ``check_due_at`` (tasks.lifecycle).
 """
 
 from enum import StrEnum
@@ -23,6 +23,9 @@ class NumberStatus(StrEnum):
     ACTIVE = "ACTIVE"
     DISCONNECTED = "DISCONNECTED"
     BANNED = "BANNED"
+
+
+CONNECTED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
 
 
 class NumberTakenError(Exception):
@@ -128,10 +131,9 @@ class Number(Owned):
         before = clock.now() - PROVISIONING_LIFETIME_MS
         is_dead = (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
         with reading():
-            if not cls.select().where(is_dead).exists():
-                return
-        with writing():
-            cls.update(status=NumberStatus.DISCONNECTED).where(is_dead).execute()
+            dead = list(cls.select().where(is_dead))
+        for number in dead:
+            number.abandon()
 
     def abandon(self) -> None:
         """Let go of a number whose signup failed, so that it keeps no other account from it."""
@@ -140,13 +142,13 @@ class Number(Owned):
                 Number.id == self.id, Number.status == NumberStatus.PROVISIONING
             ).execute()
 
-    def move_to(self, status: NumberStatus) -> bool:
+    def move_to(self, status: NumberStatus, check_due_at: int | None = None) -> bool:
         """Change the status inside the caller's transaction. False when it was that already.
 
         Raises NumberTakenError when another account connected the number in the meantime.
         """
-        # A check under way was asked about the status before, so its answer no longer counts.
-        changes: dict[str, str | int | None] = {"status": status, "check_due_at": None}
+        # A check under way was asked about the status before. By the new time its answer no longer counts.
+        changes: dict[str, str | int | None] = {"status": status, "check_due_at": check_due_at}
         if status == NumberStatus.ACTIVE:
             changes["activated_at"] = clock.now()
         update = Number.update(changes).where(Number.id == self.id, Number.status != status)

@@ -1,66 +1,117 @@
-"""Signups under way: each finished step is on record, so that what failed is resumed and not redone.
+"""Signup links, shared with a number's owner, and the signups under way at them.
 
-The platform's token is stored, sealed, before the next step: its code works once. The code itself is
-kept as a hash only. A signup that is complete keeps neither token nor PIN; its number has them.
+A signup keeps what its code bought, so that one that failed needs no new code: the code works once, so the
+platform's token is stored, sealed, before it is used. The code itself is kept as a hash only. A signup that
+is complete is gone; its number has token and PIN.
 """
 
-from enum import StrEnum
+import base64
+import re
+import secrets
 from typing import Any, Self
 
 from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock, secret
+from models.account import Account, Owned
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.number import Number
-from models.signup_link import SignupLink
+
+LIFETIME_MS = 7 * 24 * 3_600_000
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
+# 80 bits, as 16 characters of base32. A slug is a secret: it connects a number to the account.
+RANDOM_BYTES = 10
+MAX_SLUG = 63
+MAX_NAME = MAX_SLUG - 16 - len("-")
 
 
-class SignupStep(StrEnum):
-    """The steps in their order; a signup is at the last one that it finished."""
-
-    EXCHANGED = "exchanged"
-    CONFIRMED = "confirmed"
-    PROVISIONED = "provisioned"
-    SUBSCRIBED = "subscribed"
-    REGISTERED = "registered"
-    ACTIVATED = "activated"
+def unguessable(name: str) -> str:
+    """A slug that begins with ``name`` and goes on at random. It may be longer than SLUG allows."""
+    return f"{name}-{base64.b32encode(secrets.token_bytes(RANDOM_BYTES)).decode().lower()}"
 
 
-_ORDER = list(SignupStep)
+class SlugTakenError(Exception):
+    """A signup link with this slug exists already."""
+
+
+class SignupLink(Owned):
+    """A link. It is open until it is used, revoked or expired."""
+
+    slug = TextField(unique=True)
+    number = ForeignKeyField(Number, null=True, lazy_load=False)
+    created_at = BigIntegerField()
+    expires_at = BigIntegerField()
+    used_at = BigIntegerField(null=True)
+    revoked_at = BigIntegerField(null=True)
+
+    @classmethod
+    def open(cls, account: Account, slug: str) -> Self:
+        """Create a link. Raises SlugTakenError."""
+        now = clock.now()
+        with writing():
+            if cls.select().where(cls.slug == slug).exists():
+                raise SlugTakenError(slug)
+            return cls.create(
+                id=new_id("sl"),
+                account=account,
+                slug=slug,
+                created_at=now,
+                expires_at=now + LIFETIME_MS,
+            )
+
+    @classmethod
+    def find(cls, slug: str) -> Self | None:
+        """The link with its account, or None."""
+        query = cls.select(cls, Account).join(Account)
+        with reading():
+            link: Self | None = query.where(cls.slug == slug).first()
+            return link
+
+    def why_closed(self) -> str | None:
+        """``used``, ``revoked`` or ``expired``; None while the link is open."""
+        if self.used_at is not None:
+            return "used"
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at <= clock.now() else None
+
+    def use(self, number: Number) -> bool:
+        """Spend the link inside the caller's transaction. False when it was closed in the meantime."""
+        return self._close(used_at=clock.now(), number=number.id)
+
+    def revoke(self) -> None:
+        """Close it, unless it was used."""
+        with writing():
+            self._close(revoked_at=clock.now())
+
+    def _close(self, **changes: Any) -> bool:
+        link = SignupLink
+        is_open = (link.id == self.id) & link.used_at.is_null() & link.revoked_at.is_null()
+        return bool(link.update(changes).where(is_open).execute())
 
 
 class Signup(BaseModel):
-    """What became of one code of the embedded signup. ``error_code`` tells why the last try stopped."""
+    """The token that one code of the embedded signup bought.
+
+    ``sealed_pin`` is the two-step PIN that the owner gave for ``number``, while it is not known if it fits.
+    """
 
     number_id: str | None
     id = TextField(primary_key=True)
     link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
     code_hash = TextField()
-    phone_number_id = TextField()
-    waba_id = TextField()
-    phone_number = TextField(default="")
-    display_name = TextField(null=True)
-    number = ForeignKeyField(Number, null=True, lazy_load=False)
-    sealed_token = TextField(null=True)
+    sealed_token = TextField()
+    number = ForeignKeyField(Number, null=True, lazy_load=False, index=False)
     sealed_pin = TextField(null=True)
-    step = TextField()
-    error_code = TextField(null=True)
     created_at = BigIntegerField()
-    updated_at = BigIntegerField()
 
     class Meta:
         indexes = ((("link", "code_hash"), True),)
 
     @property
     def access_token(self) -> str:
-        """The platform's token that the code bought. Empty when the signup is complete."""
-        return secret.decrypt(self.sealed_token) if self.sealed_token else ""
-
-    @property
-    def pin(self) -> str | None:
-        """The two-step PIN that the owner gave, while it is not known whether it fits."""
-        return secret.decrypt(self.sealed_pin) if self.sealed_pin else None
+        return secret.decrypt(self.sealed_token)
 
     @classmethod
     def find(cls, link: SignupLink, code: str) -> Self | None:
@@ -69,43 +120,13 @@ class Signup(BaseModel):
             return cls.get_or_none(cls.link == link.id, cls.code_hash == secret.digest(code))
 
     @classmethod
-    def begin(
-        cls, link: SignupLink, code: str, *, phone_number_id: str, waba_id: str, access_token: str
-    ) -> Self:
-        """Record the exchanged code. It takes over from earlier codes for this link and number."""
-        now = clock.now()
+    def begin(cls, link: SignupLink, code: str, access_token: str) -> Self:
+        """Record the exchanged code."""
         with writing():
-            cls.delete().where(
-                cls.link == link.id, cls.phone_number_id == phone_number_id
-            ).execute()
             return cls.create(
                 id=new_id("sgn"),
                 link=link.id,
                 code_hash=secret.digest(code),
-                phone_number_id=phone_number_id,
-                waba_id=waba_id,
                 sealed_token=secret.encrypt(access_token),
-                step=SignupStep.EXCHANGED,
-                created_at=now,
-                updated_at=now,
+                created_at=clock.now(),
             )
-
-    def claim(self, phone_number_id: str, waba_id: str) -> None:
-        """The owner claims these now. Another claim than before must be confirmed anew."""
-        if (self.phone_number_id, self.waba_id) != (phone_number_id, waba_id):
-            ids = {"phone_number_id": phone_number_id, "waba_id": waba_id}
-            self.amend(step=SignupStep.EXCHANGED, number=None, sealed_pin=None, **ids)
-
-    def has_finished(self, step: SignupStep) -> bool:
-        return _ORDER.index(SignupStep(self.step)) >= _ORDER.index(step)
-
-    def finish(self, step: SignupStep, **values: str | None) -> None:
-        """A step is done, and these columns are known by it."""
-        self.amend(step=step, error_code=None, **values)
-
-    def keep_pin(self, pin: str) -> None:
-        """Keep the PIN that is about to be tried."""
-        self.amend(sealed_pin=secret.encrypt(pin))
-
-    def amend(self, **values: Any) -> None:
-        super().amend(updated_at=clock.now(), **values)

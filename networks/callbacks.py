@@ -5,7 +5,7 @@ affects another.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +20,6 @@ COMMON = {"from", "from_user_id", "id", "timestamp", "type"}
 TEST_ENTRY = "0"
 # Backfills and copies of what the owner wrote in an app of the platform's own: no events of ours.
 PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
-ARRAYS = ("messages", "statuses")
-
-
-class CallbackUnreadableError(Exception):
-    """The body is not a callback at all."""
-
-
-class ItemUnreadableError(Exception):
-    """The item has no identifier or no object: it cannot be processed, now or later."""
 
 
 @dataclass(frozen=True)
@@ -93,37 +84,32 @@ class Notice:
     at: int
 
 
-Item = InboundMessage | StatusUpdate | AccountUpdate | Notice
+@dataclass(frozen=True)
+class Unreadable:
+    """No callback at all, or an item without an identifier or object: of no use, now or later."""
+
+    error: str
+
+
+Item = InboundMessage | StatusUpdate | AccountUpdate | Notice | Unreadable
 
 
 @dataclass(frozen=True)
 class Part:
-    """One item of a callback, with its surroundings. ``value`` holds this one item only."""
+    """One item of a callback. ``body`` makes a callback with this item only, which parse() reads alike."""
 
-    entry: dict[str, Any]
-    field: str
-    value: Any
-
-    def item(self) -> Item:
-        """The item, read. Raises ItemUnreadableError."""
-        if not isinstance(self.value, dict):
-            raise ItemUnreadableError("The value of a change is not an object.")
-        return _read_item(self.entry, self.field, self.value)
-
-    def body(self) -> bytes:
-        """The body of a callback with this item only, from which parse() makes it again."""
-        entry = self.entry | {"changes": [{"field": self.field, "value": self.value}]}
-        return json.dumps({"object": "whatsapp_business_account", "entry": [entry]}).encode()
+    item: Item
+    body: Callable[[], bytes]
 
 
 def parse(body: bytes) -> list[Part]:
-    """Every item of a callback, readable or not. Raises CallbackUnreadableError."""
+    """Every item of a callback. One that is Unreadable stands for a body that is no callback."""
     try:
         callback = read_json(body)
     except ValueError:
-        raise CallbackUnreadableError("The body is not JSON.") from None
+        return [Part(Unreadable("The body is not JSON."), lambda: body)]
     if not isinstance(callback, dict):
-        raise CallbackUnreadableError("The body is not a JSON object.")
+        return [Part(Unreadable("The body is not a JSON object."), lambda: body)]
     return [
         part
         for entry in _objects(callback, "entry")
@@ -144,38 +130,43 @@ def _split(entry: dict[str, Any], change: dict[str, Any]) -> Iterator[Part]:
     if field in PASSED_OVER:
         return
     if field != "messages" or not isinstance(value, dict):
-        yield Part(around, field, value)
+        yield _part(around, field, value)
         return
     # Without the contacts: an item names its person itself.
     common: dict[str, Any] = {
         key: value[key] for key in ("messaging_product", "metadata") if key in value
     }
-    for key in ARRAYS:
+    for key in ("messages", "statuses"):
         items = value.get(key)
         for item in items if isinstance(items, list) else [items] if items else []:
-            yield Part(around, field, common | {key: [item]})
+            yield _part(around, field, common | {key: [item]})
     if value.get("errors"):
-        yield Part(around, field, common | {"errors": value["errors"]})
+        yield _part(around, field, common | {"errors": value["errors"]})
 
 
-def _read_item(entry: dict[str, Any], field: str, value: dict[str, Any]) -> Item:
+def _part(entry: dict[str, Any], field: str, value: Any) -> Part:
+    def body() -> bytes:
+        alone = entry | {"changes": [{"field": field, "value": value}]}
+        return json.dumps({"object": "whatsapp_business_account", "entry": [alone]}).encode()
+
+    return Part(_read_item(entry, field, value), body)
+
+
+def _read_item(entry: dict[str, Any], field: str, value: Any) -> Item:
+    if not isinstance(value, dict):
+        return Unreadable("The value of a change is not an object.")
     waba_id, at = str(entry.get("id", "")), _milliseconds(entry.get("time"))
     if field == "account_update":
         return _account_update(waba_id, value, at)
-    if field == "messages" and "messages" in value:
-        return _inbound(_phone_number_id(value), _identified(value["messages"]))
-    if field == "messages" and "statuses" in value:
-        return _status(_phone_number_id(value), _identified(value["statuses"]))
+    for key, read in (("messages", _inbound), ("statuses", _status)):
+        if field == "messages" and key in value:
+            [item] = value[key]
+            if not isinstance(item, dict):
+                return Unreadable("The item is not an object.")
+            if not item.get("id"):
+                return Unreadable("The item has no id.")
+            return read(_phone_number_id(value), item)
     return Notice(waba_id, field, _phone_number(value), value, at)
-
-
-def _identified(items: list[Any]) -> dict[str, Any]:
-    [item] = items
-    if not isinstance(item, dict):
-        raise ItemUnreadableError("The item is not an object.")
-    if not item.get("id"):
-        raise ItemUnreadableError("The item has no id.")
-    return item
 
 
 def _metadata(value: dict[str, Any]) -> dict[str, Any]:

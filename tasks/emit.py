@@ -4,7 +4,7 @@ After the transaction is committed the caller calls tasks.deliver.bell.ring().
 """
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from models import clock
 from models.delivery import Delivery
@@ -15,23 +15,22 @@ from models.webhook import Webhook
 from webhooks.envelope import MessageError, MessageResource, NumberResource, envelope
 from webhooks.kinds import EventKind
 
-Resource = TypeVar("Resource", MessageResource, NumberResource)
-
 
 def message_resource(message: Message, error: tuple[str, str] | None = None) -> MessageResource:
     """The contract's Message object of a row. ``error`` is shown in place of the row's own."""
     shown = error or message.error
-    return _resource(MessageResource, message, error=MessageError(*shown) if shown else None)
+    members = _members(MessageResource, message) | {
+        "error": MessageError(*shown) if shown else None
+    }
+    return MessageResource(**members)
 
 
 def number_resource(number: Number) -> NumberResource:
-    return _resource(NumberResource, number)
+    return NumberResource(**_members(NumberResource, number))
 
 
-def _resource(kind: type[Resource], row: Any, **others: Any) -> Resource:
-    """Copy the members, whose names are the row's."""
-    names = (name for name in kind.__match_args__ if name not in others)
-    return kind(**{name: getattr(row, name) for name in names}, **others)
+def _members(resource: type[Any], row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in resource.__match_args__}
 
 
 def emit_message(
@@ -59,8 +58,8 @@ def emit_message(
     Delivery.schedule(event, webhooks)
 
 
-def emit_number(kind: EventKind, number: Number) -> bool:
-    """Emit ``number.*``, once for each transition. True when deliveries wait."""
+def emit_number(kind: EventKind, number: Number) -> None:
+    """Emit ``number.*``, once for each transition."""
     webhooks = Webhook.rows_of(number.account_id)
     event = Event.append(
         number.account_id,
@@ -70,4 +69,4 @@ def emit_number(kind: EventKind, number: Number) -> bool:
         payload=envelope(kind, clock.now(), number_resource(number)),
         once=False,
     )
-    return Delivery.schedule(event, webhooks)
+    Delivery.schedule(event, webhooks)

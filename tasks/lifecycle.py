@@ -1,51 +1,118 @@
-"""Transitions of a number, and the network's news that lead to them: account updates, errors of its calls.
+"""Numbers: their transitions, and what leads to them (ADR 0018).
 
-Source: Cloud API, webhooks, account_update. Every update is about a whole business account and names no
-number, so it decides nothing: it only has those numbers checked that it could be about (tasks.checks).
+The network's news, account updates and errors of its calls, mostly decide nothing: an update is about a whole
+business account and names no number. They make checks due, and so does the time (NUMBER_CHECK_INTERVAL). A
+check asks the network what a number is, and the answer decides. ACTIVE and BANNED numbers are checked again
+and again. A DISCONNECTED one only on request: it comes back by a new signup or because the platform says so.
 """
 
+import logging
+import random
+from collections.abc import Iterable
 from typing import Any
 
 from gateway.settings import get_settings
-from models import check
-from models.database import writing
+from models import clock, work
+from models.database import PreparedSelect, reading, writing
 from models.notice import Notice
-from models.number import Number, NumberStatus
+from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
+from models.work import NO_OUTCOME
 from networks import errors as network
 from networks.callbacks import AccountUpdate
+from networks.current import get_network, wait_for
+from networks.interface import Sender
 from tasks import deliver
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
+
+logger = logging.getLogger(__name__)
+
+# A round ends soon enough for a worker that is told to stop.
+MAX_CHECKS = 20
+# A number whose checks killed or froze their worker so often in a row is not asked about again, until a
+# check of it is requested.
+MAX_TRIES = 4
+BACK_OFF_MS = 30_000
+LEASE_SLACK_MS = 10_000
+JITTER = 0.1
+_rng = random.SystemRandom()
 
 EVENT_OF = {
     NumberStatus.ACTIVE: EventKind.NUMBER_ACTIVATED,
     NumberStatus.DISCONNECTED: EventKind.NUMBER_DISCONNECTED,
     NumberStatus.BANNED: EventKind.NUMBER_BANNED,
 }
-
-_BANNABLE = (NumberStatus.ACTIVE,)
-_BANNED = (NumberStatus.BANNED,)
-_GONE = (NumberStatus.DISCONNECTED,)
-_CONNECTED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
+# The network's word for a number's status. Others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN)
+# are warnings, or pass: they change nothing. Source: Cloud API, business phone numbers.
+STATUS_OF = {
+    "CONNECTED": NumberStatus.ACTIVE,
+    "BANNED": NumberStatus.BANNED,
+    "DISCONNECTED": NumberStatus.DISCONNECTED,
+    "UNVERIFIED": NumberStatus.DISCONNECTED,
+    "MIGRATED": NumberStatus.DISCONNECTED,
+    "DELETED": NumberStatus.DISCONNECTED,
+}
+# What a number is after an error of the network that says so.
+_STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
+    network.NumberLostError: NumberStatus.DISCONNECTED,
+    network.NumberBannedError: NumberStatus.BANNED,
+}
+_TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
 
 # Event and ban state of an account update, and the numbers that it may be about. What is not here
-# (SCHEDULE_FOR_DISABLE, ACCOUNT_VIOLATION, ACCOUNT_RESTRICTION and others) is a notice.
+# (SCHEDULE_FOR_DISABLE, ACCOUNT_VIOLATION, ACCOUNT_RESTRICTION and others) is a notice. Source: Cloud API,
+# webhooks, account_update.
 STARTING_STATES: dict[tuple[str, str | None], tuple[NumberStatus, ...]] = {
-    ("DISABLED_UPDATE", "DISABLE"): _BANNABLE,
-    ("DISABLED_UPDATE", "REINSTATE"): _BANNED,
-    ("ACCOUNT_RECONNECTED", None): _GONE,
-    ("PARTNER_REMOVED", None): _CONNECTED,
+    ("DISABLED_UPDATE", "DISABLE"): (NumberStatus.ACTIVE,),
+    ("DISABLED_UPDATE", "REINSTATE"): (NumberStatus.BANNED,),
+    ("ACCOUNT_RECONNECTED", None): (NumberStatus.DISCONNECTED,),
+    ("PARTNER_REMOVED", None): CONNECTED,
     # The provider's app lost the account; only when it is our app (see _concerns_us).
-    ("PARTNER_APP_UNINSTALLED", None): _CONNECTED,
-    ("ACCOUNT_OFFBOARDED", None): _CONNECTED,
-    ("ACCOUNT_DELETED", None): _CONNECTED,
+    ("PARTNER_APP_UNINSTALLED", None): CONNECTED,
+    ("ACCOUNT_OFFBOARDED", None): CONNECTED,
+    ("ACCOUNT_DELETED", None): CONNECTED,
 }
 
-# What an error means for a number that is in one of these states.
-_MOVES: tuple[tuple[type[network.NetworkError], tuple[NumberStatus, ...], NumberStatus], ...] = (
-    (network.NumberLostError, _CONNECTED, NumberStatus.DISCONNECTED),
-    (network.NumberBannedError, _BANNABLE, NumberStatus.BANNED),
+# What lies further ahead than any wait was written before the clock was set back.
+_DUE = PreparedSelect(
+    Number,
+    lambda now, latest: (
+        Number.select()
+        .where((Number.check_due_at <= now) | (Number.check_due_at > latest))
+        .order_by(Number.check_due_at)
+        .limit(1)
+    ),
 )
+
+
+def change_status(number: Number, status: NumberStatus) -> bool:
+    """Move a number to ``status`` and emit the event, once for each transition.
+
+    False when it was there already. Joins a transaction of the caller, who wakes the delivery after it.
+    """
+    with writing():
+        changed = number.move_to(status, _next_check_at(status))
+        if changed:
+            emit_number(EVENT_OF[status], number)
+    return changed
+
+
+def apply_error(number: Number, error: network.NetworkError) -> bool:
+    """Do to a number what an error of the network says of it; joins a transaction of the caller.
+
+    The same for the answer to a send and for a ``failed`` status. True when the number moved. An error
+    that leaves the number in doubt only has it checked.
+    """
+    if isinstance(error, network.NumberInDoubtError):
+        request_checks([number])
+        return False
+    status = _STATUS_AFTER.get(type(error))
+    if status is None:
+        return False
+    with writing():
+        # The caller's row may be from before its call; a late error says nothing of a lost number.
+        fresh = Number.get_by_id(number.id)
+        return fresh.status in CONNECTED and change_status(fresh, status)
 
 
 def follow_update(update: AccountUpdate) -> None:
@@ -58,7 +125,12 @@ def follow_update(update: AccountUpdate) -> None:
     if starting is None:
         Notice.keep(update.waba_id, "account_update", None, update.value, update.at)
     elif _concerns_us(update.value):
-        check.request_all(update.waba_id, starting)
+        with writing():
+            # Neither abandoned signups nor numbers that another account has connected by now.
+            was_active = ~Number.activated_at.is_null()
+            numbers = Number.select().where(Number.waba_id == update.waba_id, was_active)
+            ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
+            request_checks(ours, starting)
 
 
 def _concerns_us(value: dict[str, Any]) -> bool:
@@ -67,32 +139,102 @@ def _concerns_us(value: dict[str, Any]) -> bool:
     return app_id is None or str(app_id) == get_settings().network_app_id
 
 
-def apply_error(number: Number, error: network.NetworkError) -> bool:
-    """Do to a number what an error of the network says of it; joins a transaction of the caller.
+def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
+    """Have those of these numbers in one of these states checked now, in the caller's transaction."""
+    Number.update(check_due_at=clock.now(), check_tries=0).where(
+        Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
+    ).execute()
 
-    The same for the answer to a send and for a ``failed`` status. True when the number moved. An error
-    that leaves the number in doubt only has it checked.
+
+def check_due() -> None:
+    """Check one number after the other until none is due, at most MAX_CHECKS.
+
+    Stops when the network cannot be asked: the others would only wait for the same time-out.
     """
-    if isinstance(error, network.NumberInDoubtError):
-        check.request([number.id])
-        return False
-    for kind, starting, status in _MOVES:
-        if isinstance(error, kind):
-            with writing():
-                # The caller's row may be from before its call; a late error says nothing of a lost number.
-                fresh = Number.get_by_id(number.id)
-                return fresh.status in starting and change_status(fresh, status)
-    return False
+    for _ in range(MAX_CHECKS):
+        number = claim_check()
+        if number is None or not _carry_out(number):
+            return
 
 
-def change_status(number: Number, status: NumberStatus) -> bool:
-    """Move a number to ``status`` and emit the event, once for each transition.
+def claim_check() -> Number | None:
+    """Claim the check that has been due the longest. None when none is.
 
-    False when it was there already. Joins a transaction of the caller.
+    If the worker dies, it is due again at the end of its lease, which is the number's ``check_due_at``.
+    """
+    settings = get_settings()
+    # The time-out bounds connecting and reading, each.
+    lease_ms = round(2 * settings.network_timeout * 1000) + LEASE_SLACK_MS
+    pause_ms = max(settings.number_check_interval * 1000, BACK_OFF_MS) * (1 + JITTER)
+    while True:
+        with reading():
+            now = work.now()
+            number = _DUE.execute(now, now + round(pause_ms) + lease_ms).first()
+        if number is None:
+            return None
+        until, tries = now + lease_ms, number.check_tries + 1
+        # Else another worker was faster.
+        if _schedule(number, until, tries):
+            number.check_due_at, number.check_tries = until, tries
+            return number
+
+
+def _schedule(number: Number, due_at: int | None, tries: int = 0) -> bool:
+    """Set the time of a number's next check. Joins a transaction of the caller.
+
+    False when the number changed or got another time since it was read: then an answer is about a number
+    that is no more.
     """
     with writing():
-        changed = number.move_to(status)
-        waiting = changed and emit_number(EVENT_OF[status], number)
-    if waiting:
+        query = Number.update(check_due_at=due_at, check_tries=tries).where(
+            Number.id == number.id, Number.check_due_at == number.check_due_at
+        )
+        return bool(query.execute())
+
+
+def _carry_out(number: Number) -> bool:
+    """Ask, and do what the answer says. False when there was no answer."""
+    if number.check_tries > MAX_TRIES:
+        logger.error("number %s is not checked until that is requested: %s", number.id, NO_OUTCOME)
+        _schedule(number, _next_check_at(number.status), number.check_tries)
+        return True
+    try:
+        status = _ask(number)
+    except _TRY_AGAIN as error:
+        logger.warning("number %s could not be checked: %s", number.id, error)
+        _schedule(number, clock.now() + _varied(BACK_OFF_MS))
+        return False
+    try:
+        with writing():
+            is_about_it = _schedule(number, _next_check_at(status or number.status))
+            if is_about_it and status is not None:
+                change_status(number, status)
         deliver.bell.ring()
-    return changed
+    except NumberTakenError:
+        # Another account connected it while we asked; that is not ours to change.
+        _schedule(number, None)
+    return True
+
+
+def _ask(number: Number) -> NumberStatus | None:
+    """What the network says the number is; None when that changes nothing."""
+    sender = Sender(number.phone_number_id, number.access_token)
+    try:
+        return STATUS_OF.get(wait_for(get_network().get_number(sender)).status)
+    except _TRY_AGAIN:
+        raise
+    except network.NetworkError as error:
+        logger.warning("the check of number %s failed: %s", number.id, error)
+        return _STATUS_AFTER.get(type(error))
+
+
+def _varied(pause_ms: float) -> int:
+    """A pause of about so long, so that what began together does not go on together."""
+    return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
+
+
+def _next_check_at(status: str) -> int | None:
+    """When a number of this status is checked again without a request, None for never."""
+    if status not in CONNECTED:
+        return None
+    return clock.now() + _varied(get_settings().number_check_interval * 1000)

@@ -1,53 +1,58 @@
 """Connecting a number through the platform's embedded signup (specification, What the service does).
 
 The code lives 30 seconds, so this runs in the request. All that the browser posts is a claim: the token
-that the code buys must itself see the business account and the number. Each step is on record
-(models.signup) before the next one begins, so the same claim, posted again, goes on where it stopped. A
-step that was carried out but not recorded, because the process died in between, is carried out again: all
-of them may be. Source: Cloud API, embedded signup, server steps 2 to 6.
+that the code buys must itself see the business account and the number. The code works once, so its token
+is on record (models.signup) before anything else. The same claim, posted again, carries out the other steps
+again: all of them may be. Source: Cloud API, embedded signup, server steps 2 to 6.
 """
 
 import secrets
 from dataclasses import dataclass, field
 
+from models import secret
 from models.database import writing
 from models.number import Number, NumberStatus
-from models.signup import Signup, SignupStep
-from models.signup_link import SignupLink
+from models.signup import Signup, SignupLink
 from networks.current import get_network, wait_for
 from networks.errors import NetworkError
-from networks.interface import Sender
+from networks.interface import NumberProfile, Sender
 from tasks import deliver
 from tasks.lifecycle import change_status
 
 CONNECTED = "CONNECTED"
 NEEDED_SCOPES = ("whatsapp_business_management", "whatsapp_business_messaging")
 
-# The network's codes (Cloud API, error codes: registration), and what they ask of the number's owner.
+# The network's codes (Cloud API, error codes: registration), what they ask of the number's owner, and for how
+# many seconds to wait.
 CODE_REFUSED = "100"
 PIN_MISMATCH = "133005"
-MINUTE, HOUR = 60, 3600
-_REFUSALS = {
+_TOLD = {
     "131031": "The platform has locked the business account. Its owner must appeal at the platform.",
     "131037": "The platform has not approved the number's display name yet.",
     "131042": "The business account has a payment problem. Add a payment method at the platform first.",
     "131045": "The platform could not register the number: its certificate is not valid. Verify the"
     " number at the platform again, then start the signup again.",
+    PIN_MISMATCH: "The number has two-step verification on, with a PIN that is not ours."
+    " Give that PIN, or turn two-step verification off at the platform.",
     "133006": "The platform wants the phone number verified again. Verify it, then start again.",
+    "133008": "Too many wrong PINs. Wait before you try again.",
+    "133009": "PINs came too fast. Wait a minute before you try again.",
+    "133015": "The number was deleted just now. Wait five minutes, then try again.",
+    "133016": "The platform registers a number ten times in 72 hours at most. Try again later.",
 }
-_THROTTLES = {
-    "133008": ("Too many wrong PINs. Wait before you try again.", HOUR),
-    "133009": ("PINs came too fast. Wait a minute before you try again.", MINUTE),
-    "133015": ("The number was deleted just now. Wait five minutes, then try again.", 5 * MINUTE),
-    "133016": (
-        "The platform registers a number ten times in 72 hours at most. Try again later.",
-        HOUR,
-    ),
-}
+_WAITS = {"133008": 3600, "133009": 60, "133015": 300, "133016": 3600}
 
 
 class SignupError(Exception):
-    """A signup that did not end in a connected number. The text tells the number's owner what to do."""
+    """A signup that did not end in a connected number. The text tells the number's owner what to do.
+
+    If it is none of those below, the platform does not bear the claim out, or the number cannot be connected
+    as it is. ``retry_after`` is in seconds, None unless it was too much at once for the platform.
+    """
+
+    def __init__(self, text: str, retry_after: int | None = None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
 
 
 class LinkUnknownError(SignupError):
@@ -62,24 +67,12 @@ class LinkClosedError(SignupError):
         self.reason = reason
 
 
-class ClaimRefusedError(SignupError):
-    """The platform does not bear the claim out, or the number cannot be connected as it is."""
-
-
 class CodeExpiredError(SignupError):
     """The code is unknown, was used, or is past its 30 seconds: the signup starts again."""
 
 
 class PinMismatchError(SignupError):
     """The number has two-step verification on, with another PIN. The same claim with it goes on."""
-
-
-class SignupThrottledError(SignupError):
-    """Too much at once for the platform. ``retry_after`` is in seconds."""
-
-    def __init__(self, text: str, retry_after: int) -> None:
-        super().__init__(text)
-        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -109,22 +102,18 @@ def open_link(slug: str) -> SignupLink:
 def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     """Connect the claimed number to the link's account and activate it. Returns the ACTIVE number.
 
-    Posted again after any error, the same claim resumes at the first unfinished step, without
-    exchanging its code again. Raises SignupError, NumberTakenError, or a class of networks.errors that
-    says nothing of its own to the owner.
+    Posted again after any error, the same claim goes on, and its code is not exchanged again. Raises
+    SignupError, NumberTakenError, or a class of networks.errors that says nothing of its own to the owner.
     """
     Number.refuse_if_taken(link.account_id, claim.phone_number_id)
-    signup = Signup.find(link, claim.code) or _exchange(link, claim)
-    signup.claim(claim.phone_number_id, claim.waba_id)
     try:
-        _go_on(link, signup, claim.pin)
-    except Exception as error:
-        _let_go(signup, error)
-        if isinstance(error, NetworkError) and (told := translate(error)):
+        number = _connect(link, claim)
+    except NetworkError as error:
+        if told := translate(error):
             raise told from None
         raise
     deliver.bell.ring()
-    return Number.get_by_id(signup.number_id)
+    return number
 
 
 def translate(error: NetworkError) -> SignupError | None:
@@ -132,136 +121,100 @@ def translate(error: NetworkError) -> SignupError | None:
 
     By ``code``: one class of networks.errors stands for several of these.
     """
-    if error.code == PIN_MISMATCH:
-        return PinMismatchError(
-            "The number has two-step verification on, with a PIN that is not ours."
-            " Give that PIN, or turn two-step verification off at the platform."
-        )
-    if error.code in _THROTTLES:
-        return SignupThrottledError(*_THROTTLES[error.code])
-    return ClaimRefusedError(_REFUSALS[error.code]) if error.code in _REFUSALS else None
+    text = _TOLD.get(error.code)
+    kind = PinMismatchError if error.code == PIN_MISMATCH else SignupError
+    return kind(text, _WAITS.get(error.code)) if text else None
 
 
-def _let_go(signup: Signup, error: Exception) -> None:
-    """Record why this try stopped, and keep no other account from the number meanwhile."""
-    code = error.code if isinstance(error, NetworkError) else type(error).__name__
-    signup.amend(error_code=code)
-    if signup.number_id is not None:
-        Number.get_by_id(signup.number_id).abandon()
+def _connect(link: SignupLink, claim: SignupClaim) -> Number:
+    signup = Signup.find(link, claim.code) or _exchange(link, claim.code)
+    sender = Sender(claim.phone_number_id, signup.access_token)
+    profile = _confirm(claim, sender.access_token)
+    number = Number.provision(
+        link.account_id,
+        phone_number_id=claim.phone_number_id,
+        waba_id=claim.waba_id,
+        phone_number=profile.phone_number,
+        display_name=profile.display_name,
+        access_token=sender.access_token,
+        pin=f"{secrets.randbelow(1_000_000):06d}",
+    )
+    try:
+        # Without it no callback of the account ever comes, and nothing complains.
+        wait_for(get_network().subscribe(claim.waba_id, sender.access_token))
+        _register(number, signup, sender, claim.pin)
+        _activate(number, link, sender)
+    except Exception:
+        number.abandon()
+        raise
+    return number
 
 
-def _exchange(link: SignupLink, claim: SignupClaim) -> Signup:
+def _exchange(link: SignupLink, code: str) -> Signup:
     """Buy the platform's token with the code."""
     try:
-        token = wait_for(get_network().exchange_code(claim.code))
+        token = wait_for(get_network().exchange_code(code))
     except NetworkError as error:
         if error.code != CODE_REFUSED:
             raise
         # The same claim may have been posted twice at once, and the other request was faster.
-        if found := Signup.find(link, claim.code):
+        if found := Signup.find(link, code):
             return found
         raise CodeExpiredError(
             "The code of the signup was used or is older than 30 seconds. Start the signup again."
         ) from None
-    return Signup.begin(
-        link,
-        claim.code,
-        phone_number_id=claim.phone_number_id,
-        waba_id=claim.waba_id,
-        access_token=token,
-    )
+    return Signup.begin(link, code, token)
 
 
-def _go_on(link: SignupLink, signup: Signup, pin: str | None) -> None:
-    """Carry out the steps that are not on record yet, each up to its record."""
-    if not signup.has_finished(SignupStep.CONFIRMED):
-        _confirm(signup)
-    if not signup.has_finished(SignupStep.PROVISIONED):
-        _provision(link, signup)
-    if not signup.has_finished(SignupStep.SUBSCRIBED):
-        # Without it no callback of the account ever comes, and nothing complains.
-        wait_for(get_network().subscribe(signup.waba_id, signup.access_token))
-        signup.finish(SignupStep.SUBSCRIBED)
-    if not signup.has_finished(SignupStep.REGISTERED):
-        _register(signup, pin)
-    if not signup.has_finished(SignupStep.ACTIVATED):
-        _activate(link, signup)
-
-
-def _confirm(signup: Signup) -> None:
+def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
     """The token must itself open the claimed account, and the account hold the claimed number."""
-    token = wait_for(get_network().inspect_token(signup.access_token))
+    token = wait_for(get_network().inspect_token(access_token))
     missing = [scope for scope in NEEDED_SCOPES if scope not in token.scopes]
     if not token.is_valid or missing:
-        raise ClaimRefusedError(
+        raise SignupError(
             f"The signup did not grant what is needed: {', '.join(missing) or 'a valid token'}."
         )
     # Since the middle of 2026 the platform may leave these out; then the list below is the proof.
-    if token.waba_ids is not None and signup.waba_id not in token.waba_ids:
-        raise ClaimRefusedError(f"The signup did not grant the business account {signup.waba_id}.")
-    profiles = wait_for(get_network().list_numbers(signup.waba_id, signup.access_token))
-    for profile in profiles:
-        if profile.phone_number_id == signup.phone_number_id:
-            names = {"phone_number": profile.phone_number, "display_name": profile.display_name}
-            signup.finish(SignupStep.CONFIRMED, **names)
-            return
-    raise ClaimRefusedError(
-        f"The business account {signup.waba_id} has no number {signup.phone_number_id}."
+    if token.waba_ids is not None and claim.waba_id not in token.waba_ids:
+        raise SignupError(f"The signup did not grant the business account {claim.waba_id}.")
+    for profile in wait_for(get_network().list_numbers(claim.waba_id, access_token)):
+        if profile.phone_number_id == claim.phone_number_id:
+            return profile
+    raise SignupError(
+        f"The business account {claim.waba_id} has no number {claim.phone_number_id}."
     )
 
 
-def _provision(link: SignupLink, signup: Signup) -> None:
-    with writing():
-        number = Number.provision(
-            link.account_id,
-            phone_number_id=signup.phone_number_id,
-            waba_id=signup.waba_id,
-            phone_number=signup.phone_number,
-            display_name=signup.display_name,
-            access_token=signup.access_token,
-            pin=f"{secrets.randbelow(1_000_000):06d}",
-        )
-        signup.finish(SignupStep.PROVISIONED, number=number.id)
-
-
-def _register(signup: Signup, pin: str | None) -> None:
-    if _status(signup) != CONNECTED:
-        _try_pin(signup, pin)
-    with writing():
-        if signup.sealed_pin is not None:
-            Number.get_by_id(signup.number_id).amend(sealed_pin=signup.sealed_pin)
-        signup.finish(SignupStep.REGISTERED)
-
-
-def _try_pin(signup: Signup, pin: str | None) -> None:
+def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -> None:
     """Register with the owner's PIN, else with the one that this number has had with us."""
-    if pin is not None:
-        # Kept first: if this process dies after the platform took it, it is still known.
-        signup.keep_pin(pin)
-    number = Number.get_by_id(signup.number_id)
-    try:
-        wait_for(get_network().register(_sender(signup), signup.pin or number.pin))
-    except NetworkError as error:
-        if error.code == PIN_MISMATCH:
-            signup.amend(sealed_pin=None)
-        raise
+    if signup.number_id != number.id:
+        # Another number than the PIN was for, or the first.
+        signup.amend(number=number.id, sealed_pin=None)
+    if _status(sender) != CONNECTED:
+        if pin is not None:
+            # Kept first: if this process dies after the platform took it, it is still known.
+            signup.amend(sealed_pin=secret.encrypt(pin))
+        try:
+            sealed_pin = signup.sealed_pin or number.sealed_pin
+            wait_for(get_network().register(sender, secret.decrypt(sealed_pin)))
+        except NetworkError as error:
+            if error.code == PIN_MISMATCH:
+                signup.amend(sealed_pin=None)
+            raise
+    if signup.sealed_pin is not None:
+        number.amend(sealed_pin=signup.sealed_pin)
 
 
-def _activate(link: SignupLink, signup: Signup) -> None:
-    if (status := _status(signup)) != CONNECTED:
-        raise ClaimRefusedError(f"The number is not ready: the platform says {status}.")
+def _activate(number: Number, link: SignupLink, sender: Sender) -> None:
+    if (status := _status(sender)) != CONNECTED:
+        raise SignupError(f"The number is not ready: the platform says {status}.")
     with writing():
-        number = Number.get_by_id(signup.number_id)
         if not link.use(number):
             raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
         change_status(number, NumberStatus.ACTIVE)
         # The number itself has token and PIN.
-        signup.finish(SignupStep.ACTIVATED, sealed_token=None, sealed_pin=None)
+        Signup.delete().where(Signup.link == link.id).execute()
 
 
-def _status(signup: Signup) -> str:
-    return wait_for(get_network().get_number(_sender(signup))).status
-
-
-def _sender(signup: Signup) -> Sender:
-    return Sender(signup.phone_number_id, signup.access_token)
+def _status(sender: Sender) -> str:
+    return wait_for(get_network().get_number(sender)).status

@@ -8,11 +8,9 @@ identifier of ours that was sent along. Each order has the same steps, events an
 import logging
 from collections.abc import Iterable
 
-import orjson
-
 from models import clock
 from models.database import writing
-from models.message import UNSETTLED, Message, MessageStatus, StatusChange
+from models.message import UNSETTLED, Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
@@ -48,38 +46,34 @@ def record_status(update: StatusUpdate) -> bool:
 
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
     """
-    if update.status not in STATUS_OF:
+    status = STATUS_OF.get(update.status)
+    if status is None:
         logger.info("status %r changes no message", update.status)
         return True
     webhooks = Webhook.rows_of_message(update.wa_message_id)
     message = Message.find_sent(update.phone_number_id, update.wa_message_id, update.reference)
     if message is None:
         return False
-    is_new = message.wa_message_id is None
     if message.wa_message_id != update.wa_message_id:
         # It was found by our own identifier.
         webhooks = Webhook.rows_of(message.account_id)
-    if is_new:
-        _accept(message, update.wa_message_id, update.at or clock.now(), webhooks)
-    _apply(message, update, [each for each in webhooks if each.account_id == message.account_id])
+    told = [webhook for webhook in webhooks if webhook.account_id == message.account_id]
+    at = update.at or clock.now()
+    error = update.errors[0] if update.errors else None
+    if message.wa_message_id is None:
+        _accept(message, update.wa_message_id, at, told)
+    if status is MessageStatus.FAILED and not message.has_been(status):
+        _tell_number(message, update)
+    message.advance(status, at=at, error=error)
+    # The acceptance, which came before in any case, has told that it was sent.
+    if status is not MessageStatus.SENT:
+        emit_message(EventKind(f"message.{status}"), message, at, error, told)
     return True
 
 
 def _accept(message: Message, wa_message_id: str, at: int, webhooks: Iterable[Webhook]) -> None:
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
     emit_message(EventKind.MESSAGE_SENT, message, at, webhooks=webhooks)
-
-
-def _apply(message: Message, update: StatusUpdate, webhooks: Iterable[Webhook]) -> None:
-    status = STATUS_OF[update.status]
-    at = update.at or clock.now()
-    error = update.errors[0] if update.errors else None
-    if status is MessageStatus.FAILED and not StatusChange.has(message, status):
-        _tell_number(message, update)
-    message.advance(status, at=at, error=error)
-    # The acceptance, which came before in any case, has told that it was sent.
-    if status is not MessageStatus.SENT:
-        emit_message(EventKind(f"message.{status}"), message, at, error, webhooks)
 
 
 def _tell_number(message: Message, update: StatusUpdate) -> None:
@@ -92,26 +86,13 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
             lifecycle.apply_error(number, classify(int(code), reason))
 
 
-def sent_response(message: Message) -> str:
-    """The response of POST /messages/send to an accepted message, as JSON text.
-
-    It is about the acceptance, also when a later status came first: the request and its repetitions always
-    get the same response.
-    """
-    sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": MessageStatus.SENT}
-    return orjson.dumps(sent).decode()
-
-
 def give_up(message_id: str) -> None:
     """A message whose outcome stayed unknown for 24 hours has failed (decision 15)."""
     error = ("outcome_unknown", "The messaging network gave no outcome within 24 hours.")
     with writing():
         message, now = Message.get_by_id(message_id), clock.now()
         # Its outcome may have become known since it was found.
-        gave_up = message.status in UNSETTLED and message.advance(
-            MessageStatus.FAILED, at=now, error=error
-        )
-        if gave_up:
+        if message.status in UNSETTLED:
+            message.advance(MessageStatus.FAILED, at=now, error=error)
             emit_message(EventKind.MESSAGE_FAILED, message, now)
-    if gave_up:
-        deliver.bell.ring()
+    deliver.bell.ring()

@@ -15,13 +15,12 @@ from peewee import fn
 
 from gateway.settings import get_settings
 from models import clock, work
-from models.callback import Callback
+from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
 from models.message import UNSETTLED, Message
 from models.notice import Notice
-from models.set_aside import SetAside
 from models.signup import Signup
 from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook

@@ -16,7 +16,7 @@ from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from tasks import checks, deliver, ingest, outcome, redeliver, retention
+from tasks import deliver, ingest, outcome, redeliver, retention
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,6 @@ def sweep() -> None:
         ingest.match_parked,
         _settle,
         _forget_keys,
-        checks.tend,
         Number.abandon_dead,
         retention.remove_old,
         tally.fold,

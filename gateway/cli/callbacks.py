@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from gateway.cli.output import json_option, open_state, rendered, show
-from models.set_aside import Reason, SetAside
+from models.callback import Reason, SetAside
 from tasks import ingest
 
 MAX_LISTED = 100
@@ -57,8 +57,8 @@ def replay_(item_id: str | None, reason: str | None, *, everything: bool, as_jso
 
 
 def _find(item_id: str) -> SetAside:
-    aside = SetAside.find(item_id)
-    if aside is None:
+    aside = SetAside.by_id(item_id)
+    if aside is None or aside.settled_at is not None:
         raise click.ClickException(f"No item {item_id} is aside. See: gateway callbacks aside")
     return aside
 

@@ -19,8 +19,8 @@ from prometheus_client.registry import Collector
 
 from gateway.state import REFUSALS, usable
 from models.backlog import Backlog
+from models.callback import SetAside
 from models.heartbeat import Heartbeat
-from models.set_aside import SetAside
 from tasks.queue import huey
 
 blueprint = Blueprint("metrics", __name__)

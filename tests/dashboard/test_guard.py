@@ -9,7 +9,7 @@ from dashboard.paging import page_number
 from dashboard.urls import blueprint
 from models.account import Account
 from models.api_key import ApiKey
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 from models.user import User
 from models.user_session import UserSession
 from tests.conftest import Configure

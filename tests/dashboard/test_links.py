@@ -9,7 +9,7 @@ from werkzeug.test import TestResponse
 
 from dashboard.urls import blueprint
 from models.account import Account
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 from models.user import User
 from models.user_session import UserSession
 

@@ -27,8 +27,8 @@ NETWORK_ERRORS = [
         (NumberTakenError("1"), "taken", 409, Next.START),
         (onboarding.PinMismatchError("x"), "pin", 422, Next.PIN),
         (onboarding.CodeExpiredError("x"), "code-expired", 422, Next.START),
-        (onboarding.ClaimRefusedError("x"), "refused", 422, Next.START),
-        (onboarding.SignupThrottledError("x", 3600), "waiting", 429, Next.RETRY),
+        (onboarding.SignupError("x"), "refused", 422, Next.START),
+        (onboarding.SignupError("x", 3600), "waiting", 429, Next.RETRY),
         (network.NotReachedError("unreachable", "x"), "unreachable", 503, Next.RETRY),
         (network.AmbiguousError("timeout", "x"), "unreachable", 503, Next.RETRY),
         (network.ThrottledError("4", "x"), "throttled", 429, Next.RETRY),
@@ -52,8 +52,7 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     own = [
         onboarding.LinkUnknownError("x"),
         *[error("1", "x") for error in NETWORK_ERRORS],
-        *[onboarding.translate(network.RefusedError(c, "x")) for c in onboarding._REFUSALS],
-        *[onboarding.translate(network.ThrottledError(c, "x")) for c in onboarding._THROTTLES],
+        *[onboarding.translate(network.RefusedError(code, "x")) for code in onboarding._TOLD],
     ]
     assert len(own) > 10
     for error in own:
@@ -72,7 +71,7 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     ],
 )
 def test_how_long_to_wait_is_said_and_stands_in_the_header(seconds: int, title: str) -> None:
-    outcome = outcomes.of_error(onboarding.SignupThrottledError("Too many PINs.", seconds))
+    outcome = outcomes.of_error(onboarding.SignupError("Too many PINs.", seconds))
     assert outcome.title == title
     assert outcome.headers == {"Retry-After": str(seconds)}
     assert outcome.paragraphs[0] == "Too many PINs."

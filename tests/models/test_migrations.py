@@ -11,7 +11,9 @@ from contract_tests.backends import empty_state
 from models import database
 from models.account import Account
 from models.database import engine
-from models.message import Message
+from models.message import Message, MessageStatus, StatusChange
+from models.number import Number
+from models.signup import Signup, SignupLink
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -39,11 +41,23 @@ def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path)
 
 
 def _unreleased(folder: Path, *applied: str) -> Any:
-    """A database whose migrations were those of an unreleased version."""
+    """A database as an unreleased version left it, with these migrations on record."""
     connected = database.connect(_empty(folder))
     database.migrate()
     with database.writing():
-        database.database.execute_sql("DELETE FROM schema_migration")
+        for name in ("phone_number_id", "waba_id", "phone_number", "step"):
+            database.database.execute_sql(
+                f"ALTER TABLE signup ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
+            )
+        for statement in (
+            "ALTER TABLE signup ADD COLUMN display_name TEXT",
+            "ALTER TABLE signup ADD COLUMN error_code TEXT",
+            "ALTER TABLE signup ADD COLUMN updated_at BIGINT NOT NULL DEFAULT 0",
+            "DROP INDEX status_change_message_id_status",
+            "CREATE INDEX statuschange_message_id ON status_change (message_id)",
+            "DELETE FROM schema_migration",
+        ):
+            database.database.execute_sql(statement)
         for name in applied:
             Runner(connected, str(engine.MIGRATIONS)).History.create(name=name)
     return connected
@@ -52,9 +66,25 @@ def _unreleased(folder: Path, *applied: str) -> Any:
 def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Path) -> None:
     unreleased = _unreleased(tmp_path, "0016_work_for_later", "0017_deleted_webhooks")
     number = factories.active_number(Account.open("Acme", "pro"))
-    factories.outbound(number)
-    assert database.migrate() == ["0001_schema"]
+    message = factories.outbound(number)
+    link = SignupLink.open(Account.get_by_id(number.account_id), "acme")
+    Signup.begin(link, "code-1", "token-1")
+    with database.writing():
+        Number.update(check_due_at=None).execute()
+        # Each step was there once, held by no index.
+        for status in ("sent", "delivered"):
+            StatusChange.create(message=message.id, status=status, at=1)
+    assert database.migrate() == ["0001_schema", "0002_signups_and_steps"]
     assert database.pending_migrations() == []
+    assert Number.get_by_id(number.id).check_due_at == 0
+    kept = Signup.find(link, "code-1")
+    assert kept is not None
+    assert kept.access_token == "token-1"
+    Signup.begin(link, "code-2", "token-2")
+    with database.writing():
+        message.advance(MessageStatus.SENT, at=2)
+    steps = [(step.status, step.at) for step in message.history()[1:]]
+    assert steps == [("sent", 1), ("delivered", 1)]
     factories.outbound(number)
     assert Message.page(number.account_id, 1, 0).total == 2
     unreleased.close()
@@ -66,7 +96,7 @@ def test_an_older_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None
     pending = database.pending_migrations()
     with pytest.raises(DatabaseError, match=r"^0016_work_for_later .* gateway migrate"):
         database.migrate()
-    assert database.pending_migrations() == pending == ["0001_schema"]
+    assert database.pending_migrations() == pending == ["0001_schema", "0002_signups_and_steps"]
     assert Account.all() == [account]
     older.close()
 

@@ -17,7 +17,7 @@ from models.account import Account
 from models.api_key import ApiKey
 from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog
-from models.callback import Callback
+from models.callback import Callback, SetAside
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
@@ -26,7 +26,6 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
 from models.redelivery import Redelivery
-from models.set_aside import SetAside
 from models.webhook import Webhook
 from tasks import ingest
 from tasks.retention import KINDS, remove_deleted

@@ -7,7 +7,7 @@ import pytest
 from openapi_schema_validator import OAS30Validator
 
 from gateway.api import contract
-from handlers import deliveries, messages, numbers, signup, webhooks
+from handlers import deliveries, messages, numbers, sending, signup, webhooks
 from handlers.errors import CODES, ApiError
 from models.account import Account
 from models.attempt import record_outcomes
@@ -16,7 +16,7 @@ from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories
@@ -55,7 +55,7 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
         _check("Message", messages.render(message))
         _check("MessageDetail", messages.get_message(account.id, message.id))
         if message.wa_message_id and message.direction == "OUTBOUND":
-            _check("SentMessage", json.loads(outcome.sent_response(message)))
+            _check("SentMessage", json.loads(sending.sent_response(message)))
     _check("MessagePage", messages.list_messages(account.id, limit=20, offset=0))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from models.account import Account
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 from tasks import onboarding
 from tests.fake_platform import Platform
 

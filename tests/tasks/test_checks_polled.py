@@ -5,7 +5,7 @@ import pytest
 from models.account import Account
 from models.database import writing
 from models.number import Number, NumberStatus
-from tasks import checks
+from tasks import lifecycle
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock, Configure
@@ -18,7 +18,7 @@ INTERVAL_MS = 900_000
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(checks, "get_network", lambda: platform)
+    monkeypatch.setattr(lifecycle, "get_network", lambda: platform)
     return platform
 
 
@@ -27,9 +27,11 @@ def _now(number: Number) -> Number:
     return fresh
 
 
-def _move(number: Number, status: NumberStatus) -> Number:
+def _become(number: Number, status: NumberStatus) -> Number:
+    """Have a number change to this status."""
     with writing():
-        number.move_to(status)
+        number.move_to(PROVISIONING)
+    assert lifecycle.change_status(number, status)
     return number
 
 
@@ -38,32 +40,20 @@ def test_a_number_is_checked_from_time_to_time(
     number: Number, platform: AskedPlatform, clock: Clock, status: NumberStatus
 ) -> None:
     platform.status = "BANNED" if status is BANNED else "CONNECTED"
-    _move(number, status)
+    _become(number, status)
     for count in range(1, 4):
-        checks.tend()
-        checks.work_off()
+        lifecycle.check_due()
         assert len(platform.asked) == count - 1
         due_in = (_now(number).check_due_at or 0) - clock.at
         assert 0.9 * INTERVAL_MS <= due_in <= 1.1 * INTERVAL_MS
         clock.advance(milliseconds=due_in)
-        checks.work_off()
+        lifecycle.check_due()
         assert len(platform.asked) == count
-
-
-def test_numbers_from_before_there_were_checks_are_checked_too(
-    number: Number, platform: AskedPlatform, clock: Clock
-) -> None:
-    assert number.check_due_at is None
-    checks.tend()
-    clock.advance(milliseconds=1.1 * INTERVAL_MS)
-    checks.work_off()
-    assert platform.asked == ["1001"]
 
 
 def test_the_checks_of_many_numbers_are_spread(account: Account, clock: Clock) -> None:
     for i in range(20):
-        factories.active_number(account, f"{i}")
-    checks.tend()
+        _become(factories.provision(account, f"{i}"), ACTIVE)
     assert len({number.check_due_at for number in Number.all()}) > 10
     assert clock.at
 
@@ -74,10 +64,9 @@ def test_a_number_that_is_not_connected_is_not_checked_from_time_to_time(
 ) -> None:
     number = factories.provision(account)
     if status is DISCONNECTED:
-        _move(_move(number, ACTIVE), DISCONNECTED)
+        _become(_become(number, ACTIVE), DISCONNECTED)
     for _ in range(3):
-        checks.tend()
-        checks.work_off()
+        lifecycle.check_due()
         clock.advance(hours=1)
     assert platform.asked == []
 
@@ -86,10 +75,10 @@ def test_the_interval_is_a_setting(
     number: Number, configure: Configure, platform: AskedPlatform, clock: Clock
 ) -> None:
     configure(NUMBER_CHECK_INTERVAL="5")
-    checks.tend()
+    _become(number, ACTIVE)
     clock.advance(seconds=4.4)
-    checks.work_off()
+    lifecycle.check_due()
     assert platform.asked == []
     clock.advance(seconds=1.1)
-    checks.work_off()
+    lifecycle.check_due()
     assert platform.asked == [number.phone_number_id]

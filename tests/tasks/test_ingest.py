@@ -5,14 +5,13 @@ import json
 import pytest
 
 from models.account import Account
-from models.callback import LEASE_MS, MAX_TRIES, Callback
+from models.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
-from models.set_aside import Reason, SetAside
 from models.work import NO_OUTCOME
 from tasks import ingest
 from tasks.queue import huey

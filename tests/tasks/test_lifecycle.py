@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import models.clock
 from models.account import Account
 from models.database import writing
 from models.event import Event
@@ -36,7 +37,8 @@ def _update(event: str, detail: str | None = None, **value: Any) -> AccountUpdat
 
 
 def _is_due(number: Number) -> bool:
-    return Number.get_by_id(number.id).check_due_at is not None
+    due_at = Number.get_by_id(number.id).check_due_at
+    return due_at is not None and due_at <= models.clock.now()
 
 
 def _numbers(account: Account) -> dict[NumberStatus, Number]:

@@ -7,9 +7,8 @@ import pytest
 from models.account import Account
 from models.database import writing
 from models.number import NumberStatus
-from models.signup import Signup
-from models.signup_link import SignupLink
-from networks.errors import NetworkError, RefusedError, ThrottledError
+from models.signup import SignupLink
+from networks.errors import AmbiguousError, NetworkError, RefusedError, ThrottledError
 from tasks import onboarding
 from tests import factories
 from tests.fake_platform import CODE, Platform
@@ -29,6 +28,17 @@ def test_a_pin_that_is_not_ours_is_asked_for_and_then_kept(
     assert platform.asked.count("exchange_code") == 1
 
 
+def test_a_pin_that_may_fit_one_number_is_not_taken_for_that_of_another(
+    link: SignupLink, platform: Platform
+) -> None:
+    platform.interrupt("register")
+    with pytest.raises(AmbiguousError):
+        onboarding.connect_number(link, replace(CLAIM, pin="202611"))
+    platform.errors, platform.statuses["1000"] = {}, "CONNECTED"
+    other = replace(CLAIM, phone_number_id="1000")
+    assert onboarding.connect_number(link, other).pin != "202611"
+
+
 def test_a_wrong_pin_does_not_replace_the_one_that_the_number_has(
     link: SignupLink, account: Account, platform: Platform
 ) -> None:
@@ -46,7 +56,7 @@ def test_what_the_owner_must_do_at_the_platform_has_a_text_of_its_own(
     link: SignupLink, platform: Platform, code: str
 ) -> None:
     platform.errors = {"register": RefusedError(code, "(#131042) Payment issue")}
-    with pytest.raises(onboarding.ClaimRefusedError) as refused:
+    with pytest.raises(onboarding.SignupError) as refused:
         onboarding.connect_number(link, CLAIM)
     assert "(#" not in str(refused.value), "the platform's own words are not for the owner"
 
@@ -58,10 +68,9 @@ def test_what_has_to_wait_says_for_how_long(
     link: SignupLink, platform: Platform, code: str, seconds: int
 ) -> None:
     platform.errors = {"register": ThrottledError(code, "Too many attempts")}
-    with pytest.raises(onboarding.SignupThrottledError) as throttled:
+    with pytest.raises(onboarding.SignupError) as throttled:
         onboarding.connect_number(link, CLAIM)
     assert throttled.value.retry_after == seconds
-    assert Signup.get().error_code == code
 
 
 def test_other_errors_of_the_network_stay_what_they_are(

@@ -6,14 +6,13 @@ import pytest
 
 from models.account import Account
 from models.attempt import Attempt, record_outcomes
-from models.callback import Callback
+from models.callback import Callback, Reason, SetAside
 from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
-from models.set_aside import Reason, SetAside
 from models.webhook import Webhook
 from tasks import retention, subscriptions, sweep
 from tests import factories

@@ -3,11 +3,10 @@
 import pytest
 
 from models.account import Account
-from models.callback import MAX_TRIES, Callback
+from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import writing
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
-from models.set_aside import Reason, SetAside
 from tasks import ingest, outcome
 from tests import factories
 from tests.tasks.told import (

@@ -16,12 +16,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from models.account import Account
-from models.callback import Callback
+from models.callback import Callback, SetAside
 from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
-from models.set_aside import SetAside
 from tasks import ingest, outcome
 from tests import factories
 

@@ -6,13 +6,13 @@ import pytest
 
 from contract_tests.stored import Stored
 from models.account import Account
+from models.callback import Reason, SetAside
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from models.set_aside import Reason, SetAside
 from tasks import outcome, sweep
 from tests import factories
 from tests.conftest import Clock, Configure

@@ -6,9 +6,8 @@ from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
 from models import clock
 from models.backlog import Backlog
-from models.callback import Callback
+from models.callback import Callback, SetAside
 from models.number import Number, NumberStatus
-from models.set_aside import SetAside
 from models.webhook import Webhook
 from tasks import deliver, queue
 

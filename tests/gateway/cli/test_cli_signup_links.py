@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import cli
 from models.account import Account
-from models.signup_link import SignupLink
+from models.signup import SignupLink
 
 pytestmark = pytest.mark.usefixtures("state")
 

@@ -20,10 +20,9 @@ from gateway.ops.doctor import BrokenError, installation
 from gateway.settings import Settings
 from models import inspection, secret
 from models.account import Account
-from models.callback import Callback
+from models.callback import Callback, Reason, SetAside
 from models.database import writing
 from models.number import Number, NumberStatus
-from models.set_aside import Reason, SetAside
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.receiver import Exchange, Receiver, answer

@@ -14,10 +14,10 @@ from redis import RedisError
 from gateway.ops import metrics
 from gateway.settings import SettingsError
 from models.account import Account
+from models.callback import Reason, SetAside
 from models.claim import Terms
 from models.database import writing
 from models.heartbeat import Heartbeat
-from models.set_aside import Reason, SetAside
 from networks import errors as network
 from tasks import attempt_log, deliver, queue, telemetry
 from tests import factories

@@ -5,7 +5,7 @@ import pytest
 from models.account import Account
 from models.database import writing
 from models.number import Number
-from models.signup_link import LIFETIME_MS, SignupLink, SlugTakenError
+from models.signup import LIFETIME_MS, SignupLink, SlugTakenError
 from tests import factories
 from tests.conftest import Clock
 

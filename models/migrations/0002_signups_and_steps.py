@@ -1,0 +1,30 @@
+"""A signup keeps its token and PIN only, and a step of a message is there once.
+
+A connected number always has the time of its next check.
+"""
+
+from typing import Any
+
+UNUSED = (
+    "phone_number_id",
+    "waba_id",
+    "phone_number",
+    "display_name",
+    "step",
+    "error_code",
+    "updated_at",
+)
+
+
+def up(migrator: Any, db: Any) -> None:
+    # A complete signup had no token.
+    db.execute_sql("DELETE FROM signup WHERE sealed_token IS NULL")
+    migrator.migrate(*(migrator.drop_column("signup", name) for name in UNUSED))
+    db.execute_sql(
+        "CREATE UNIQUE INDEX status_change_message_id_status ON status_change (message_id, status)"
+    )
+    db.execute_sql("DROP INDEX statuschange_message_id")
+    db.execute_sql(
+        "UPDATE number SET check_due_at = 0"
+        " WHERE status IN ('ACTIVE', 'BANNED') AND check_due_at IS NULL"
+    )
