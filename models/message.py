@@ -4,8 +4,10 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
+from itertools import chain
 from typing import Any, Self
 
 from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
@@ -13,7 +15,7 @@ from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField
 from models import clock
 from models.account import Account
 from models.clock import new_id
-from models.database import BaseModel, Prepared, PreparedSelect, reading
+from models.database import BaseModel, Prepared, PreparedSelect, is_in, reading
 from models.number import Number
 from models.page import Page, fetch_page
 from models.tally import MessageTally
@@ -164,17 +166,12 @@ class Message(BaseModel):
         return forwards
 
     @classmethod
-    def find_sent(
-        cls, phone_number_id: str, wa_message_id: str, message_id: str | None
-    ) -> "Message | None":
-        """The message a status is about, by the network's identifier, else by ours.
+    def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:
+        """Outbound messages with one of the network's identifiers or of ours. Some may come twice.
 
-        Inside the caller's transaction. The number may have been another account's when it was sent.
+        Inside the caller's transaction, which asks for all of them at once.
         """
-        known = _SENT_BY_NETWORK_ID.execute(wa_message_id, phone_number_id).first()
-        if known is None and message_id is not None:
-            known = _SENT_BY_ID.execute(message_id, phone_number_id).first()
-        return known
+        return chain(_SENT_BY_NETWORK_ID.execute(network_ids), _SENT_BY_ID.execute(ids))
 
     @classmethod
     def page(
@@ -240,14 +237,10 @@ class StatusChange(BaseModel):
 
 
 def _sent(identifier: Any) -> PreparedSelect[Message]:
-    """Outbound messages with this identifier, of any of our numbers that the network calls so."""
-    # Asked of each message that was found. No database may begin with the messages of the number.
-    number = Number.select(Number.phone_number_id).where(Number.id == Message.number)
-    is_outbound = Message.direction == Direction.OUTBOUND
     return PreparedSelect(
         Message,
-        lambda value, phone_number_id: Message.select().where(
-            identifier == value, number == phone_number_id, is_outbound
+        lambda values: Message.select().where(
+            is_in(identifier, values), Message.direction == Direction.OUTBOUND
         ),
     )
 

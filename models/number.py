@@ -3,6 +3,7 @@
 When the network is to be asked what a number is stands in ``check_due_at`` (tasks.lifecycle).
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock, secret
 from models.account import Owned
 from models.clock import new_id
-from models.database import PreparedSelect, database, reading, writing
+from models.database import Prepared, PreparedSelect, Rows, database, is_in, reading, writing
 
 # How long a signup may be at work on a number. After that its process is taken for dead: before, all
 # its calls to the network would have timed out.
@@ -118,6 +119,14 @@ class Number(Owned):
             return _CONNECTED_FIRST.execute(phone_number_id).first()
 
     @classmethod
+    def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:
+        """Identifiers of the network and ours of all numbers that the network calls so, of any account.
+
+        Inside the caller's transaction.
+        """
+        return _CALLED.execute(phone_number_ids)
+
+    @classmethod
     def owners(cls, number_ids: list[str]) -> dict[str, str]:
         """Account identifiers by number identifier, of those numbers that exist."""
         with reading():
@@ -173,6 +182,11 @@ Number.add_index(
     )
 )
 
+_CALLED = Prepared(
+    lambda ids: Number.select(Number.phone_number_id, Number.id).where(
+        is_in(Number.phone_number_id, ids)
+    )
+)
 _CONNECTED_FIRST = PreparedSelect(
     Number,
     lambda phone_number_id: (

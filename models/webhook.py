@@ -3,7 +3,7 @@
 import base64
 import json
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -127,9 +127,9 @@ class Webhook(Owned):
         return _OF_ACCOUNT.execute(account_id)
 
     @classmethod
-    def rows_of_message(cls, wa_message_id: str) -> Rows["Webhook"]:
-        """As rows_of(), of all accounts with a message that the network calls so."""
-        return _OF_MESSAGE.execute(wa_message_id)
+    def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Webhook"]:
+        """As rows_of(), of all accounts with a message that has one of these identifiers."""
+        return _OF_MESSAGES.execute(network_ids, ids)
 
     @classmethod
     def rows_of_ids(cls, webhook_ids: Collection[str]) -> Rows["Webhook"]:
@@ -234,11 +234,12 @@ Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name=
 _OF_ACCOUNT = PreparedSelect(
     Webhook, lambda account_id: Webhook.select().where(Webhook.account == account_id)
 )
-_OF_MESSAGE = PreparedSelect(
+_OF_MESSAGES = PreparedSelect(
     Webhook,
-    lambda wa_message_id: Webhook.select().where(
+    lambda network_ids, ids: Webhook.select().where(
         Webhook.account.in_(
-            Message.select(Message.account).where(Message.wa_message_id == wa_message_id)
+            Message.select(Message.account).where(is_in(Message.wa_message_id, network_ids))
+            | Message.select(Message.account).where(is_in(Message.id, ids))
         )
     ),
 )

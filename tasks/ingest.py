@@ -27,8 +27,9 @@ from networks.callbacks import (
     Unreadable,
     parse,
 )
-from tasks import deliver, lifecycle, outcome, telemetry
+from tasks import deliver, lifecycle, telemetry
 from tasks.emit import emit_message
+from tasks.outcome import SentMessages, record_status
 from tasks.queue import doorbell
 from webhooks.kinds import EventKind
 
@@ -65,10 +66,11 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     read = [(callback, parse(bytes(callback.body))) for callback in callbacks]
 
     def take_in_all() -> None:
+        sent = _sent([part for _, parts in read for part in parts])
         for callback, parts in read:
             with _span(callback, parts):
                 for part in parts:
-                    _take(part)
+                    _take(part, sent)
         Callback.finish(*(callback.id for callback in callbacks))
 
     keys = {key for _, parts in read for part in parts for key in _keys(part)}
@@ -127,7 +129,7 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
     are_in, problem = True, None
     for part in parts:
         try:
-            are_in &= write(partial(_take, part), *_keys(part)) is None
+            are_in &= write(partial(_take_alone, part), *_keys(part)) is None
         except Exception as error:
             logger.exception("an item of %s was not ingested", source_id)
             are_in, problem = False, f"{type(error).__name__}: {error}"
@@ -137,7 +139,15 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
     return are_in, problem
 
 
-def _take(part: Part) -> Reason | None:
+def _sent(parts: Sequence[Part]) -> SentMessages:
+    return SentMessages([part.item for part in parts if isinstance(part.item, StatusUpdate)])
+
+
+def _take_alone(part: Part) -> Reason | None:
+    return _take(part, _sent([part]))
+
+
+def _take(part: Part, sent: SentMessages) -> Reason | None:
     """Take one item in, or set it aside, in the caller's transaction. Returns why it was set aside.
 
     Nothing becomes known between the reason and the row that keeps it.
@@ -149,7 +159,7 @@ def _take(part: Part) -> Reason | None:
         case InboundMessage() as message:
             reason = _receive(message)
         case StatusUpdate() as status:
-            reason = _update_status(status)
+            reason = _update_status(status, sent)
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
         case Notice() as told:
@@ -180,8 +190,8 @@ def _receive(item: InboundMessage) -> Reason | None:
     return None
 
 
-def _update_status(item: StatusUpdate) -> Reason | None:
-    if outcome.record_status(item):
+def _update_status(item: StatusUpdate, sent: SentMessages) -> Reason | None:
+    if record_status(item, sent):
         return None
     is_ours = Number.find_connected(item.phone_number_id) is not None
     return Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER

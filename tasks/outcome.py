@@ -6,7 +6,7 @@ identifier of ours that was sent along. Each order has the same steps, events an
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from models import clock
 from models.database import writing
@@ -41,7 +41,36 @@ def record_acceptance(message: Message, wa_message_id: str) -> Message:
     return fresh
 
 
-def record_status(update: StatusUpdate) -> bool:
+class SentMessages:
+    """The messages that these statuses are about, with the webhooks of their accounts.
+
+    Inside the caller's transaction, which asks for all of them at once.
+    """
+
+    def __init__(self, updates: Sequence[StatusUpdate]) -> None:
+        network_ids = [update.wa_message_id for update in updates]
+        ids = [update.reference for update in updates if update.reference]
+        numbers = Number.called([update.phone_number_id for update in updates])
+        webhooks = Webhook.rows_of_messages(network_ids, ids)
+        self._messages = {message.id: message for message in Message.rows_sent(network_ids, ids)}
+        self._numbers = set(numbers)
+        self._webhooks = list(webhooks)
+
+    def find(self, update: StatusUpdate) -> Message | None:
+        """The message of a status, by the network's identifier, else by ours.
+
+        Its number may have been another account's when it was sent.
+        """
+        phone = update.phone_number_id
+        known = [m for m in self._messages.values() if (phone, m.number_id) in self._numbers]
+        named = (m for m in known if m.wa_message_id == update.wa_message_id)
+        return next(named, next((m for m in known if m.id == update.reference), None))
+
+    def webhooks_of(self, message: Message) -> list[Webhook]:
+        return [each for each in self._webhooks if each.account_id == message.account_id]
+
+
+def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
     """Record a status of the network, with its event, inside the caller's transaction.
 
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
@@ -50,24 +79,20 @@ def record_status(update: StatusUpdate) -> bool:
     if status is None:
         logger.info("status %r changes no message", update.status)
         return True
-    webhooks = Webhook.rows_of_message(update.wa_message_id)
-    message = Message.find_sent(update.phone_number_id, update.wa_message_id, update.reference)
+    message = sent.find(update)
     if message is None:
         return False
-    if message.wa_message_id != update.wa_message_id:
-        # It was found by our own identifier.
-        webhooks = Webhook.rows_of(message.account_id)
-    told = [webhook for webhook in webhooks if webhook.account_id == message.account_id]
+    webhooks = sent.webhooks_of(message)
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None
     if message.wa_message_id is None:
-        _accept(message, update.wa_message_id, at, told)
+        _accept(message, update.wa_message_id, at, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
     message.advance(status, at=at, error=error)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:
-        emit_message(EventKind(f"message.{status}"), message, at, error, told)
+        emit_message(EventKind(f"message.{status}"), message, at, error, webhooks)
     return True
 
 

@@ -20,7 +20,7 @@ from models.number import Number, NumberStatus
 from networks import errors
 from networks.callbacks import StatusUpdate
 from networks.interface import OutboundMessage, Sender
-from tasks.outcome import record_status
+from tasks.outcome import SentMessages, record_status
 from tests import factories
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
@@ -73,7 +73,7 @@ def _crash_in_the_middle(number: Number, network: Network) -> list[OutboundMessa
 def _report(message: Message, status: str) -> None:
     update = StatusUpdate("1001", "wamid.1", status, message.id, (), message.created_at)
     with writing():
-        assert record_status(update)
+        assert record_status(update, SentMessages([update]))
 
 
 def _kinds() -> list[str]:

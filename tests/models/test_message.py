@@ -23,7 +23,7 @@ from models.message import (
     MessageStatus,
     StatusChange,
 )
-from models.number import Number, NumberStatus
+from models.number import Number
 from models.page import Page
 from tests import factories
 from tests.conftest import Clock
@@ -130,34 +130,6 @@ def test_the_database_itself_refuses_a_message_that_is_known(number: Number) -> 
     with pytest.raises(IntegrityError), writing():
         second.advance(MessageStatus.SENT, at=clock.now(), wa_message_id="wamid.1")
     assert Message.get_by_id(second.id).status == MessageStatus.PENDING
-
-
-def test_a_status_finds_its_message_by_either_identifier(number: Number) -> None:
-    message = factories.outbound(number)
-    assert Message.find_sent("1001", "wamid.1", None) is None
-    assert Message.find_sent("1001", "wamid.1", message.id) == message
-    with writing():
-        message.advance(MessageStatus.SENT, at=clock.now(), wa_message_id="wamid.1")
-    assert Message.find_sent("1001", "wamid.1", None) == message
-
-
-def test_a_status_finds_neither_foreign_nor_inbound_messages(account: Account) -> None:
-    number = factories.active_number(account, "1001")
-    other = factories.active_number(account, "1002")
-    theirs = factories.outbound(other)
-    factories.inbound(number, "wamid.IN")
-    assert Message.find_sent("1001", "wamid.1", theirs.id) is None
-    assert Message.find_sent("1001", "wamid.IN", None) is None
-
-
-def test_a_status_finds_its_message_after_the_number_went_to_another_account(
-    number: Number,
-) -> None:
-    message = factories.outbound(number)
-    with writing():
-        number.move_to(NumberStatus.DISCONNECTED)
-    factories.active_number(Account.open("Rival", "pro"))
-    assert Message.find_sent("1001", "wamid.1", message.id) == message
 
 
 def test_a_page_is_filtered_and_newest_first(account: Account) -> None:

@@ -50,7 +50,7 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
     with writing():
         outcome.record_acceptance(sent, "wamid.1")
         update = StatusUpdate("1001", "wamid.2", "failed", failed.id, (("131026", "No."),), 1)
-        assert outcome.record_status(update)
+        assert outcome.record_status(update, outcome.SentMessages([update]))
     for message in Message.select():
         _check("Message", messages.render(message))
         _check("MessageDetail", messages.get_message(account.id, message.id))

@@ -12,9 +12,10 @@ from models.database import database, writing
 from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus
-from models.number import Number
+from models.number import Number, NumberStatus
 from networks.callbacks import StatusUpdate
 from tasks import outcome
+from tasks.outcome import SentMessages
 from tests import factories
 
 SENT, DELIVERED, READ, FAILED = (
@@ -43,9 +44,8 @@ def _report(
     for status in statuses:
         errors = (ERROR,) if status is FAILED else ()
         with writing():
-            assert outcome.record_status(
-                StatusUpdate(number.phone_number_id, wamid, status, message.id, errors, at)
-            )
+            update = StatusUpdate(number.phone_number_id, wamid, status, message.id, errors, at)
+            assert outcome.record_status(update, SentMessages([update]))
 
 
 def _events() -> list[dict[str, Any]]:
@@ -240,6 +240,52 @@ def test_a_status_waits_for_one_answer_of_the_database(
     update = StatusUpdate("1001", "wamid.1", status, message.id, (), fresh.created_at)
     with writing():
         monkeypatch.setattr(database.obj, "put", exchanges.put)
-        assert outcome.record_status(update)
+        assert outcome.record_status(update, SentMessages([update]))
         monkeypatch.undo()
     assert exchanges.count == 1
+
+
+def _found(phone_number_id: str, wamid: str, reference: str | None) -> Message | None:
+    update = StatusUpdate(phone_number_id, wamid, "sent", reference, (), 0)
+    with writing():
+        return SentMessages([update]).find(update)
+
+
+def test_a_status_finds_its_message_by_either_identifier(message: Message) -> None:
+    assert _found("1001", "wamid.1", None) is None
+    assert _found("1001", "wamid.1", message.id) == message
+    _accept(message)
+    assert _found("1001", "wamid.1", None) == message
+
+
+def test_a_status_finds_neither_foreign_nor_inbound_messages(account: Account) -> None:
+    number = factories.active_number(account, "1001")
+    theirs = factories.outbound(factories.active_number(account, "1002"))
+    factories.inbound(number, "wamid.IN")
+    assert _found("1001", "wamid.1", theirs.id) is None
+    assert _found("1001", "wamid.IN", None) is None
+
+
+def test_a_status_finds_its_message_after_the_number_went_to_another_account(
+    number: Number, message: Message
+) -> None:
+    with writing():
+        number.move_to(NumberStatus.DISCONNECTED, None)
+    factories.active_number(Account.open("Rival", "pro"))
+    assert _found("1001", "wamid.1", message.id) == message
+
+
+def test_statuses_that_are_read_together_see_what_each_other_did(message: Message) -> None:
+    """The second one does not name our message, and the network's identifier came with the first."""
+    factories.webhook(Account.get_by_id(message.account_id))
+    updates = [
+        StatusUpdate("1001", "wamid.1", "delivered", message.id, (), 2),
+        StatusUpdate("1001", "wamid.1", "read", None, (), 3),
+        StatusUpdate("1001", "wamid.1", "read", None, (), 3),
+    ]
+    with writing():
+        sent = SentMessages(updates)
+        assert all(outcome.record_status(update, sent) for update in updates)
+    assert _kinds() == ["message.sent", "message.delivered", "message.read"]
+    assert _history(message) == ["pending", "sent", "delivered", "read"]
+    assert Delivery.select().count() == 3
