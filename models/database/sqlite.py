@@ -10,26 +10,21 @@ One thread does the writing of event loops. All work that waits for it shares on
 import asyncio
 import fcntl
 import json
-import logging
 import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from peewee import OperationalError, SqliteDatabase
-
-logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -40,14 +35,6 @@ LOCK_POLL_SECONDS = 0.001
 # The most pieces of work that share a transaction: the first waits for the last.
 MOST_TOGETHER = 64
 FULL = "synchronous=full"
-# Commits between two checkpoints. They fill some 2,000 pages of the log.
-COMMITS = 100
-# Pages of 4 KiB. In a longer log a read takes longer to find a page. Its pages are also written less often,
-# so the kernel may have dropped one from its cache: a commit then reads it from the disk, while all other
-# writers wait.
-LONG_LOG_PAGES = 2_000
-# A commit that finds so many pages makes a checkpoint itself: only when the thread for it does not keep up.
-MAX_LOG_PAGES = 8 * LONG_LOG_PAGES
 
 
 class BusyError(OperationalError):
@@ -95,7 +82,6 @@ class SqliteEngine(SqliteDatabase):
                 "synchronous": "full" if parts.query == FULL else "normal",
                 "foreign_keys": 1,
                 "cache_size": -16_000,
-                "wal_autocheckpoint": MAX_LOG_PAGES,
             },
             timeout=LOCK_SECONDS,
             # The writers' connection goes from thread to thread, one at a time.
@@ -111,13 +97,10 @@ class SqliteEngine(SqliteDatabase):
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon: no caller has an answer yet for work that is not committed.
         threading.Thread(target=self._serve, name="writer", daemon=True).start()
-        self._checkpointer = ThreadPoolExecutor(1, "checkpoint")
-        self._commits = 0
 
     def close_all(self) -> None:
         """Close the writers' connection and the lock file. A thread's own connection ends with the thread."""
         self._jobs.put(None)
-        self._checkpointer.shutdown()
         # SQLite crashes when a connection is closed while a thread uses it.
         with self._thread_lock:
             if self._writers is not None:
@@ -173,11 +156,6 @@ class SqliteEngine(SqliteDatabase):
         # peewee begins nothing without a connection of the thread.
         with self.reading(), self._alone(), self.atomic("IMMEDIATE"):
             yield
-        self._commits += 1
-        if self._commits % COMMITS == 0:
-            # Fails when the process ends or has too many threads. The commit stands without a checkpoint.
-            with suppress(RuntimeError):
-                self._checkpointer.submit(self._checkpoint)
 
     appending = writing
 
@@ -203,11 +181,10 @@ class SqliteEngine(SqliteDatabase):
                     break
                 jobs.append(job)
             self._run(jobs)
-            # One call for all callers on a loop: each call wakes it.
-            for loop, own in groupby(jobs, lambda job: job.waiting.get_loop()):
+            for job in jobs:
                 # Fails when the loop has ended. The work is committed.
                 with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(_settle, list(own))
+                    job.waiting.get_loop().call_soon_threadsafe(_settle, job)
 
     def _run(self, jobs: Sequence[_Job]) -> None:
         """Run jobs in one transaction, or each in its own where one fails that has written."""
@@ -265,30 +242,12 @@ class SqliteEngine(SqliteDatabase):
             time.sleep(LOCK_POLL_SECONDS)
         raise BusyError
 
-    def _checkpoint(self) -> None:
-        """Copy the log into the database file. Within a commit that takes some 15 ms, while others wait.
 
-        SQLite restarts the log only when a commit finds all of it copied. Under constant load there is always
-        a page that is not. So the last pages of a long log are copied under the write lock: some 2 ms.
-        """
-        try:
-            with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
-                # Passive: it waits for no reader or writer, and none waits for it.
-                copy = partial(connection.execute, "PRAGMA wal_checkpoint(PASSIVE)")
-                _, pages, _ = copy().fetchone()
-                if pages >= LONG_LOG_PAGES:
-                    with self._alone():
-                        copy().fetchone()
-        except (sqlite3.Error, OperationalError) as error:
-            logger.warning("SQLite's checkpoint failed; a later one makes up for it: %s", error)
-
-
-def _settle(jobs: Sequence[_Job]) -> None:
-    """Tell the callers, on their event loop, unless they are gone."""
-    for job in jobs:
-        if job.waiting.done():
-            continue
-        if job.error is None:
-            job.waiting.set_result(job.result)
-        else:
-            job.waiting.set_exception(job.error)
+def _settle(job: _Job) -> None:
+    """Tell the caller, on its event loop, unless it is gone."""
+    if job.waiting.done():
+        return
+    if job.error is None:
+        job.waiting.set_result(job.result)
+    else:
+        job.waiting.set_exception(job.error)
