@@ -49,8 +49,6 @@ def answers_at_once() -> bool:
 
 
 def _engine() -> Engine:
-    if database.obj is None:
-        raise RuntimeError("models.database.connect() was not called")
     engine: Engine = database.obj
     return engine
 

@@ -8,16 +8,15 @@ unless a pooler is in between.
 
 import itertools
 import re
-import select
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import psycopg
 from peewee import EXCEPTIONS, ExceptionWrapper, InterfaceError  # type: ignore[attr-defined]
-from psycopg import OperationalError
+from psycopg import generators
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
 Row = tuple[Any, ...]
@@ -42,18 +41,14 @@ class Answer:
     @property
     def rowcount(self) -> int:
         """How many rows were changed or selected."""
-        return self._received().command_tuples or 0
-
-    @property
-    def tag(self) -> bytes:
-        """The server's own word for what it did, such as COMMIT."""
-        return self._received().command_status or b""
+        return self.received().command_tuples or 0
 
     def fetchall(self) -> list[Row]:
         """All rows. Raises as flush()."""
-        return self._pipeline.load(self._received())
+        return self._pipeline.load(self.received())
 
-    def _received(self) -> PGresult:
+    def received(self) -> PGresult:
+        """The server's result. Raises as flush()."""
         if self.result is None:
             self._pipeline.flush()
         if self.result is None:
@@ -103,13 +98,15 @@ class Pipeline:
                 self._exchange(sent)
 
     def _exchange(self, sent: Sequence[Answer]) -> None:
-        server = self._connection.pgconn
+        server, wait = self._connection.pgconn, self._connection.wait
         try:
             server.enter_pipeline_mode()
             steps = self._send(server, sent)
-            results = [self._next_result(server) for _ in steps]
+            # The server may wait until its answers are read.
+            wait(generators.send(server))
+            results = [wait(generators.fetch_many(server))[0] for _ in steps]
             # The end of the pipeline, which has a result of its own.
-            self._next_result(server)
+            wait(generators.fetch_many(server))
             server.exit_pipeline_mode()
         except BaseException:
             # It is unknown what is still under way on this connection.
@@ -132,27 +129,7 @@ class Pipeline:
                 server.send_query_prepared(self._names[sql], answer.values)
             steps.append(answer)
         server.pipeline_sync()
-        while server.flush():
-            # The server may wait until its answers are read.
-            wait_for(server.socket, select.POLLIN | select.POLLOUT)
-            server.consume_input()
         return steps
-
-    def _next_result(self, server: PGconn) -> PGresult:
-        """The result of the next step, and of it alone: behind each comes an end."""
-        self._wait(server)
-        result = server.get_result()
-        if result is None or server.status is ConnStatus.BAD:
-            raise OperationalError(server.get_error_message())
-        self._wait(server)
-        server.get_result()
-        return result
-
-    def _wait(self, server: PGconn) -> None:
-        """Wait until a result is there, while other threads run."""
-        while server.is_busy():
-            wait_for(server.socket, select.POLLIN)
-            server.consume_input()
 
     def _hand_out(self, steps: Iterable[tuple[str | Answer, PGresult]]) -> None:
         error = None
@@ -166,13 +143,6 @@ class Pipeline:
                 del self._names[step]
         if error is not None:
             raise error
-
-
-def wait_for(line: int, events: int, timeout_ms: int | None = None) -> bool:
-    """Wait until a socket is ready for one of these events. Returns whether it is."""
-    look = select.poll()
-    look.register(line, events)
-    return bool(look.poll(timeout_ms))
 
 
 def _numbered(sql: str) -> bytes:

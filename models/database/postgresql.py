@@ -8,7 +8,6 @@ PostgreSQL releases with the transaction, also if the process dies.
 import asyncio
 import logging
 import math
-import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +23,8 @@ from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from models.database.pipeline import Answer, Pipeline, wait_for
-from models.database.session import BOUNDS, TIMEOUTS, Session, locally
+from models.database.pipeline import Answer, Pipeline
+from models.database.session import BOUNDS, TIMEOUTS, Session, is_readable, locally
 
 Result = TypeVar("Result")
 
@@ -193,7 +192,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
     def commit(self) -> None:
         """As peewee's. Raises InternalError if the server rolled back, because an error had been ignored."""
-        if self.put("COMMIT").tag != b"COMMIT":
+        if self.put("COMMIT").received().command_status != b"COMMIT":
             raise InternalError("the transaction was rolled back, because a part of it had failed")
 
     def rollback(self) -> None:
@@ -221,7 +220,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         Peewee's own check asks the server each time, while all threads wait. An idle connection receives
         bytes only when the server closes it.
         """
-        if conn.closed or wait_for(conn.fileno(), select.POLLIN, 0):
+        if conn.closed or is_readable(conn.fileno(), 0):
             conn.close()
             return True
         return False

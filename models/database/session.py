@@ -5,6 +5,7 @@ session: no prepared statement, no setting, no lock, no LISTEN.
 """
 
 import json
+import select
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -68,3 +69,10 @@ def locally(settings: Mapping[str, str]) -> str:
     """The statement that gives these settings to the transaction at hand."""
     calls = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
     return f"SELECT {', '.join(calls)}"
+
+
+def is_readable(line: int, seconds: float | None) -> bool:
+    """Wait at most so long until a socket or pipe has something to read. Returns whether it has."""
+    look = select.poll()
+    look.register(line, select.POLLIN)
+    return bool(look.poll(None if seconds is None else seconds * 1000))
