@@ -34,7 +34,7 @@ from models.recording import give_back, is_wanted, record_outcomes
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_attempt, count_recorded, report_attempt
 from tasks.lanes import BEHIND_PAUSE_SECONDS, Lane, make_lanes
-from tasks.queue import doorbell
+from tasks.queue import Doorbell
 from tasks.sender import signed_headers
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.schedule import RetrySchedule
@@ -55,7 +55,7 @@ UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 
 
 # Ring it when deliveries may be due.
-bell = doorbell("deliveries")
+bell = Doorbell("deliveries")
 
 
 def lease_ms(delivery_timeout: float) -> int:

@@ -33,7 +33,7 @@ from networks.callbacks import (
 from networks.callbacks import Item as Content
 from tasks import deliver, lifecycle, outcome, telemetry
 from tasks.emit import emit_message
-from tasks.queue import doorbell
+from tasks.queue import Doorbell
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Item:
 
 
 # Ring it when a callback is stored. Statuses come in bursts: one wake-up serves many.
-bell = doorbell("callbacks", 0.05)
+bell = Doorbell("callbacks", 0.05)
 
 
 def work_off() -> None:

@@ -6,11 +6,10 @@ what it is given.
 
 import logging
 import os
-import select
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock, Thread
 from time import sleep
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -22,12 +21,11 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.database.session import BOUNDS, TIMEOUTS, Session, locally
+from models.database.session import BOUNDS, TIMEOUTS, Session, is_readable, locally
 
 logger = logging.getLogger(__name__)
 
 NAME = "gateway"
-CONNECT_TIMEOUT_SECONDS = 5
 # A Redis that is silent for longer is away. Until then threads wait for it: those that put tasks on the
 # queue, which keep a process from ending, and /readyz. Longer than WAIT_SECONDS.
 REDIS_TIMEOUT_SECONDS = 1
@@ -59,61 +57,40 @@ class Doorbell:
     # After a queue that failed: it may be away.
     FAILURE_PAUSE_SECONDS = 1.0
 
-    def __init__(self, task: Callable[[], object], pause: float = 0.02) -> None:
-        """``task`` puts itself on the queue."""
-        self.put = task
-        self._pause = pause
+    def __init__(self, kind: str, pause: float = 0.02) -> None:
+        # Puts a wake-up on the queue.
+        self.put: Callable[[], object] = huey.task(name=f"wake_for_{kind}")(self._wake)
         # The worker of this process, if it has one for this work: it needs no queue.
         self.worker: Callable[[], None] | None = None
-        self._reset()
-        # A forked process has no thread that answers.
-        os.register_at_fork(after_in_child=self._reset)
-
-    def _reset(self) -> None:
-        self._lock = Lock()
+        self.thread = ThreadPoolExecutor(1, "doorbell")
+        self._pause = pause
         self._is_rung = False
-        self._is_answered = False
+
+    def _wake(self) -> None:
+        if self.worker is not None:
+            self.worker()
 
     def ring(self) -> None:
         """Say that there is work. Any thread may call it, after the work is committed."""
         if self.worker is not None:
             self.worker()
-            return
-        with self._lock:
+        elif not self._is_rung:
             self._is_rung = True
-            if self._is_answered:
-                return
-            self._is_answered = True
-        try:
-            Thread(target=self._answer, name="doorbell").start()
-        except RuntimeError:
-            # The process ends, or has too many threads: the next ring tries again.
-            self._is_answered = False
+            try:
+                self.thread.submit(self._answer)
+            except RuntimeError:
+                # The process ends, or has too many threads: the next ring tries again.
+                self._is_rung = False
 
     def _answer(self) -> None:
-        while self._take():
-            try:
-                self.put()
-                sleep(self._pause)
-            except Exception:
-                logger.exception("wake-up not queued; a worker finds the work")
-                sleep(self.FAILURE_PAUSE_SECONDS)
-
-    def _take(self) -> bool:
-        with self._lock:
-            self._is_answered, self._is_rung = self._is_rung, False
-            return self._is_answered
-
-
-def doorbell(kind: str, pause: float = 0.02) -> Doorbell:
-    """The doorbell of a kind of work. Its task wakes the worker that takes it."""
-
-    def wake() -> None:
-        if bell.worker is not None:
-            bell.worker()
-
-    bell = Doorbell(huey.task(name=f"wake_for_{kind}")(wake), pause)
-    return bell
+        # First: a caller that sees it set has committed.
+        self._is_rung = False
+        try:
+            self.put()
+            sleep(self._pause)
+        except Exception:
+            logger.exception("wake-up not queued; a worker finds the work")
+            sleep(self.FAILURE_PAUSE_SECONDS)
 
 
 class FileStorage(SqliteStorage):
@@ -148,22 +125,13 @@ class FileStorage(SqliteStorage):
         pipe = os.open(self._pipe, os.O_RDONLY | os.O_NONBLOCK)
         try:
             task: bytes | None = super().dequeue()
-            if task is None and _is_woken(pipe):
+            if task is None and is_readable(pipe, WAIT_SECONDS):
+                with suppress(BlockingIOError):
+                    os.read(pipe, 1)
                 task = super().dequeue()
         finally:
             os.close(pipe)
         return task
-
-
-def _is_woken(pipe: int) -> bool:
-    """Wait for a byte, and take it. False if none came, or another thread took it."""
-    looked = select.poll()
-    looked.register(pipe, select.POLLIN)
-    if not looked.poll(WAIT_SECONDS * 1000):
-        return False
-    with suppress(BlockingIOError):
-        return bool(os.read(pipe, 1))
-    return False
 
 
 class ServerStorage(PostgresStorage):
@@ -172,32 +140,23 @@ class ServerStorage(PostgresStorage):
     Behind a pooler, which passes no NOTIFY on, the workers poll.
     """
 
-    _has_tables = False
-
     def __init__(self, name: str, url: str) -> None:
+        self._url = url
+        super().__init__(name, connection=self._open, create_tables=False)
+
+    def _open(self) -> Session:
         # The workers find what the last moments before a power cut put on the queue.
-        settings = {"synchronous_commit": "off"} | BOUNDS
-        super().__init__(name, connection=lambda: Session.open(url, settings), create_tables=False)
-
-    def _create_connection(self) -> Any:
-        with ExitStack() as failed:
-            connection: Session = super()._create_connection()
-            failed.callback(connection.close)
-            self.blocking = not connection.is_pooled
-            if connection.is_pooled:
-                self.begin_sql = f"begin; {locally(TIMEOUTS)}"
-            if not self._has_tables:
-                self._make_tables(connection)
-            failed.pop_all()
-        return connection
-
-    def _make_tables(self, connection: Session) -> None:
-        with connection.transaction():
-            # "if not exists" fails when two processes make the same table at the same time.
-            connection.execute("SELECT pg_advisory_xact_lock(20977, 4)")
-            for statement in self.ddl:
-                connection.execute(statement)
-        self._has_tables = True
+        session = Session.open(self._url, {"synchronous_commit": "off"} | BOUNDS)
+        self.blocking = not session.is_pooled
+        if session.is_pooled:
+            self.begin_sql = f"begin; {locally(TIMEOUTS)}"
+        try:
+            # One transaction. "if not exists" fails when two processes make the same table at the same time.
+            session.execute("; ".join(["SELECT pg_advisory_xact_lock(20977, 4)", *self.ddl]))
+        except BaseException:
+            session.close()
+            raise
+        return session
 
 
 def connect(url: str) -> None:
@@ -212,21 +171,17 @@ def open_storage(url: str) -> BaseStorage:
         case "postgresql":
             return ServerStorage(NAME, url)
         case "redis" | "rediss":
-            pool = _redis_pool(url)
+            # What the queue loses, a worker finds. So Redis is waited for only briefly.
+            pool = ConnectionPool.from_url(
+                url,
+                socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
+                socket_timeout=REDIS_TIMEOUT_SECONDS,
+                # A kept connection may be closed. A Redis that is silent is not asked twice.
+                retry=Retry(NoBackoff(), 1, (RedisConnectionError,)),
+            )
             return PriorityRedisStorage(NAME, connection_pool=pool, read_timeout=WAIT_SECONDS)
         case _:
             path = Path(unquote(urlsplit(url).path))
             path.parent.mkdir(parents=True, exist_ok=True)
             # The queue need not survive a power cut: without fsync it is several times faster.
             return FileStorage(NAME, filename=str(path), fsync=False)
-
-
-def _redis_pool(url: str) -> ConnectionPool:
-    """Connections that wait for Redis only briefly: what the queue loses, a worker finds."""
-    return ConnectionPool.from_url(
-        url,
-        socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
-        socket_timeout=REDIS_TIMEOUT_SECONDS,
-        # A kept connection may be closed. A Redis that is silent is not asked twice.
-        retry=Retry(NoBackoff(), 1, (RedisConnectionError,)),
-    )
