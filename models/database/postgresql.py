@@ -47,8 +47,6 @@ PLANNING = {"enable_seqscan": "off", "jit": "off"}
 # Behind a pooler each transaction begins with it.
 _OPENING = locally(PLANNING | TIMEOUTS)
 
-_IN_TRANSACTION = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
-
 
 class NotAloneError(BaseException):
     """A transaction needs more than the keys that it holds. It is rolled back and begun again, alone.
@@ -198,7 +196,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
     def rollback(self) -> None:
         """As peewee's. A lost connection has rolled back already."""
         self._pipeline().waiting.clear()
-        if self.connection().info.transaction_status in _IN_TRANSACTION:
+        status = self.connection().info.transaction_status
+        if status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
             self.put("ROLLBACK")
 
     def _connect(self) -> Any:
