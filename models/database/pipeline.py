@@ -8,7 +8,7 @@ unless a pooler is in between.
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -112,7 +112,16 @@ class Pipeline:
             # It is unknown what is still under way on this connection.
             self._connection.close()
             raise
-        self._hand_out(zip(steps, results, strict=True))
+        error = None
+        for step, result in zip(steps, results, strict=True):
+            if result.status in _FAILED:
+                error = error or error_from_result(result)
+                if isinstance(step, str):
+                    del self._names[step]
+            elif isinstance(step, Answer):
+                step.result = result
+        if error is not None:
+            raise error
 
     def _send(self, server: PGconn, sent: Sequence[Answer]) -> list[str | Answer]:
         """Returns for each step what it prepares, or whose answer it gets."""
@@ -130,19 +139,6 @@ class Pipeline:
             steps.append(answer)
         server.pipeline_sync()
         return steps
-
-    def _hand_out(self, steps: Iterable[tuple[str | Answer, PGresult]]) -> None:
-        error = None
-        for step, result in steps:
-            failed = result.status in _FAILED
-            if failed and error is None:
-                error = error_from_result(result)
-            if isinstance(step, Answer):
-                step.result = None if failed else result
-            elif failed:
-                del self._names[step]
-        if error is not None:
-            raise error
 
 
 def _numbered(sql: str) -> bytes:

@@ -150,7 +150,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)
         answer = self.put(f"SELECT {', '.join(locks)}", numbers)
         if keys is None:
-            answer.fetchall()
+            answer.received()
         self._held.keys = keys
 
     async def run(self, work: Callable[[], Result]) -> Result:
