@@ -5,7 +5,6 @@ PostgreSQL an advisory lock of a session of its own. When the machine of the pro
 the session after half a minute.
 """
 
-import fcntl
 import logging
 import os
 import threading
@@ -17,13 +16,13 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from models.database import is_postgresql
 from models.database.session import SERVER_KEEPALIVES, Session, is_readable, locally
+from models.database.sqlite import lock_within
 from models.inspection import path_of
 
 logger = logging.getLogger(__name__)
 
 # Behind a pooler the lock belongs to a transaction that stays open.
 _BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
-POLL_SECONDS = 0.1
 RETRY_SECONDS = 1
 # Between two warnings that another process has the lock.
 WARNING_SECONDS = 10
@@ -40,27 +39,17 @@ def be_sole(url: str, seconds: float) -> None:
     the file cannot be opened. While PostgreSQL is away a thread goes on to ask for the lock.
     """
     if not is_postgresql(url):
-        _lock_file(url, seconds)
+        path = path_of(url)
+        # Never closed.
+        file = os.open(path.with_name(f"{path.name}.web.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+        if not lock_within(seconds, file):
+            raise NotSoleError
         return
     session = None
     # While the server is away there is no other web process either; the first one back has the lock.
     with suppress(psycopg.OperationalError):
         session = _open_locked(url, seconds)
     threading.Thread(target=_keep, args=(url, session), name="sole-web", daemon=True).start()
-
-
-def _lock_file(url: str, seconds: float) -> None:
-    path = path_of(url)
-    # Never closed: the kernel releases the lock when the process ends.
-    file = os.open(path.with_name(f"{path.name}.web.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise NotSoleError from None
-        time.sleep(POLL_SECONDS)
 
 
 def _open_locked(url: str, seconds: float) -> Session:

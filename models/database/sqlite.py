@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 # How long a writer waits for another that has a lock. A process that freezes keeps its lock.
 LOCK_SECONDS = 10
-# Between two looks at the lock that another process has.
+# Between two looks at a lock that another process has.
 LOCK_POLL_SECONDS = 0.001
 # The most pieces of work that share a transaction: the first waits for the last.
 MOST_TOGETHER = 64
@@ -216,7 +216,7 @@ class SqliteEngine(SqliteDatabase):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the write lock. The kernel releases the lock of a process that dies. Raises BusyError.
+        """Hold the write lock. Raises BusyError.
 
         A writer that waits for SQLite's own lock polls it, and sleeps for up to 100 ms in between. So writers
         wait for two locks of ours instead: the threads of a process for one, the processes for the other.
@@ -224,7 +224,8 @@ class SqliteEngine(SqliteDatabase):
         if not self._thread_lock.acquire(timeout=LOCK_SECONDS):
             raise BusyError
         try:
-            self._exclude_processes()
+            if not lock_within(LOCK_SECONDS, self._lock_file):
+                raise BusyError
             self._writing_thread = threading.get_ident()
             yield
         finally:
@@ -232,15 +233,19 @@ class SqliteEngine(SqliteDatabase):
             fcntl.flock(self._lock_file, fcntl.LOCK_UN)
             self._thread_lock.release()
 
-    def _exclude_processes(self) -> None:
-        # A wait in the kernel would have no end.
-        deadline = time.monotonic() + LOCK_SECONDS
-        while time.monotonic() < deadline:
-            with suppress(BlockingIOError):
-                fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            time.sleep(LOCK_POLL_SECONDS)
-        raise BusyError
+
+def lock_within(seconds: float, file: int) -> bool:
+    """Lock an open file for this process. Returns whether that was possible within so many seconds.
+
+    The kernel releases the lock of a process that ends. A wait in the kernel would have no end.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(LOCK_POLL_SECONDS)
+    return False
 
 
 def _settle(job: _Job) -> None:
