@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import psycopg
 from peewee import EXCEPTIONS, ExceptionWrapper, InterfaceError  # type: ignore[attr-defined]
 from psycopg import generators
 from psycopg.adapt import PyFormat, Transformer
@@ -19,8 +18,16 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from models.database.session import TIMEOUTS, Session, locally
+
 Row = tuple[Any, ...]
 
+# A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
+# every row was the cheapest. Each statement here has an index that serves it
+# (docs/decisions/0034-plans-without-statistics.md).
+PLANNING = {"enable_seqscan": "off", "jit": "off"}
+# Behind a pooler each transaction begins with it.
+_OPENING = locally(PLANNING | TIMEOUTS)
 _AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
 _FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 _PLACEHOLDER = re.compile("%(.)")
@@ -56,18 +63,16 @@ class Answer:
         return self.result
 
 
-class Pipeline:
-    """The statements of one connection, which one thread uses at a time.
+class Pipeline(Session):
+    """A connection with statements that wait. One thread uses it at a time.
 
     They are written as psycopg takes them, with ``%s`` in place of each value, and the server finds out of
     what type a value has to be.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any], opening: str = "") -> None:
-        """With an ``opening``, a statement that each transaction begins with, none is prepared."""
-        self._connection = connection
-        self._opening = opening
-        self._transformer = Transformer(connection)
+    def __init__(self, pgconn: PGconn) -> None:
+        super().__init__(pgconn)
+        self._transformer = Transformer(self)
         self.waiting: list[Answer] = []
         self._names: dict[str, bytes] = {}
         self._numbers = itertools.count(1)
@@ -90,27 +95,27 @@ class Pipeline:
         Raises a DatabaseError of peewee's as the first statement did that failed; none behind it was run.
         """
         if self.waiting:
-            if self._opening and self._connection.info.transaction_status is TransactionStatus.IDLE:
+            if self.is_pooled and self.info.transaction_status is TransactionStatus.IDLE:
                 # All that goes out together is one transaction, with or without a BEGIN in it.
-                self.waiting.insert(0, Answer(self, self._opening, []))
+                self.waiting.insert(0, Answer(self, _OPENING, []))
             sent, self.waiting = self.waiting, []
             with _AS_PEEWEE:
                 self._exchange(sent)
 
     def _exchange(self, sent: Sequence[Answer]) -> None:
-        server, wait = self._connection.pgconn, self._connection.wait
+        server = self.pgconn
         try:
             server.enter_pipeline_mode()
-            steps = self._send(server, sent)
+            steps = self._send(sent)
             # The server may wait until its answers are read.
-            wait(generators.send(server))
-            results = [wait(generators.fetch_many(server))[0] for _ in steps]
+            self.wait(generators.send(server))
+            results = [self.wait(generators.fetch_many(server))[0] for _ in steps]
             # The end of the pipeline, which has a result of its own.
-            wait(generators.fetch_many(server))
+            self.wait(generators.fetch_many(server))
             server.exit_pipeline_mode()
         except BaseException:
             # It is unknown what is still under way on this connection.
-            self._connection.close()
+            self.close()
             raise
         error = None
         for step, result in zip(steps, results, strict=True):
@@ -123,21 +128,21 @@ class Pipeline:
         if error is not None:
             raise error
 
-    def _send(self, server: PGconn, sent: Sequence[Answer]) -> list[str | Answer]:
+    def _send(self, sent: Sequence[Answer]) -> list[str | Answer]:
         """Returns for each step what it prepares, or whose answer it gets."""
         steps: list[str | Answer] = []
         for answer in sent:
             sql = answer.sql
-            if self._opening:
-                server.send_query_params(_numbered(sql), answer.values)
+            if self.is_pooled:
+                self.pgconn.send_query_params(_numbered(sql), answer.values)
             else:
                 if sql not in self._names:
                     self._names[sql] = b"gateway_%d" % next(self._numbers)
-                    server.send_prepare(self._names[sql], _numbered(sql))
+                    self.pgconn.send_prepare(self._names[sql], _numbered(sql))
                     steps.append(sql)
-                server.send_query_prepared(self._names[sql], answer.values)
+                self.pgconn.send_query_prepared(self._names[sql], answer.values)
             steps.append(answer)
-        server.pipeline_sync()
+        self.pgconn.pipeline_sync()
         return steps
 
 

@@ -23,8 +23,8 @@ from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from models.database.pipeline import Answer, Pipeline
-from models.database.session import BOUNDS, TIMEOUTS, Session, is_readable, locally
+from models.database.pipeline import PLANNING, Answer, Pipeline
+from models.database.session import BOUNDS, TIMEOUTS, is_readable, locally
 
 Result = TypeVar("Result")
 
@@ -40,12 +40,6 @@ THREADS = 8
 POOL_PATIENCE_SECONDS = 30
 # After a server did not answer for this long, it is not asked again for as long.
 SILENCE_PAUSE_SECONDS = 1
-# A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
-# every row was the cheapest. Each statement here has an index that serves it
-# (docs/decisions/0034-plans-without-statistics.md).
-PLANNING = {"enable_seqscan": "off", "jit": "off"}
-# Behind a pooler each transaction begins with it.
-_OPENING = locally(PLANNING | TIMEOUTS)
 
 
 class NotAloneError(BaseException):
@@ -64,10 +58,7 @@ class _TextDumper(StrDumper):
 
 class _Adapter(Psycopg3Adapter):
     def connect(self, db: Any, **options: Any) -> Any:
-        """As peewee's, with the connection's pipeline as its ``statements``: it goes with the connection."""
-        session: Any = Session.open(db.database, PLANNING | BOUNDS, **options)
-        session.statements = Pipeline(session, _OPENING if session.is_pooled else "")
-        return session
+        return Pipeline.open(db.database, PLANNING | BOUNDS, **options)
 
 
 class PostgresEngine(PooledPostgresqlDatabase):
@@ -176,7 +167,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
     def _pipeline(self) -> Pipeline:
         if self.is_closed():
             raise InterfaceError("a query outside of reading() and writing()")
-        pipeline: Pipeline = self.connection().statements
+        pipeline: Pipeline = self.connection()
         return pipeline
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
