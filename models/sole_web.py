@@ -16,14 +16,10 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from models.database import is_postgresql
 from models.database.session import SERVER_KEEPALIVES, Session, is_readable, locally
-from models.database.sqlite import lock_within
-from models.inspection import path_of
+from models.database.sqlite import lock_within, path_of
 
 logger = logging.getLogger(__name__)
 
-# Behind a pooler the lock belongs to a transaction that stays open.
-_BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
-RETRY_SECONDS = 1
 # Between two warnings that another process has the lock.
 WARNING_SECONDS = 10
 
@@ -39,9 +35,8 @@ def be_sole(url: str, seconds: float) -> None:
     the file cannot be opened. While PostgreSQL is away a thread goes on to ask for the lock.
     """
     if not is_postgresql(url):
-        path = path_of(url)
         # Never closed.
-        file = os.open(path.with_name(f"{path.name}.web.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+        file = os.open(f"{path_of(url)}.web.lock", os.O_WRONLY | os.O_CREAT, 0o600)
         if not lock_within(seconds, file):
             raise NotSoleError
         return
@@ -55,12 +50,14 @@ def be_sole(url: str, seconds: float) -> None:
 def _open_locked(url: str, seconds: float) -> Session:
     """A session that has the lock. Raises NotSoleError or psycopg.Error."""
     session = Session.open(url, SERVER_KEEPALIVES, application_name="gateway web alone")
-    if session.is_pooled:
-        session.execute(_BEGIN)
-    # models/database/postgresql.py has the other locks of this first number.
-    take = f"pg_advisory{'_xact' if session.is_pooled else ''}_lock(20977, 3)"
+    bounds = locally({"lock_timeout": f"{seconds}s", "idle_in_transaction_session_timeout": "0"})
+    scope = "_xact" if session.is_pooled else ""
     try:
-        session.execute(f"{locally({'lock_timeout': f'{seconds}s'})}, {take}")
+        if session.is_pooled:
+            # There the lock belongs to a transaction that stays open.
+            session.execute("BEGIN")
+        # models/database/postgresql.py has the other locks of this first number.
+        session.execute(f"{bounds}, pg_advisory{scope}_lock(20977, 3)")
     except (LockNotAvailable, QueryCanceled):
         session.close()
         raise NotSoleError from None
@@ -80,4 +77,4 @@ def _keep(url: str, session: Session | None) -> None:
         except psycopg.Error:
             # Others that use the database report that it is away.
             session = None
-            time.sleep(RETRY_SECONDS)
+            time.sleep(1)

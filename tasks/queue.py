@@ -10,10 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from io import FileIO
-from pathlib import Path
 from time import sleep
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
@@ -23,6 +22,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from models.database.session import BOUNDS, TIMEOUTS, Session, is_readable, locally
+from models.database.sqlite import path_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,14 +35,17 @@ WAIT_SECONDS = 0.5
 
 
 class AlarmClock(MemoryHuey):
-    """Until connect() it keeps tasks in memory, which is what tests of single functions want."""
+    """Until connect() it keeps tasks in memory, which is what tests of single functions want.
+
+    No task is ever revoked. Huey would ask the storage for that twice before each task, and write behind it.
+    """
 
     def is_revoked(self, *_task_and_time: Any, **_options: Any) -> bool:
-        """No task is ever revoked, and Huey would ask the storage twice for each."""
+        """Never."""
         return False
 
     def delete(self, _key: str) -> None:
-        """Nor is there a revocation to delete, which Huey does behind each task: a transaction in SQL."""
+        """There is no revocation to delete."""
 
 
 huey = AlarmClock(NAME, results=False)
@@ -55,11 +58,7 @@ class Doorbell:
     not end before the last wake-up is on the queue or lost. Workers find work whose wake-up was lost.
     """
 
-    # After a queue that failed: it may be away.
-    FAILURE_PAUSE_SECONDS = 1.0
-
     def __init__(self, kind: str, pause: float = 0.02) -> None:
-        # Puts a wake-up on the queue.
         self.put: Callable[[], object] = huey.task(name=f"wake_for_{kind}")(self._wake)
         # The worker of this process, if it has one for this work: it needs no queue.
         self.worker: Callable[[], None] | None = None
@@ -91,7 +90,8 @@ class Doorbell:
             sleep(self._pause)
         except Exception:
             logger.exception("wake-up not queued; a worker finds the work")
-            sleep(self.FAILURE_PAUSE_SECONDS)
+            # It may be away.
+            sleep(1)
 
 
 class FileStorage(SqliteStorage):
@@ -179,7 +179,7 @@ def open_storage(url: str) -> BaseStorage:
             )
             return PriorityRedisStorage(NAME, connection_pool=pool, read_timeout=WAIT_SECONDS)
         case _:
-            path = Path(unquote(urlsplit(url).path))
+            path = path_of(url)
             path.parent.mkdir(parents=True, exist_ok=True)
             # The queue need not survive a power cut: without fsync it is several times faster.
             return FileStorage(NAME, filename=str(path), fsync=False)

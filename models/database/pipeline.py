@@ -9,10 +9,11 @@ unless a pooler is in between.
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from peewee import EXCEPTIONS, ExceptionWrapper, InterfaceError  # type: ignore[attr-defined]
-from psycopg import generators
+from peewee import InterfaceError, __exception_wrapper__  # type: ignore[attr-defined]
+from psycopg import OperationalError, generators
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
@@ -20,44 +21,41 @@ from psycopg.pq.abc import PGconn, PGresult
 
 from models.database.session import TIMEOUTS, Session, locally
 
-Row = tuple[Any, ...]
-
 # A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
 # every row was the cheapest. Each statement here has an index that serves it
 # (docs/decisions/0034-plans-without-statistics.md).
 PLANNING = {"enable_seqscan": "off", "jit": "off"}
 # Behind a pooler each transaction begins with it.
 _OPENING = locally(PLANNING | TIMEOUTS)
-_AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
-_FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
-_PLACEHOLDER = re.compile("%(.)")
 
 
+@dataclass
 class Answer:
     """A statement and its result: the part of a cursor that we use.
 
     It may be looked at later, but on the same connection, and first within the same transaction or behind it.
     """
 
-    def __init__(self, pipeline: "Pipeline", sql: str, values: Sequence[Any]) -> None:
-        self._pipeline = pipeline
-        self.sql = sql
-        self.values = values
-        self.result: PGresult | None = None
+    pipeline: "Pipeline"
+    sql: str
+    values: Sequence[Any]
+    result: PGresult | None = None
 
     @property
     def rowcount(self) -> int:
         """How many rows were changed or selected."""
         return self.received().command_tuples or 0
 
-    def fetchall(self) -> list[Row]:
+    def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows. Raises as flush()."""
-        return self._pipeline.load(self.received())
+        result = self.received()
+        self.pipeline.transformer.set_pgresult(result)
+        return self.pipeline.transformer.load_rows(0, result.ntuples, tuple)
 
     def received(self) -> PGresult:
         """The server's result. Raises as flush()."""
         if self.result is None:
-            self._pipeline.flush()
+            self.pipeline.flush()
         if self.result is None:
             raise InterfaceError("the statement was never sent, or failed")
         return self.result
@@ -72,22 +70,17 @@ class Pipeline(Session):
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
-        self._transformer = Transformer(self)
+        self.transformer = Transformer(self)
         self.waiting: list[Answer] = []
         self._names: dict[str, bytes] = {}
         self._numbers = itertools.count(1)
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
         """Have a statement go out before the next question."""
-        dumped = self._transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
+        dumped = self.transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
         answer = Answer(self, sql, dumped)
         self.waiting.append(answer)
         return answer
-
-    def load(self, result: PGresult) -> list[Row]:
-        """The rows of a result."""
-        self._transformer.set_pgresult(result)
-        return self._transformer.load_rows(0, result.ntuples, tuple)
 
     def flush(self) -> None:
         """Send the statements that wait, and read all answers.
@@ -99,7 +92,7 @@ class Pipeline(Session):
                 # All that goes out together is one transaction, with or without a BEGIN in it.
                 self.waiting.insert(0, Answer(self, _OPENING, []))
             sent, self.waiting = self.waiting, []
-            with _AS_PEEWEE:
+            with __exception_wrapper__:
                 self._exchange(sent)
 
     def _exchange(self, sent: Sequence[Answer]) -> None:
@@ -109,9 +102,9 @@ class Pipeline(Session):
             steps = self._send(sent)
             # The server may wait until its answers are read.
             self.wait(generators.send(server))
-            results = [self.wait(generators.fetch_many(server))[0] for _ in steps]
+            results = [self._next_result() for _ in steps]
             # The end of the pipeline, which has a result of its own.
-            self.wait(generators.fetch_many(server))
+            self._next_result()
             server.exit_pipeline_mode()
         except BaseException:
             # It is unknown what is still under way on this connection.
@@ -119,7 +112,7 @@ class Pipeline(Session):
             raise
         error = None
         for step, result in zip(steps, results, strict=True):
-            if result.status in _FAILED:
+            if result.status in {ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED}:
                 error = error or error_from_result(result)
                 if isinstance(step, str):
                     del self._names[step]
@@ -145,9 +138,15 @@ class Pipeline(Session):
         self.pgconn.pipeline_sync()
         return steps
 
+    def _next_result(self) -> PGresult:
+        results: list[PGresult] = self.wait(generators.fetch_many(self.pgconn))
+        if not results:
+            raise OperationalError(self.pgconn.get_error_message())
+        return results[0]
+
 
 def _numbered(sql: str) -> bytes:
     """The statement as the server takes it, with ``$1`` and so on."""
     numbers = itertools.count(1)
-    found = _PLACEHOLDER.sub(lambda at: f"${next(numbers)}" if at[1] == "s" else at[1], sql)
+    found = re.sub("%(.)", lambda at: f"${next(numbers)}" if at[1] == "s" else at[1], sql)
     return found.encode()

@@ -158,26 +158,26 @@ class PostgresEngine(PooledPostgresqlDatabase):
         commit.
         """
         queries.debug((sql, values))
-        pipeline = self._pipeline()
+        pipeline: Pipeline = self.connection()
         answer = pipeline.put(sql, values)
         if not self.in_transaction():
             pipeline.flush()
         return answer
 
-    def _pipeline(self) -> Pipeline:
+    def connection(self) -> Any:
+        """The thread's, a Pipeline."""
         if self.is_closed():
             raise InterfaceError("a query outside of reading() and writing()")
-        pipeline: Pipeline = self.connection()
-        return pipeline
+        return super().connection()
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """As peewee's, after the statements that wait."""
-        self._pipeline().flush()
+        self.connection().flush()
         return super().execute_sql(sql, params)
 
     def begin(self, _isolation_level: Any = None) -> None:
         """As peewee's; it is sent with the first statement whose answer is needed."""
-        self._pipeline().put("BEGIN")
+        self.connection().put("BEGIN")
 
     def commit(self) -> None:
         """As peewee's. Raises InternalError if the server rolled back, because an error had been ignored."""
@@ -186,9 +186,12 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
     def rollback(self) -> None:
         """As peewee's. A lost connection has rolled back already."""
-        self._pipeline().waiting.clear()
-        status = self.connection().info.transaction_status
-        if status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
+        pipeline: Pipeline = self.connection()
+        pipeline.waiting.clear()
+        if pipeline.info.transaction_status in {
+            TransactionStatus.INTRANS,
+            TransactionStatus.INERROR,
+        }:
             self.put("ROLLBACK")
 
     def _connect(self) -> Any:

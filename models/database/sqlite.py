@@ -30,11 +30,8 @@ Result = TypeVar("Result")
 
 # How long a writer waits for another that has a lock. A process that freezes keeps its lock.
 LOCK_SECONDS = 10
-# Between two looks at a lock that another process has.
-LOCK_POLL_SECONDS = 0.001
 # The most pieces of work that share a transaction: the first waits for the last.
 MOST_TOGETHER = 64
-FULL = "synchronous=full"
 
 
 class BusyError(OperationalError):
@@ -72,14 +69,13 @@ class SqliteEngine(SqliteDatabase):
     """
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        path = Path(unquote(parts.path))
+        path = path_of(url)
         path.parent.mkdir(parents=True, exist_ok=True)
         super().__init__(
             str(path),
             pragmas={
                 "journal_mode": "wal",
-                "synchronous": "full" if parts.query == FULL else "normal",
+                "synchronous": "full" if urlsplit(url).query == "synchronous=full" else "normal",
                 "foreign_keys": 1,
                 "cache_size": -16_000,
             },
@@ -90,10 +86,7 @@ class SqliteEngine(SqliteDatabase):
         self._writers: sqlite3.Connection | None = None
         self._writing_thread: int | None = None
         self._thread_lock = threading.Lock()
-        # Open for as long as the engine is used.
-        self._lock_file = os.open(
-            path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600
-        )
+        self._lock_file = os.open(f"{path}.lock", os.O_WRONLY | os.O_CREAT, 0o600)
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon: no caller has an answer yet for work that is not committed.
         threading.Thread(target=self._serve, name="writer", daemon=True).start()
@@ -109,24 +102,22 @@ class SqliteEngine(SqliteDatabase):
 
     def put(self, sql: str, values: Sequence[Any]) -> _Answer:
         """Run a prepared query (models.database.rows). A list is given to it as JSON."""
-        execute: Any = self.execute_sql
         given = [json.dumps(value) if isinstance(value, list) else value for value in values]
-        return _Answer(execute(sql, given))
+        return _Answer(self.execute_sql(sql, given))  # type: ignore[no-untyped-call]
 
-    def connection(self) -> sqlite3.Connection:
+    def connection(self) -> Any:
         """The thread's own connection, or the writers' in a write transaction.
 
         A connection that has not read all of a result cannot write: its view of the data may be old.
         """
         base: Any = super()
         if self._writing_thread != threading.get_ident():
-            own: sqlite3.Connection = base.connection()
-            return own
+            return base.connection()
         if self._writers is None:
             self._writers = base._connect()  # noqa: SLF001 - connect() without a thread
         return self._writers
 
-    def cursor(self, _named_cursor: None = None) -> sqlite3.Cursor:
+    def cursor(self, _named_cursor: None = None) -> Any:
         """As peewee's, of connection()."""
         return self.connection().cursor()
 
@@ -193,13 +184,12 @@ class SqliteEngine(SqliteDatabase):
                 for job in jobs:
                     self._try(job)
         except BaseException as error:  # noqa: BLE001 - raised again in the caller
-            # After a BusyError each of them would wait as long again.
-            if len(jobs) > 1 and not isinstance(error, BusyError):
-                for job in jobs:
-                    self._run([job])
-                return
             for job in jobs:
-                job.error = error
+                # After a BusyError each of them would wait as long again.
+                if len(jobs) == 1 or isinstance(error, BusyError):
+                    job.error = error
+                else:
+                    self._run([job])
 
     def _try(self, job: _Job) -> None:
         """Run a job. Raises its error only if the transaction cannot go on without it."""
@@ -234,6 +224,11 @@ class SqliteEngine(SqliteDatabase):
             self._thread_lock.release()
 
 
+def path_of(url: str) -> Path:
+    """The file that a URL names."""
+    return Path(unquote(urlsplit(url).path))
+
+
 def lock_within(seconds: float, file: int) -> bool:
     """Lock an open file for this process. Returns whether that was possible within so many seconds.
 
@@ -244,7 +239,7 @@ def lock_within(seconds: float, file: int) -> bool:
         with suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        time.sleep(LOCK_POLL_SECONDS)
+        time.sleep(0.001)
     return False
 
 
