@@ -10,7 +10,6 @@ from models.clock import new_id
 from models.database import (
     BaseModel,
     Prepared,
-    PreparedSelect,
     appending,
     is_among,
     is_in,
@@ -115,16 +114,16 @@ def _due(now: Any) -> Any:
     return in_order.order_by(Callback.due_at, Callback.id)
 
 
-def _claim(which: Any) -> PreparedSelect[Callback]:
+def _claim(which: Any) -> Prepared:
     def claim(token: Any, until: Any, now: Any, limit: Any) -> Any:
         claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
         ids = _due(now).where(which).limit(limit)
         return claimed.where(is_among(Callback.id, ids)).returning(Callback)
 
-    return PreparedSelect(Callback, claim)
+    return Prepared(claim, Callback)
 
 
-_FIRST_DUE = PreparedSelect(Callback, lambda now: _due(now).select(Callback).limit(1))
+_FIRST_DUE = Prepared(lambda now: _due(now).select(Callback).limit(1), Callback)
 _CLAIM = _claim(Callback.lease_token.is_null())
 _CLAIM_NEXT = _claim(SQL("TRUE"))
 _FINISH = Prepared(

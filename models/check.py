@@ -7,7 +7,7 @@ back by a new signup or because the platform says so. PROVISIONING belongs to th
 from collections.abc import Callable, Sequence
 
 from models import clock, work
-from models.database import PreparedSelect, reading, writing
+from models.database import Prepared, reading, writing
 from models.number import Number, NumberStatus
 
 CHECKED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
@@ -84,12 +84,12 @@ def finish(number: Number, due_again_at: int | None, tries: int = 0) -> bool:
 
 
 # What lies further ahead than any wait was written before the clock was set back.
-_DUE = PreparedSelect(
-    Number,
+_DUE = Prepared(
     lambda now, latest: (
         Number.select()
         .where((Number.check_due_at <= now) | (Number.check_due_at > latest))
         .order_by(Number.check_due_at)
         .limit(1)
     ),
+    Number,
 )

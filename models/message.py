@@ -14,7 +14,7 @@ from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, Select, 
 from models import clock
 from models.account import Account
 from models.clock import new_id
-from models.database import BaseModel, Prepared, PreparedSelect, reading
+from models.database import BaseModel, Prepared, reading
 from models.number import Number
 from models.page import Page, fetch_page
 from models.tally import MessageTally
@@ -247,16 +247,16 @@ class StatusChange(BaseModel):
         return _STEP.execute(message.id, status).first() is not None
 
 
-def _sent(identifier: Any) -> PreparedSelect[Message]:
+def _sent(identifier: Any) -> Prepared:
     """Outbound messages with this identifier, of any of our numbers that the network calls so."""
     # Asked of each message that was found. No database may begin with the messages of the number.
     number = Number.select(Number.phone_number_id).where(Number.id == Message.number)
     is_outbound = Message.direction == Direction.OUTBOUND
-    return PreparedSelect(
-        Message,
+    return Prepared(
         lambda value, phone_number_id: Message.select().where(
             identifier == value, number == phone_number_id, is_outbound
         ),
+        Message,
     )
 
 
@@ -307,6 +307,5 @@ def _change(columns: Sequence[str]) -> Prepared:
     return Prepared(
         lambda *slots: Message.update(dict(zip(columns, slots[:-1], strict=True))).where(
             Message.id == slots[-1]
-        ),
-        len(columns) + 1,
+        )
     )

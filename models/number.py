@@ -11,7 +11,7 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock, secret
 from models.account import Owned
 from models.clock import new_id
-from models.database import PreparedSelect, database, reading, writing
+from models.database import Prepared, database, reading, writing
 
 # How long a signup may be at work on a number. After that its process is taken for dead: before, all
 # its calls to the network would have timed out.
@@ -171,12 +171,12 @@ Number.add_index(
     )
 )
 
-_CONNECTED_FIRST = PreparedSelect(
-    Number,
+_CONNECTED_FIRST = Prepared(
     lambda phone_number_id: (
         Number.select()
         .where(Number.phone_number_id == phone_number_id)
         .order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
         .limit(1)
     ),
+    Number,
 )
