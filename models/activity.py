@@ -26,8 +26,8 @@ class Hour:
 def hourly(account_id: str, now: int, hours: int) -> list[Hour]:
     """The last ``hours`` hours, oldest first, the hour of ``now`` last."""
     last = now // HOUR_MS
-    first = last - hours + 1
-    since = first * HOUR_MS
+    wanted = range(last - hours + 1, last + 1)
+    since = wanted[0] * HOUR_MS
     sends = Message.select().where(
         Message.account == account_id,
         Message.direction == "OUTBOUND",
@@ -40,15 +40,11 @@ def hourly(account_id: str, now: int, hours: int) -> list[Hour]:
     )
     sent = _by_hour(sends, Message.created_at)
     delivered = _by_hour(deliveries, Delivery.created_at)
-    return [
-        Hour(hour * HOUR_MS, sent.get(hour, 0), delivered.get(hour, 0))
-        for hour in range(first, last + 1)
-    ]
+    return [Hour(hour * HOUR_MS, sent.get(hour, 0), delivered.get(hour, 0)) for hour in wanted]
 
 
 def _by_hour(rows: Any, created_at: Any) -> dict[int, int]:
-    # Whole numbers divide into whole numbers.
-    hour = created_at / HOUR_MS
     with reading():
-        # By its place: PostgreSQL would not know two parameters for the same number.
-        return dict(rows.select(hour, fn.COUNT(SQL("*"))).group_by(SQL("1")).tuples())
+        # Whole numbers divide into whole numbers. PostgreSQL would not know two parameters for the same one.
+        counts = rows.select(created_at / HOUR_MS, fn.COUNT(SQL("*"))).group_by(SQL("1"))
+        return dict(counts.tuples())

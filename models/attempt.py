@@ -8,7 +8,7 @@ from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField,
 
 from models import clock, work
 from models.clock import new_id
-from models.database import BaseModel, Prepared, PreparedSelect, is_in, reading, write, writing
+from models.database import BaseModel, Prepared, is_in, reading, write, writing
 from models.delivery import CLAIMS, Delivery, DeliveryState
 from models.webhook import Deactivation, Webhook
 
@@ -74,7 +74,7 @@ def _deliver(delivery_ids: Any, at: Any) -> Any:
     ).where(is_in(Delivery.id, delivery_ids))
 
 
-_OF_IDS = PreparedSelect(Delivery, lambda ids: Delivery.select().where(is_in(Delivery.id, ids)))
+_OF_IDS = Prepared(lambda ids: Delivery.select().where(is_in(Delivery.id, ids)), Delivery)
 _DELIVER = Prepared(_deliver)
 
 

@@ -12,7 +12,6 @@ from models.clock import new_id
 from models.database import (
     BaseModel,
     Prepared,
-    PreparedSelect,
     appending,
     is_among,
     is_in,
@@ -132,7 +131,7 @@ def _claim(token: Any, until: Any, now: Any, before: Any, limit: Any) -> Any:
 
 
 _FIRST_DUE = Prepared(lambda now: _due(now).select(_lease_token).limit(1))
-_CLAIM = PreparedSelect(Callback, _claim)
+_CLAIM = Prepared(_claim, Callback)
 _FINISH = Prepared(
     lambda ids, now: Callback.update(
         ingested_at=now, error=None, due_at=None, lease_token=None

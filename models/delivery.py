@@ -256,7 +256,7 @@ def _schedule(*slots: Any) -> Any:
     return Delivery.insert_from(Event.select(*row.values()).where(Event.id == event_id), fields)
 
 
-_SCHEDULE = Prepared(_schedule, 8)
+_SCHEDULE = Prepared(_schedule)
 
 
 def _in_states(states: Sequence[str]) -> list[Any]:

@@ -9,7 +9,7 @@ from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField,
 
 from models import clock
 from models.account import Account
-from models.database import BaseModel, Prepared, PreparedSelect, reading
+from models.database import BaseModel, Prepared, reading
 from models.message import Message
 
 WINDOW_MS = 24 * 3_600_000
@@ -72,11 +72,11 @@ class IdempotencyKey(BaseModel):
         return int(cls.delete().where(cls.id.in_(old), is_old).execute())
 
 
-_BY_KEY = PreparedSelect(
-    IdempotencyKey,
+_BY_KEY = Prepared(
     lambda account_id, key: IdempotencyKey.select().where(
         IdempotencyKey.account == account_id, IdempotencyKey.key == key
     ),
+    IdempotencyKey,
 )
 # A row of its own, or the place of one whose 24 hours are over, without that one's answer.
 _CLAIM = Prepared(

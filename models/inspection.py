@@ -2,10 +2,9 @@
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from models.database import database, reading
+from models.database.sqlite import path_of
 
 # SQLite asks that often, in steps of its virtual machine, whether to go on.
 STEPS = 10_000
@@ -26,10 +25,7 @@ FROM pg_database WHERE datname = current_database()
 
 @dataclass(frozen=True)
 class File:
-    """``size`` is in bytes. ``damage`` is SQLite's first complaint, None when it has none.
-
-    ``is_complete`` says whether the look came to its end in the time it was given.
-    """
+    """``size`` is in bytes. ``damage`` is SQLite's first complaint. ``is_complete``: time sufficed."""
 
     size: int
     journal_mode: str
@@ -39,10 +35,7 @@ class File:
 
 @dataclass(frozen=True)
 class Server:
-    """The connected database and its server. ``size`` is in bytes, ``connections`` how many it takes.
-
-    A replica refuses to be written to.
-    """
+    """The connected database and its server. ``size`` is in bytes, ``connections`` how many it takes."""
 
     version: str
     version_number: int
@@ -52,11 +45,6 @@ class Server:
     synchronous_commit: str
     connections: int
     is_replica: bool
-
-
-def path_of(url: str) -> Path:
-    """The file that a DATABASE_URL names."""
-    return Path(unquote(urlsplit(url).path))
 
 
 def inspect_file(url: str, seconds: float) -> File:

@@ -15,7 +15,7 @@ from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField
 from models import clock
 from models.account import Account
 from models.clock import new_id
-from models.database import BaseModel, Prepared, PreparedSelect, is_in, reading
+from models.database import BaseModel, Prepared, is_in, reading
 from models.number import Number
 from models.page import Page, fetch_page
 from models.tally import MessageTally
@@ -236,12 +236,14 @@ class StatusChange(BaseModel):
         indexes = ((("message", "status"), True),)
 
 
-def _sent(identifier: Any) -> PreparedSelect[Message]:
-    return PreparedSelect(
-        Message,
-        lambda values: Message.select().where(
-            is_in(identifier, values), Message.direction == Direction.OUTBOUND
+def _sent(identifier: Any) -> Prepared:
+    return Prepared(
+        (
+            lambda values: Message.select().where(
+                is_in(identifier, values), Message.direction == Direction.OUTBOUND
+            )
         ),
+        Message,
     )
 
 
@@ -277,6 +279,5 @@ def _assign(*columns: str) -> Prepared:
     return Prepared(
         lambda message_id, *values: Message.update(dict(zip(columns, values, strict=True))).where(
             Message.id == message_id
-        ),
-        1 + len(columns),
+        )
     )

@@ -12,7 +12,7 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock, secret
 from models.account import Owned
 from models.clock import new_id
-from models.database import Prepared, PreparedSelect, Rows, database, is_in, reading, writing
+from models.database import Prepared, Rows, database, is_in, reading, writing
 
 # How long a signup may be at work on a number. After that its process is taken for dead: before, all
 # its calls to the network would have timed out.
@@ -187,12 +187,14 @@ _CALLED = Prepared(
         is_in(Number.phone_number_id, ids)
     )
 )
-_CONNECTED_FIRST = PreparedSelect(
-    Number,
-    lambda phone_number_id: (
-        Number.select()
-        .where(Number.phone_number_id == phone_number_id)
-        .order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
-        .limit(1)
+_CONNECTED_FIRST = Prepared(
+    (
+        lambda phone_number_id: (
+            Number.select()
+            .where(Number.phone_number_id == phone_number_id)
+            .order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
+            .limit(1)
+        )
     ),
+    Number,
 )

@@ -5,33 +5,23 @@ PostgreSQL an advisory lock of a session of its own. When the machine of the pro
 the session after half a minute.
 """
 
-import fcntl
 import logging
-import math
 import os
-import select
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import Any, NoReturn
 
 import psycopg
+from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from models.database import is_postgresql
-from models.database.session import SERVER_KEEPALIVES, Session
-from models.inspection import path_of
+from models.database.session import SERVER_KEEPALIVES, Session, is_ready, locally
+from models.database.sqlite import lock_within, path_of
 
 logger = logging.getLogger(__name__)
 
-# models/database/postgresql.py has the other locks of this first number.
-_TAKE = "SELECT pg_try_advisory%s_lock(20977, 3)"
-# Behind a pooler the lock belongs to a transaction that stays open.
-_BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
-POLL_SECONDS = 0.1
-RETRY_SECONDS = 1
 # Between two warnings that another process has the lock.
-WARNING_SECONDS = 30
+WARNING_SECONDS = 10
 
 
 class NotSoleError(Exception):
@@ -45,62 +35,46 @@ def be_sole(url: str, seconds: float) -> None:
     the file cannot be opened. While PostgreSQL is away a thread goes on to ask for the lock.
     """
     if not is_postgresql(url):
-        path = path_of(url)
-        # Never closed: the kernel releases the lock when the process ends.
-        file = os.open(path.with_name(f"{path.name}.web.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
-        _take_within(seconds, lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
+        # Never closed.
+        file = os.open(f"{path_of(url)}.web.lock", os.O_WRONLY | os.O_CREAT, 0o600)
+        if not lock_within(seconds, file):
+            raise NotSoleError
         return
     session = None
     # While the server is away there is no other web process either; the first one back has the lock.
     with suppress(psycopg.OperationalError):
-        session = _take_within(seconds, lambda: _open_locked(url))
+        session = _open_locked(url, seconds)
     threading.Thread(target=_keep, args=(url, session), name="sole-web", daemon=True).start()
 
 
-def _take_within(seconds: float, take: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return take()
-        except (BlockingIOError, NotSoleError):
-            if time.monotonic() > deadline:
-                raise NotSoleError from None
-        time.sleep(POLL_SECONDS)
-
-
-def _open_locked(url: str) -> Session:
+def _open_locked(url: str, seconds: float) -> Session:
     """A session that has the lock. Raises NotSoleError or psycopg.Error."""
     session = Session.open(url, SERVER_KEEPALIVES, application_name="gateway web alone")
-    if session.is_pooled:
-        session.execute(_BEGIN)
-    if session.execute(_TAKE % ("_xact" if session.is_pooled else "")).fetchone() == (True,):
-        return session
-    session.close()
-    raise NotSoleError
+    bounds = locally({"lock_timeout": f"{seconds}s", "idle_in_transaction_session_timeout": "0"})
+    scope = "_xact" if session.is_pooled else ""
+    try:
+        if session.is_pooled:
+            # There the lock belongs to a transaction that stays open.
+            session.execute("BEGIN")
+        # models/database/postgresql.py has the other locks of this first number.
+        session.execute(f"{bounds}, pg_advisory{scope}_lock(20977, 3)")
+    except (LockNotAvailable, QueryCanceled):
+        session.close()
+        raise NotSoleError from None
+    return session
 
 
 def _keep(url: str, session: Session | None) -> None:
     """Take the lock again whenever its session has ended, as with a restart of the server."""
-    warned_at = -math.inf
     while True:
         try:
-            with closing(session or _open_locked(url)) as held:
-                _wait_until_lost(held)
+            with closing(session or _open_locked(url, WARNING_SECONDS)) as held:
+                # The server says something when it goes, and also when its settings were read anew.
+                while is_ready(held.fileno(), None):
+                    held.execute("SELECT 1")
         except NotSoleError:
-            if time.monotonic() > warned_at + WARNING_SECONDS:
-                logger.warning("another web process counts in its memory: limits are not exact")
-                warned_at = time.monotonic()
+            logger.warning("another web process counts in its memory: limits are not exact")
         except psycopg.Error:
             # Others that use the database report that it is away.
             session = None
-        time.sleep(RETRY_SECONDS)
-
-
-def _wait_until_lost(session: Session) -> NoReturn:
-    """Raises psycopg.Error when the session has ended."""
-    look = select.poll()
-    look.register(session.fileno(), select.POLLIN)
-    while True:
-        look.poll()
-        # The server says something when it goes, and also when its settings were read anew.
-        session.execute("SELECT 1")
+            time.sleep(1)

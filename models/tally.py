@@ -1,9 +1,9 @@
 """How many messages and deliveries there are of each kind, so that no list has to count its rows.
 
 Triggers keep the tallies, in the transaction that changes the rows, so they are exact for whoever sees those
-rows. On PostgreSQL each connection counts in rows of its own, its
-``shard``: else all who send for an account would wait for the same row. Only the sum over the shards says
-how many there are; a single one may be below zero. The sweep folds them into one.
+rows. On PostgreSQL each connection counts in rows of its own, its ``shard``: else all who send for an account
+would wait for the same row. Only the sum over the shards says how many there are; a single one may be below
+zero. The sweep folds them into one.
 """
 
 from typing import Any
@@ -55,40 +55,26 @@ class DeliveryTally(BaseModel):
 
 # By the table that they count.
 TALLIES: dict[str, type[Any]] = {"message": MessageTally, "delivery": DeliveryTally}
+# {change} is + 1 or - 1 for the row that a trigger knows as NEW or OLD.
+_COUNT = """
+    INSERT INTO {table}_tally ({key}, shard, total) VALUES ({row}, {shard}, {change})
+    ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total {change};
+"""
 # Only the last column of a key ever changes.
-SQLITE_TRIGGERS = (
-    """
-    CREATE TRIGGER {table}_tally_in AFTER INSERT ON {table} BEGIN
-        INSERT INTO {table}_tally ({key}, shard, total) VALUES ({new}, 0, 1)
-        ON CONFLICT ({key}, shard) DO UPDATE SET total = total + 1;
-    END
-    """,
-    """
-    CREATE TRIGGER {table}_tally_out AFTER DELETE ON {table} BEGIN
-        UPDATE {table}_tally SET total = total - 1 WHERE ({key}, shard) = ({old}, 0);
-    END
-    """,
+_ON_SQLITE = (
+    "CREATE TRIGGER {table}_tally_in AFTER INSERT ON {table} BEGIN {count_new} END",
+    "CREATE TRIGGER {table}_tally_out AFTER DELETE ON {table} BEGIN {count_old} END",
     """
     CREATE TRIGGER {table}_tally_move AFTER UPDATE OF {moves} ON {table}
-    WHEN OLD.{moves} <> NEW.{moves} BEGIN
-        UPDATE {table}_tally SET total = total - 1 WHERE ({key}, shard) = ({old}, 0);
-        INSERT INTO {table}_tally ({key}, shard, total) VALUES ({new}, 0, 1)
-        ON CONFLICT ({key}, shard) DO UPDATE SET total = total + 1;
-    END
+    WHEN OLD.{moves} <> NEW.{moves} BEGIN {count_old} {count_new} END
     """,
 )
-POSTGRESQL_TRIGGERS = (
+_ON_POSTGRESQL = (
     """
     CREATE FUNCTION {table}_tally_keep() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-        IF TG_OP <> 'INSERT' THEN
-            INSERT INTO {table}_tally ({key}, shard, total) VALUES ({old}, pg_backend_pid(), -1)
-            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total - 1;
-        END IF;
-        IF TG_OP <> 'DELETE' THEN
-            INSERT INTO {table}_tally ({key}, shard, total) VALUES ({new}, pg_backend_pid(), 1)
-            ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total + 1;
-        END IF;
+        IF TG_OP <> 'INSERT' THEN {count_old} END IF;
+        IF TG_OP <> 'DELETE' THEN {count_new} END IF;
         RETURN NULL;
     END
     $$
@@ -107,38 +93,37 @@ POSTGRESQL_TRIGGERS = (
 def create_triggers(connected: Any) -> None:
     """Have a new database keep its tallies."""
     on_postgresql = isinstance(connected, PostgresqlDatabase)
+    shard = "pg_backend_pid()" if on_postgresql else FOLDED
     for table, tally in TALLIES.items():
         key = tally._meta.primary_key.field_names[:-1]  # noqa: SLF001 - peewee's documented attribute
-        for trigger in POSTGRESQL_TRIGGERS if on_postgresql else SQLITE_TRIGGERS:
-            sql = trigger.format(
+        counts = {
+            f"count_{row.lower()}": _COUNT.format(
                 table=table,
                 key=", ".join(key),
-                new=", ".join(f"NEW.{column}" for column in key),
-                old=", ".join(f"OLD.{column}" for column in key),
-                moves=key[-1],
+                row=", ".join(f"{row}.{column}" for column in key),
+                shard=shard,
+                change=change,
             )
-            connected.execute_sql(sql)
+            for row, change in (("NEW", "+ 1"), ("OLD", "- 1"))
+        }
+        for trigger in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
+            connected.execute_sql(trigger.format(table=table, moves=key[-1], **counts))
 
 
 def fold() -> None:
     """Add the shards of each tally up, where there are many, and forget what is at zero."""
     for tally in TALLIES.values():
+        *key, shard, total = tally._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
+        is_loose = (shard != FOLDED) | (total == 0)
         with reading():
-            is_worth_it = tally.select().where(_is_loose(tally)).count() >= FOLD_FROM
-        if is_worth_it:
-            with writing():
-                _fold(tally)
-
-
-def _is_loose(tally: type[Any]) -> Any:
-    return (tally.shard != FOLDED) | (tally.total == 0)
-
-
-def _fold(tally: type[Any]) -> None:
-    """No other transaction writes meanwhile."""
-    *key, shard, total = tally._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
-    shards = tally.select(*key, Value(FOLDED), fn.SUM(total)).where(shard != FOLDED).group_by(*key)
-    tally.insert_from(shards, [*key, shard, total]).on_conflict(
-        conflict_target=[*key, shard], update={total: total + EXCLUDED.total}
-    ).execute()
-    tally.delete().where(_is_loose(tally)).execute()
+            if tally.select().where(is_loose).count() < FOLD_FROM:
+                continue
+        sums = tally.select(*key, Value(FOLDED), fn.SUM(total))
+        # No other transaction writes meanwhile.
+        with writing():
+            tally.insert_from(
+                sums.where(shard != FOLDED).group_by(*key), [*key, shard, total]
+            ).on_conflict(
+                conflict_target=[*key, shard], update={total: total + EXCLUDED.total}
+            ).execute()
+            tally.delete().where(is_loose).execute()

@@ -12,7 +12,7 @@ from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 from models import clock, secret
 from models.account import Owned
 from models.clock import new_id
-from models.database import Prepared, PreparedSelect, Rows, is_in, writing
+from models.database import Prepared, Rows, is_in, writing
 from models.message import Message
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
@@ -231,19 +231,21 @@ class Webhook(Owned):
 
 
 Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
-_OF_ACCOUNT = PreparedSelect(
-    Webhook, lambda account_id: Webhook.select().where(Webhook.account == account_id)
+_OF_ACCOUNT = Prepared(
+    (lambda account_id: Webhook.select().where(Webhook.account == account_id)), Webhook
 )
-_OF_MESSAGES = PreparedSelect(
-    Webhook,
-    lambda network_ids, ids: Webhook.select().where(
-        Webhook.account.in_(
-            Message.select(Message.account).where(is_in(Message.wa_message_id, network_ids))
-            | Message.select(Message.account).where(is_in(Message.id, ids))
+_OF_MESSAGES = Prepared(
+    (
+        lambda network_ids, ids: Webhook.select().where(
+            Webhook.account.in_(
+                Message.select(Message.account).where(is_in(Message.wa_message_id, network_ids))
+                | Message.select(Message.account).where(is_in(Message.id, ids))
+            )
         )
     ),
+    Webhook,
 )
-_OF_IDS = PreparedSelect(Webhook, lambda ids: Webhook.select().where(is_in(Webhook.id, ids)))
+_OF_IDS = Prepared(lambda ids: Webhook.select().where(is_in(Webhook.id, ids)), Webhook)
 _NOTE_TRIAL = Prepared(
     lambda minute_at, events, webhook_id: Webhook.update(
         trial_minute_at=minute_at, trial_events=events

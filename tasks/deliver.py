@@ -37,7 +37,7 @@ from models.claim import (
 )
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
-from tasks.queue import doorbell
+from tasks.queue import Doorbell
 from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.schedule import RetrySchedule
@@ -66,7 +66,7 @@ UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 
 
 # Ring it when deliveries may be due.
-bell = doorbell("deliveries")
+bell = Doorbell("deliveries")
 
 
 def lease_ms(delivery_timeout: float) -> int:

@@ -30,7 +30,7 @@ from networks.callbacks import (
 from tasks import deliver, lifecycle, telemetry
 from tasks.emit import emit_message
 from tasks.outcome import SentMessages, record_status
-from tasks.queue import doorbell
+from tasks.queue import Doorbell
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ MAX_TOGETHER, MAX_CLAIMS = 50, 20
 
 
 # Ring it when a callback is stored. Statuses come in bursts: one wake-up serves many.
-bell = doorbell("callbacks", 0.05)
+bell = Doorbell("callbacks", 0.05)
 
 
 def work_off() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gateway.settings import get_settings
 from models import clock, work
-from models.database import PreparedSelect, reading, writing
+from models.database import Prepared, reading, writing
 from models.notice import Notice
 from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from models.work import NO_OUTCOME
@@ -74,14 +74,16 @@ STARTING_STATES: dict[tuple[str, str | None], tuple[NumberStatus, ...]] = {
 }
 
 # What lies further ahead than any wait was written before the clock was set back.
-_DUE = PreparedSelect(
-    Number,
-    lambda now, latest: (
-        Number.select()
-        .where((Number.check_due_at <= now) | (Number.check_due_at > latest))
-        .order_by(Number.check_due_at)
-        .limit(1)
+_DUE = Prepared(
+    (
+        lambda now, latest: (
+            Number.select()
+            .where((Number.check_due_at <= now) | (Number.check_due_at > latest))
+            .order_by(Number.check_due_at)
+            .limit(1)
+        )
     ),
+    Number,
 )
 
 
@@ -169,7 +171,7 @@ def claim_check() -> Number | None:
     while True:
         with reading():
             now = work.now()
-            number = _DUE.execute(now, now + round(pause_ms) + lease_ms).first()
+            number: Number | None = _DUE.execute(now, now + round(pause_ms) + lease_ms).first()
         if number is None:
             return None
         until, tries = now + lease_ms, number.check_tries + 1

@@ -11,7 +11,7 @@ from models.delivery import Delivery, DeliveryState
 from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks import deliver
-from tasks.queue import doorbell
+from tasks.queue import Doorbell
 from tasks.shares import TooMuchAtOnceError
 
 UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
@@ -58,7 +58,7 @@ def redeliver_many(
 
 
 # Ring it when redeliveries wait.
-bell = doorbell("redeliveries")
+bell = Doorbell("redeliveries")
 
 
 def ahead_ms() -> int:

@@ -1,9 +1,11 @@
 """Fixtures: a really migrated database of one's own, a clock that stands still, settings and a receiver."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huey.storage import MemoryStorage
@@ -16,7 +18,7 @@ from models import database, secret, work
 from models.account import Account
 from models.number import Number
 from networks.current import get_network, wait_for
-from tasks import queue
+from tasks import deliver, ingest, queue, redeliver
 from tests import factories
 from tests.receiver import Receiver
 
@@ -47,12 +49,14 @@ class Clock:
         return self.at
 
 
-class AtOnce:
-    """A thread whose work is done when it is started."""
+class AtOnce(Executor):
+    """Does the work when it is given."""
 
-    def __init__(self, target: Callable[[], None], name: str) -> None:
-        self.start = target
-        self.name = name
+    def submit(self, work: Any, /, *args: Any, **options: Any) -> Future[Any]:
+        """See Executor."""
+        done: Future[Any] = Future()
+        done.set_result(work(*args, **options))
+        return done
 
 
 @pytest.fixture
@@ -114,7 +118,8 @@ def state(
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
     # A wake-up is on the queue when the test has rung.
-    monkeypatch.setattr(queue, "Thread", AtOnce)
+    for module in (deliver, ingest, redeliver):
+        monkeypatch.setattr(module.bell, "thread", AtOnce())
     monkeypatch.setattr(queue, "sleep", lambda _seconds: None)
     # For the queries of the test itself.
     connected.connect(reuse_if_open=True)

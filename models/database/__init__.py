@@ -14,7 +14,6 @@ from models.database.engine import write as write
 from models.database.engine import writing as writing
 from models.database.rows import BaseModel as BaseModel
 from models.database.rows import Prepared as Prepared
-from models.database.rows import PreparedSelect as PreparedSelect
 from models.database.rows import Rows as Rows
 from models.database.rows import is_among as is_among
 from models.database.rows import is_in as is_in

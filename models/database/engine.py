@@ -18,7 +18,6 @@ from models.database.postgresql import NotAloneError, PostgresEngine
 from models.database.sqlite import SqliteEngine
 
 MIGRATIONS, FIRST = Path(__file__).parents[1] / "migrations", "0001_schema"
-CONNECTIONS = 10
 
 Engine = SqliteEngine | PostgresEngine
 Result = TypeVar("Result")
@@ -26,7 +25,7 @@ Result = TypeVar("Result")
 database = DatabaseProxy()
 
 
-def connect(url: str, connections: int = CONNECTIONS) -> Engine:
+def connect(url: str, connections: int = 10) -> Engine:
     """Point the models at the database behind ``url``, ``sqlite:///...`` or ``postgresql://...``.
 
     ``connections`` bounds the pool of this process on PostgreSQL; on SQLite each thread has its own.
@@ -49,8 +48,6 @@ def answers_at_once() -> bool:
 
 
 def _engine() -> Engine:
-    if database.obj is None:
-        raise RuntimeError("models.database.connect() was not called")
     engine: Engine = database.obj
     return engine
 
@@ -110,9 +107,7 @@ def migrate() -> list[str]:
     with _engine().migrating():
         runner = Runner(database.obj, str(MIGRATIONS))
         is_new = not runner.applied()
-        first: list[str] = runner.up(FIRST)
-        later: list[str] = runner.fake() if is_new else runner.up()
-        return first + later
+        return [*runner.up(FIRST), *(runner.fake() if is_new else runner.up())]
 
 
 def pending_migrations() -> list[str]:

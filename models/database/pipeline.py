@@ -9,10 +9,10 @@ unless a pooler is in between.
 import itertools
 import re
 import select
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import psycopg
 from peewee import EXCEPTIONS, ExceptionWrapper, InterfaceError  # type: ignore[attr-defined]
 from psycopg import OperationalError
 from psycopg.adapt import PyFormat, Transformer
@@ -20,74 +20,69 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-Row = tuple[Any, ...]
+from models.database.session import TIMEOUTS, Session, is_ready, locally
 
+# A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
+# every row was the cheapest. Each statement here has an index that serves it
+# (docs/decisions/0034-plans-without-statistics.md).
+PLANNING = {"enable_seqscan": "off", "jit": "off"}
+# Behind a pooler each transaction begins with it.
+_OPENING = locally(PLANNING | TIMEOUTS)
 _AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
-_FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
-_PLACEHOLDER = re.compile("%(.)")
 
 
+@dataclass
 class Answer:
     """A statement and its result: the part of a cursor that we use.
 
     It may be looked at later, but on the same connection, and first within the same transaction or behind it.
     """
 
-    def __init__(self, pipeline: "Pipeline", sql: str, values: Sequence[Any]) -> None:
-        self._pipeline = pipeline
-        self.sql = sql
-        self.values = values
-        self.result: PGresult | None = None
+    pipeline: "Pipeline"
+    sql: str
+    values: Sequence[Any]
+    result: PGresult | None = None
 
     @property
     def rowcount(self) -> int:
         """How many rows were changed or selected."""
-        return self._received().command_tuples or 0
+        return self.received().command_tuples or 0
 
-    @property
-    def tag(self) -> bytes:
-        """The server's own word for what it did, such as COMMIT."""
-        return self._received().command_status or b""
-
-    def fetchall(self) -> list[Row]:
+    def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows. Raises as flush()."""
-        return self._pipeline.load(self._received())
+        result = self.received()
+        self.pipeline.transformer.set_pgresult(result)
+        return self.pipeline.transformer.load_rows(0, result.ntuples, tuple)
 
-    def _received(self) -> PGresult:
+    def received(self) -> PGresult:
+        """The server's result. Raises as flush()."""
         if self.result is None:
-            self._pipeline.flush()
+            self.pipeline.flush()
         if self.result is None:
             raise InterfaceError("the statement was never sent, or failed")
         return self.result
 
 
-class Pipeline:
-    """The statements of one connection, which one thread uses at a time.
+class Pipeline(Session):
+    """A connection with statements that wait. One thread uses it at a time.
 
     They are written as psycopg takes them, with ``%s`` in place of each value, and the server finds out of
     what type a value has to be.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any], opening: str = "") -> None:
-        """With an ``opening``, a statement that each transaction begins with, none is prepared."""
-        self._connection = connection
-        self._opening = opening
-        self._transformer = Transformer(connection)
+    def __init__(self, pgconn: PGconn) -> None:
+        super().__init__(pgconn)
+        self.transformer = Transformer(self)
         self.waiting: list[Answer] = []
         self._names: dict[str, bytes] = {}
         self._numbers = itertools.count(1)
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
         """Have a statement go out before the next question."""
-        dumped = self._transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
+        dumped = self.transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
         answer = Answer(self, sql, dumped)
         self.waiting.append(answer)
         return answer
-
-    def load(self, result: PGresult) -> list[Row]:
-        """The rows of a result."""
-        self._transformer.set_pgresult(result)
-        return self._transformer.load_rows(0, result.ntuples, tuple)
 
     def flush(self) -> None:
         """Send the statements that wait, and read all answers.
@@ -95,88 +90,75 @@ class Pipeline:
         Raises a DatabaseError of peewee's as the first statement did that failed; none behind it was run.
         """
         if self.waiting:
-            if self._opening and self._connection.info.transaction_status is TransactionStatus.IDLE:
+            if self.is_pooled and self.info.transaction_status is TransactionStatus.IDLE:
                 # All that goes out together is one transaction, with or without a BEGIN in it.
-                self.waiting.insert(0, Answer(self, self._opening, []))
+                self.waiting.insert(0, Answer(self, _OPENING, []))
             sent, self.waiting = self.waiting, []
             with _AS_PEEWEE:
                 self._exchange(sent)
 
     def _exchange(self, sent: Sequence[Answer]) -> None:
-        server = self._connection.pgconn
+        server = self.pgconn
         try:
             server.enter_pipeline_mode()
-            steps = self._send(server, sent)
-            results = [self._next_result(server) for _ in steps]
+            steps = self._send(sent)
+            while server.flush():
+                # The server may wait until its answers are read.
+                is_ready(server.socket, None, select.POLLIN | select.POLLOUT)
+                server.consume_input()
+            results = [self._next_result() for _ in steps]
             # The end of the pipeline, which has a result of its own.
-            self._next_result(server)
+            self._next_result()
             server.exit_pipeline_mode()
         except BaseException:
             # It is unknown what is still under way on this connection.
-            self._connection.close()
+            self.close()
             raise
-        self._hand_out(zip(steps, results, strict=True))
+        error = None
+        for step, result in zip(steps, results, strict=True):
+            if result.status in {ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED}:
+                error = error or error_from_result(result)
+                if isinstance(step, str):
+                    del self._names[step]
+            elif isinstance(step, Answer):
+                step.result = result
+        if error is not None:
+            raise error
 
-    def _send(self, server: PGconn, sent: Sequence[Answer]) -> list[str | Answer]:
+    def _send(self, sent: Sequence[Answer]) -> list[str | Answer]:
         """Returns for each step what it prepares, or whose answer it gets."""
         steps: list[str | Answer] = []
         for answer in sent:
             sql = answer.sql
-            if self._opening:
-                server.send_query_params(_numbered(sql), answer.values)
+            if self.is_pooled:
+                self.pgconn.send_query_params(_numbered(sql), answer.values)
             else:
                 if sql not in self._names:
                     self._names[sql] = b"gateway_%d" % next(self._numbers)
-                    server.send_prepare(self._names[sql], _numbered(sql))
+                    self.pgconn.send_prepare(self._names[sql], _numbered(sql))
                     steps.append(sql)
-                server.send_query_prepared(self._names[sql], answer.values)
+                self.pgconn.send_query_prepared(self._names[sql], answer.values)
             steps.append(answer)
-        server.pipeline_sync()
-        while server.flush():
-            # The server may wait until its answers are read.
-            wait_for(server.socket, select.POLLIN | select.POLLOUT)
-            server.consume_input()
+        self.pgconn.pipeline_sync()
         return steps
 
-    def _next_result(self, server: PGconn) -> PGresult:
+    def _next_result(self) -> PGresult:
         """The result of the next step, and of it alone: behind each comes an end."""
-        self._wait(server)
-        result = server.get_result()
-        if result is None or server.status is ConnStatus.BAD:
-            raise OperationalError(server.get_error_message())
-        self._wait(server)
-        server.get_result()
+        result = self._wait_for_result()
+        if result is None or self.pgconn.status is ConnStatus.BAD:
+            raise OperationalError(self.pgconn.get_error_message())
+        self._wait_for_result()
         return result
 
-    def _wait(self, server: PGconn) -> None:
-        """Wait until a result is there, while other threads run."""
-        while server.is_busy():
-            wait_for(server.socket, select.POLLIN)
-            server.consume_input()
-
-    def _hand_out(self, steps: Iterable[tuple[str | Answer, PGresult]]) -> None:
-        error = None
-        for step, result in steps:
-            failed = result.status in _FAILED
-            if failed and error is None:
-                error = error_from_result(result)
-            if isinstance(step, Answer):
-                step.result = None if failed else result
-            elif failed:
-                del self._names[step]
-        if error is not None:
-            raise error
-
-
-def wait_for(line: int, events: int, timeout_ms: int | None = None) -> bool:
-    """Wait until a socket is ready for one of these events. Returns whether it is."""
-    look = select.poll()
-    look.register(line, events)
-    return bool(look.poll(timeout_ms))
+    def _wait_for_result(self) -> PGresult | None:
+        while self.pgconn.is_busy():
+            is_ready(self.pgconn.socket, None)
+            self.pgconn.consume_input()
+        return self.pgconn.get_result()
 
 
 def _numbered(sql: str) -> bytes:
     """The statement as the server takes it, with ``$1`` and so on."""
     numbers = itertools.count(1)
-    found = _PLACEHOLDER.sub(lambda at: f"${next(numbers)}" if at[1] == "s" else at[1], sql)
+    found = re.sub("%(.)", lambda at: f"${next(numbers)}" if at[1] == "s" else at[1], sql)
     return found.encode()

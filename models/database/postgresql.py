@@ -8,7 +8,6 @@ PostgreSQL releases with the transaction, also if the process dies.
 import asyncio
 import logging
 import math
-import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +23,8 @@ from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from models.database.pipeline import Answer, Pipeline, wait_for
-from models.database.session import BOUNDS, TIMEOUTS, Session, locally
+from models.database.pipeline import PLANNING, Answer, Pipeline
+from models.database.session import BOUNDS, TIMEOUTS, is_ready, locally
 
 Result = TypeVar("Result")
 
@@ -41,14 +40,6 @@ THREADS = 8
 POOL_PATIENCE_SECONDS = 30
 # After a server did not answer for this long, it is not asked again for as long.
 SILENCE_PAUSE_SECONDS = 1
-# A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
-# every row was the cheapest. Each statement here has an index that serves it
-# (docs/decisions/0034-plans-without-statistics.md).
-PLANNING = {"enable_seqscan": "off", "jit": "off"}
-# Behind a pooler each transaction begins with it.
-_OPENING = locally(PLANNING | TIMEOUTS)
-
-_IN_TRANSACTION = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
 
 class NotAloneError(BaseException):
@@ -67,10 +58,7 @@ class _TextDumper(StrDumper):
 
 class _Adapter(Psycopg3Adapter):
     def connect(self, db: Any, **options: Any) -> Any:
-        """As peewee's, with the connection's pipeline as its ``statements``: it goes with the connection."""
-        session: Any = Session.open(db.database, PLANNING | BOUNDS, **options)
-        session.statements = Pipeline(session, _OPENING if session.is_pooled else "")
-        return session
+        return Pipeline.open(db.database, PLANNING | BOUNDS, **options)
 
 
 class PostgresEngine(PooledPostgresqlDatabase):
@@ -153,7 +141,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)
         answer = self.put(f"SELECT {', '.join(locks)}", numbers)
         if keys is None:
-            answer.fetchall()
+            answer.received()
         self._held.keys = keys
 
     async def run(self, work: Callable[[], Result]) -> Result:
@@ -170,36 +158,40 @@ class PostgresEngine(PooledPostgresqlDatabase):
         commit.
         """
         queries.debug((sql, values))
-        pipeline = self._pipeline()
+        pipeline: Pipeline = self.connection()
         answer = pipeline.put(sql, values)
         if not self.in_transaction():
             pipeline.flush()
         return answer
 
-    def _pipeline(self) -> Pipeline:
+    def connection(self) -> Any:
+        """The thread's, a Pipeline."""
         if self.is_closed():
             raise InterfaceError("a query outside of reading() and writing()")
-        pipeline: Pipeline = self.connection().statements
-        return pipeline
+        return super().connection()
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """As peewee's, after the statements that wait."""
-        self._pipeline().flush()
+        self.connection().flush()
         return super().execute_sql(sql, params)
 
     def begin(self, _isolation_level: Any = None) -> None:
         """As peewee's; it is sent with the first statement whose answer is needed."""
-        self._pipeline().put("BEGIN")
+        self.connection().put("BEGIN")
 
     def commit(self) -> None:
         """As peewee's. Raises InternalError if the server rolled back, because an error had been ignored."""
-        if self.put("COMMIT").tag != b"COMMIT":
+        if self.put("COMMIT").received().command_status != b"COMMIT":
             raise InternalError("the transaction was rolled back, because a part of it had failed")
 
     def rollback(self) -> None:
         """As peewee's. A lost connection has rolled back already."""
-        self._pipeline().waiting.clear()
-        if self.connection().info.transaction_status in _IN_TRANSACTION:
+        pipeline: Pipeline = self.connection()
+        pipeline.waiting.clear()
+        if pipeline.info.transaction_status in {
+            TransactionStatus.INTRANS,
+            TransactionStatus.INERROR,
+        }:
             self.put("ROLLBACK")
 
     def _connect(self) -> Any:
@@ -221,7 +213,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         Peewee's own check asks the server each time, while all threads wait. An idle connection receives
         bytes only when the server closes it.
         """
-        if conn.closed or wait_for(conn.fileno(), select.POLLIN, 0):
+        if conn.closed or is_ready(conn.fileno(), 0):
             conn.close()
             return True
         return False

@@ -5,7 +5,6 @@ is an ordinary peewee query with slots in place of its values. Queries that run 
 are prepared.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Generic, Self, TypeVar
@@ -18,7 +17,6 @@ from peewee import (
     DoesNotExist,
     Insert,
     Model,
-    ModelSelect,
     PostgresqlDatabase,
     Select,
     Value,
@@ -28,7 +26,6 @@ from peewee import (
 from models.database.engine import database, reading, writing
 
 Row = TypeVar("Row")
-Instance = TypeVar("Instance", bound=Model)
 
 
 class _Place(int):
@@ -60,61 +57,49 @@ class Rows(Generic[Row]):
 
 
 class Prepared:
-    """A query whose rows are tuples, or that changes rows.
+    """A query that is made once. Its rows are tuples, or whole rows of ``model``, selected without joins.
 
-    ``build`` takes a slot for each of its parameters, or ``slots`` of them. Slots belong into comparisons,
-    assignments, limits, and ``is_in``. The values come as the database takes them: no field converts them.
+    ``build`` takes a slot for each value. Slots belong into comparisons, assignments, limits, and ``is_in``.
+    The values come as the database takes them: no field converts them.
     """
 
-    def __init__(self, build: Callable[..., Any], slots: int | None = None) -> None:
+    def __init__(self, build: Callable[..., Any], model: type[Model] | None = None) -> None:
         self._build = build
-        self._arity = len(inspect.signature(build).parameters) if slots is None else slots
+        self._make = tuple if model is None else _maker(model)
         # One SQL for each kind of database, and what it is to be given: places and constants.
         self._known: dict[type[Database], tuple[str, list[Any]]] = {}
 
     def execute(self, *values: Any) -> Rows[Any]:
         """Run it with these values."""
-        return Rows(self._put(values), tuple)
-
-    def _put(self, values: Sequence[Any]) -> Any:
         connected = database.obj
-        sql, places = self._known.get(type(connected)) or self._prepare(connected)
-        return connected.put(sql, [values[at] if isinstance(at, _Place) else at for at in places])
+        sql, places = self._known.get(type(connected)) or self._prepare(connected, len(values))
+        given = [values[at] if isinstance(at, _Place) else at for at in places]
+        return Rows(connected.put(sql, given), self._make)
 
-    def _prepare(self, connected: Any) -> tuple[str, list[Any]]:
-        slots = [Value(_Place(number), converter=False) for number in range(self._arity)]
-        query = self._build(*slots)
+    def _prepare(self, connected: Any, count: int) -> tuple[str, list[Any]]:
+        query = self._build(*(Value(_Place(number), converter=False) for number in range(count)))
         if isinstance(query, Insert):
             # No key is read back.
             query = query.returning()
-        known: tuple[str, list[Any]] = connected.get_sql_context().sql(query).query()
-        self._known[type(connected)] = known
-        return known
+        made = connected.get_sql_context().sql(query).query()
+        return self._known.setdefault(type(connected), made)
 
 
-class PreparedSelect(Prepared, Generic[Instance]):
-    """A query that selects whole rows of one model, without joins."""
+def _maker(model: type[Model]) -> Callable[[Any], Model]:
+    """What makes an instance of a row."""
+    fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
+    names = [field.name for field in fields]
+    flags = [field.name for field in fields if isinstance(field, BooleanField)]
 
-    def __init__(
-        self, model: type[Instance], build: Callable[..., "ModelSelect[Instance]"]
-    ) -> None:
-        super().__init__(build)
-        self._model = model
-        fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
-        self._names = [field.name for field in fields]
-        self._flags = [field.name for field in fields if isinstance(field, BooleanField)]
-
-    def execute(self, *values: Any) -> Rows[Instance]:
-        """Run it with these values."""
-        return Rows(self._put(values), self._instance)
-
-    def _instance(self, row: Any) -> Instance:
-        made = self._model(__no_default__=1)
-        made.__data__.update(zip(self._names, row, strict=True))
-        for name in self._flags:
+    def make(row: Any) -> Model:
+        made = model(__no_default__=1)
+        made.__data__.update(zip(names, row, strict=True))
+        for name in flags:
             # SQLite keeps truth as a number.
             made.__data__[name] = bool(made.__data__[name])
         return made
+
+    return make
 
 
 def is_in(field: Any, values: Any) -> Any:
@@ -154,8 +139,7 @@ class BaseModel(Model):
     def by_id(cls, pk: str | None) -> Self | None:
         """The row with this key, or None."""
         with reading():
-            found: Self | None = _by_key(cls).execute(pk).first()
-            return found
+            return _by_key(cls).execute(pk).first()
 
     def amend(self, **values: Any) -> None:
         """Change these columns of the row."""
@@ -178,9 +162,9 @@ class BaseModel(Model):
 
 
 @cache
-def _by_key(model: type[BaseModel]) -> PreparedSelect[Any]:
+def _by_key(model: type[BaseModel]) -> Prepared:
     key = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
-    return PreparedSelect(model, lambda wanted: model.select().where(key == wanted))
+    return Prepared(lambda wanted: model.select().where(key == wanted), model)
 
 
 @cache
@@ -189,4 +173,4 @@ def _insert(model: type[BaseModel], names: Sequence[str], *, once: bool) -> Prep
         insert = model.insert(dict(zip(names, slots, strict=True)))
         return insert.on_conflict_ignore() if once else insert
 
-    return Prepared(build, len(names))
+    return Prepared(build)

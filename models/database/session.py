@@ -5,6 +5,7 @@ session: no prepared statement, no setting, no lock, no LISTEN.
 """
 
 import json
+import select
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -13,7 +14,8 @@ import psycopg
 CONNECT_TIMEOUT_SECONDS = 5
 # When the server's machine or the network to it is gone, a thread that waits for an answer fails after half a
 # minute. By Linux's own settings it would wait for a quarter of an hour, or for ever.
-SILENCE = {
+PATIENCE: dict[str, Any] = {
+    "connect_timeout": CONNECT_TIMEOUT_SECONDS,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 4,
@@ -26,7 +28,7 @@ TIMEOUTS = {
     "lock_timeout": "15s",
     "statement_timeout": "30s",
 }
-# How the server finds out that a client's machine is gone (the client's side is SILENCE).
+# How the server finds out that a client's machine is gone (the client's side is PATIENCE).
 SERVER_KEEPALIVES = {
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
@@ -50,8 +52,7 @@ class Session(psycopg.Connection[Any]):
     @classmethod
     def open(cls, url: str, settings: Mapping[str, str], **options: Any) -> Self:
         """Connect to ``url``, with these settings unless a pooler is in between. Raises psycopg.Error."""
-        limits: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT_SECONDS} | SILENCE
-        session = cls.connect(url, autocommit=True, **limits, **options)
+        session = cls.connect(url, autocommit=True, **PATIENCE, **options)
         try:
             known = session.execute(_CONFIGURE, [json.dumps(settings), session.info.backend_pid])
             session.is_pooled = not known.fetchall()
@@ -59,7 +60,6 @@ class Session(psycopg.Connection[Any]):
             session.close()
             raise
         if session.is_pooled:
-            # psycopg prepares nothing.
             session.prepare_threshold = None
         return session
 
@@ -68,3 +68,10 @@ def locally(settings: Mapping[str, str]) -> str:
     """The statement that gives these settings to the transaction at hand."""
     calls = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
     return f"SELECT {', '.join(calls)}"
+
+
+def is_ready(line: int, seconds: float | None, events: int = select.POLLIN) -> bool:
+    """Wait at most so long until a socket or pipe can be read, or one of these events. Returns whether it is."""
+    look = select.poll()
+    look.register(line, events)
+    return bool(look.poll(None if seconds is None else seconds * 1000))

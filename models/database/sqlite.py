@@ -10,18 +10,15 @@ One thread does the writing of event loops. All work that waits for it shares on
 import asyncio
 import fcntl
 import json
-import logging
 import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -29,25 +26,12 @@ from urllib.parse import unquote, urlsplit
 
 from peewee import OperationalError, SqliteDatabase
 
-logger = logging.getLogger(__name__)
-
 Result = TypeVar("Result")
 
 # How long a writer waits for another that has a lock. A process that freezes keeps its lock.
 LOCK_SECONDS = 10
-# Between two looks at the lock that another process has.
-LOCK_POLL_SECONDS = 0.001
 # The most pieces of work that share a transaction: the first waits for the last.
 MOST_TOGETHER = 64
-FULL = "synchronous=full"
-# Commits between two checkpoints. They fill some 2,000 pages of the log.
-COMMITS = 100
-# Pages of 4 KiB. In a longer log a read takes longer to find a page. Its pages are also written less often,
-# so the kernel may have dropped one from its cache: a commit then reads it from the disk, while all other
-# writers wait.
-LONG_LOG_PAGES = 2_000
-# A commit that finds so many pages makes a checkpoint itself: only when the thread for it does not keep up.
-MAX_LOG_PAGES = 8 * LONG_LOG_PAGES
 
 
 class BusyError(OperationalError):
@@ -85,17 +69,15 @@ class SqliteEngine(SqliteDatabase):
     """
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        path = Path(unquote(parts.path))
+        path = path_of(url)
         path.parent.mkdir(parents=True, exist_ok=True)
         super().__init__(
             str(path),
             pragmas={
                 "journal_mode": "wal",
-                "synchronous": "full" if parts.query == FULL else "normal",
+                "synchronous": "full" if urlsplit(url).query == "synchronous=full" else "normal",
                 "foreign_keys": 1,
                 "cache_size": -16_000,
-                "wal_autocheckpoint": MAX_LOG_PAGES,
             },
             timeout=LOCK_SECONDS,
             # The writers' connection goes from thread to thread, one at a time.
@@ -104,20 +86,14 @@ class SqliteEngine(SqliteDatabase):
         self._writers: sqlite3.Connection | None = None
         self._writing_thread: int | None = None
         self._thread_lock = threading.Lock()
-        # Open for as long as the engine is used.
-        self._lock_file = os.open(
-            path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600
-        )
+        self._lock_file = os.open(f"{path}.lock", os.O_WRONLY | os.O_CREAT, 0o600)
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon: no caller has an answer yet for work that is not committed.
         threading.Thread(target=self._serve, name="writer", daemon=True).start()
-        self._checkpointer = ThreadPoolExecutor(1, "checkpoint")
-        self._commits = 0
 
     def close_all(self) -> None:
         """Close the writers' connection and the lock file. A thread's own connection ends with the thread."""
         self._jobs.put(None)
-        self._checkpointer.shutdown()
         # SQLite crashes when a connection is closed while a thread uses it.
         with self._thread_lock:
             if self._writers is not None:
@@ -126,24 +102,22 @@ class SqliteEngine(SqliteDatabase):
 
     def put(self, sql: str, values: Sequence[Any]) -> _Answer:
         """Run a prepared query (models.database.rows). A list is given to it as JSON."""
-        execute: Any = self.execute_sql
         given = [json.dumps(value) if isinstance(value, list) else value for value in values]
-        return _Answer(execute(sql, given))
+        return _Answer(self.execute_sql(sql, given))  # type: ignore[no-untyped-call]
 
-    def connection(self) -> sqlite3.Connection:
+    def connection(self) -> Any:
         """The thread's own connection, or the writers' in a write transaction.
 
         A connection that has not read all of a result cannot write: its view of the data may be old.
         """
         base: Any = super()
         if self._writing_thread != threading.get_ident():
-            own: sqlite3.Connection = base.connection()
-            return own
+            return base.connection()
         if self._writers is None:
             self._writers = base._connect()  # noqa: SLF001 - connect() without a thread
         return self._writers
 
-    def cursor(self, _named_cursor: None = None) -> sqlite3.Cursor:
+    def cursor(self, _named_cursor: None = None) -> Any:
         """As peewee's, of connection()."""
         return self.connection().cursor()
 
@@ -173,11 +147,6 @@ class SqliteEngine(SqliteDatabase):
         # peewee begins nothing without a connection of the thread.
         with self.reading(), self._alone(), self.atomic("IMMEDIATE"):
             yield
-        self._commits += 1
-        if self._commits % COMMITS == 0:
-            # Fails when the process ends or has too many threads. The commit stands without a checkpoint.
-            with suppress(RuntimeError):
-                self._checkpointer.submit(self._checkpoint)
 
     appending = writing
 
@@ -203,11 +172,10 @@ class SqliteEngine(SqliteDatabase):
                     break
                 jobs.append(job)
             self._run(jobs)
-            # One call for all callers on a loop: each call wakes it.
-            for loop, own in groupby(jobs, lambda job: job.waiting.get_loop()):
+            for job in jobs:
                 # Fails when the loop has ended. The work is committed.
                 with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(_settle, list(own))
+                    job.waiting.get_loop().call_soon_threadsafe(_settle, job)
 
     def _run(self, jobs: Sequence[_Job]) -> None:
         """Run jobs in one transaction, or each in its own where one fails that has written."""
@@ -216,13 +184,12 @@ class SqliteEngine(SqliteDatabase):
                 for job in jobs:
                     self._try(job)
         except BaseException as error:  # noqa: BLE001 - raised again in the caller
-            # After a BusyError each of them would wait as long again.
-            if len(jobs) > 1 and not isinstance(error, BusyError):
-                for job in jobs:
-                    self._run([job])
-                return
             for job in jobs:
-                job.error = error
+                # After a BusyError each of them would wait as long again.
+                if len(jobs) == 1 or isinstance(error, BusyError):
+                    job.error = error
+                else:
+                    self._run([job])
 
     def _try(self, job: _Job) -> None:
         """Run a job. Raises its error only if the transaction cannot go on without it."""
@@ -239,7 +206,7 @@ class SqliteEngine(SqliteDatabase):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the write lock. The kernel releases the lock of a process that dies. Raises BusyError.
+        """Hold the write lock. Raises BusyError.
 
         A writer that waits for SQLite's own lock polls it, and sleeps for up to 100 ms in between. So writers
         wait for two locks of ours instead: the threads of a process for one, the processes for the other.
@@ -247,7 +214,8 @@ class SqliteEngine(SqliteDatabase):
         if not self._thread_lock.acquire(timeout=LOCK_SECONDS):
             raise BusyError
         try:
-            self._exclude_processes()
+            if not lock_within(LOCK_SECONDS, self._lock_file):
+                raise BusyError
             self._writing_thread = threading.get_ident()
             yield
         finally:
@@ -255,40 +223,31 @@ class SqliteEngine(SqliteDatabase):
             fcntl.flock(self._lock_file, fcntl.LOCK_UN)
             self._thread_lock.release()
 
-    def _exclude_processes(self) -> None:
-        # A wait in the kernel would have no end.
-        deadline = time.monotonic() + LOCK_SECONDS
-        while time.monotonic() < deadline:
-            with suppress(BlockingIOError):
-                fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            time.sleep(LOCK_POLL_SECONDS)
-        raise BusyError
 
-    def _checkpoint(self) -> None:
-        """Copy the log into the database file. Within a commit that takes some 15 ms, while others wait.
-
-        SQLite restarts the log only when a commit finds all of it copied. Under constant load there is always
-        a page that is not. So the last pages of a long log are copied under the write lock: some 2 ms.
-        """
-        try:
-            with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
-                # Passive: it waits for no reader or writer, and none waits for it.
-                copy = partial(connection.execute, "PRAGMA wal_checkpoint(PASSIVE)")
-                _, pages, _ = copy().fetchone()
-                if pages >= LONG_LOG_PAGES:
-                    with self._alone():
-                        copy().fetchone()
-        except (sqlite3.Error, OperationalError) as error:
-            logger.warning("SQLite's checkpoint failed; a later one makes up for it: %s", error)
+def path_of(url: str) -> Path:
+    """The file that a URL names."""
+    return Path(unquote(urlsplit(url).path))
 
 
-def _settle(jobs: Sequence[_Job]) -> None:
-    """Tell the callers, on their event loop, unless they are gone."""
-    for job in jobs:
-        if job.waiting.done():
-            continue
-        if job.error is None:
-            job.waiting.set_result(job.result)
-        else:
-            job.waiting.set_exception(job.error)
+def lock_within(seconds: float, file: int) -> bool:
+    """Lock an open file for this process. Returns whether that was possible within so many seconds.
+
+    The kernel releases the lock of a process that ends. A wait in the kernel would have no end.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def _settle(job: _Job) -> None:
+    """Tell the caller, on its event loop, unless it is gone."""
+    if job.waiting.done():
+        return
+    if job.error is None:
+        job.waiting.set_result(job.result)
+    else:
+        job.waiting.set_exception(job.error)

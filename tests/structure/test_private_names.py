@@ -18,11 +18,10 @@ OWN = {"self", "cls"}
 BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
 # Of Peewee's models, the module os, and named tuples.
 DOCUMENTED = {"_meta", "_exit", "_replace"}
-# Peewee and Huey have no other place to say how a connection is opened.
+# Peewee has no other place to say how a connection is opened.
 EXCEPTIONS = {
     "models/database/postgresql.py": {"_connect", "_connections", "_is_closed"},
     "models/database/sqlite.py": {"_connect"},
-    "tasks/queue.py": {"_create_connection"},
 }
 Names = frozenset[str]
 

@@ -73,7 +73,7 @@ def test_only_the_ways_out_open_sockets() -> None:
 def test_each_doorbell_wakes_a_part_of_the_worker() -> None:
     """The consumer knows the tasks of modules that are imported."""
     found = {
-        path.stem for path in (ROOT / "tasks").glob("*.py") if "= doorbell(" in path.read_text()
+        path.stem for path in (ROOT / "tasks").glob("*.py") if "= Doorbell(" in path.read_text()
     }
     assert found == {"deliver", "ingest", "redeliver"}
     assert found <= set(vars(worker))

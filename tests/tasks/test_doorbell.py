@@ -1,9 +1,10 @@
 """A doorbell: the first ring at once, those of a burst together, and the last one never lost."""
 
-import multiprocessing
+import itertools
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -23,16 +24,25 @@ class Sink:
         self.threads.append(threading.current_thread())
 
 
+NUMBERS = itertools.count()
+
+
+def _doorbell(put: Callable[[], object], pause: float = 0.02) -> Doorbell:
+    bell = Doorbell(f"test_{next(NUMBERS)}", pause)
+    bell.put = put
+    return bell
+
+
 def test_another_thread_calls_the_queue() -> None:
     sink = Sink()
-    Doorbell(sink).ring()
+    _doorbell(sink).ring()
     wait_for(lambda: sink.threads, "the ring")
     assert threading.current_thread() not in sink.threads
 
 
 def test_the_rings_of_a_burst_go_together() -> None:
     sink = Sink()
-    bell = Doorbell(sink)
+    bell = _doorbell(sink)
     for _ in range(100):
         bell.ring()
     wait_for(lambda: len(sink.threads) >= 2, "the first and one for the others")
@@ -46,7 +56,7 @@ def test_a_ring_is_followed_by_a_task() -> None:
     def put() -> None:
         seen[0] = rung[0]
 
-    bell, lock = Doorbell(put, pause=0.001), threading.Lock()
+    bell, lock = _doorbell(put, pause=0.001), threading.Lock()
 
     def ring() -> None:
         for _ in range(500):
@@ -66,7 +76,7 @@ def test_a_queue_that_fails_is_said_and_asked_again(caplog: pytest.LogCaptureFix
             raise failures.pop()
         sink()
 
-    bell = Doorbell(put)
+    bell = _doorbell(put)
     bell.ring()
     wait_for(lambda: "wake-up not queued" in caplog.text, "the failure")
     bell.ring()
@@ -78,7 +88,7 @@ def test_a_ring_without_a_thread_goes_with_the_next(monkeypatch: pytest.MonkeyPa
         raise RuntimeError("can't start new thread")
 
     sink = Sink()
-    bell = Doorbell(sink)
+    bell = _doorbell(sink)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
         bell.ring()
@@ -88,7 +98,7 @@ def test_a_ring_without_a_thread_goes_with_the_next(monkeypatch: pytest.MonkeyPa
 
 def test_the_worker_of_the_process_needs_no_queue() -> None:
     sink, woken = Sink(), threading.Event()
-    bell = Doorbell(sink)
+    bell = _doorbell(sink)
     bell.worker = woken.set
     bell.ring()
     assert woken.is_set()
@@ -98,23 +108,11 @@ def test_the_worker_of_the_process_needs_no_queue() -> None:
 def test_a_process_that_ends_has_queued_its_last_ring() -> None:
     program = (
         "from tasks.queue import Doorbell\n"
-        "bell = Doorbell(lambda: print('rung'), pause=0.3)\n"
+        "bell = Doorbell('test', pause=0.3)\n"
+        "bell.put = lambda: print('rung')\n"
         "for _ in 'abc': bell.ring()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True
     )
     assert done.stdout.split() == ["rung", "rung"]
-
-
-def test_a_fork_in_the_middle_of_a_burst_rings_for_itself() -> None:
-    fork = multiprocessing.get_context("fork")
-    heard = fork.SimpleQueue()
-    parent = multiprocessing.current_process().name
-    bell = Doorbell(lambda: heard.put(multiprocessing.current_process().name), pause=0.5)
-    bell.ring()
-    assert heard.get() == parent
-    child = fork.Process(target=bell.ring, name="child")
-    child.start()
-    assert heard.get() == "child"
-    child.join()

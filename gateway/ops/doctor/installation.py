@@ -14,6 +14,7 @@ from redis import Redis
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
 from models import database, inspection, secret
+from models.database.sqlite import path_of
 from models.number import Number
 from models.webhook import Webhook
 from networks.checkup import ask_time, shake_hands
@@ -107,7 +108,7 @@ def check_database(settings: Settings) -> str:
     """The database is there, migrated and whole."""
     if database.is_postgresql(settings.database_url):
         return _check_postgresql(settings)
-    path = inspection.path_of(settings.database_url)
+    path = path_of(settings.database_url)
     if not path.exists():
         raise BrokenError(f"There is no database {path}.", "Run: gateway migrate")
     database.connect(settings.database_url)

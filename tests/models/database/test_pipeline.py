@@ -12,7 +12,6 @@ from peewee import DataError, IntegrityError, InternalError, OperationalError, P
 
 from contract_tests.servers import PostgresServer
 from contract_tests.waiting import wait_for
-from models.database.pipeline import Pipeline
 from models.database.postgresql import PostgresEngine
 
 INSERT = "INSERT INTO kept (id, value) VALUES (%s, %s)"
@@ -318,7 +317,7 @@ def test_a_thread_that_is_interrupted_leaves_no_answers_for_the_next(
             engine.put("SELECT pg_sleep(0.1), 'not for others'").fetchall()
 
     with monkeypatch.context() as patched:
-        patched.setattr(Pipeline, "_wait", interrupt)
+        patched.setattr(psycopg.Connection, "wait", interrupt)
         with pytest.raises(KeyboardInterrupt):
             interrupted()
     assert ids(engine) == []

@@ -4,7 +4,7 @@ import pytest
 from peewee import DoesNotExist
 
 from models.account import Account
-from models.database import Prepared, PreparedSelect, is_in, reading, writing
+from models.database import Prepared, is_in, reading, writing
 from models.message import Message
 from models.number import Number
 from models.webhook import Webhook
@@ -13,7 +13,7 @@ from models.webhook import Webhook
 def test_rows_are_those_of_the_query_in_every_field(account: Account) -> None:
     """Truth too, which SQLite keeps as a number."""
     webhook = Webhook.register(account.id, "https://example.com", ["message.sent"], [])
-    prepared = PreparedSelect(Webhook, lambda wanted: Webhook.select().where(Webhook.id == wanted))
+    prepared = Prepared(lambda wanted: Webhook.select().where(Webhook.id == wanted), Webhook)
     with reading():
         [row], plain = prepared.execute(webhook.id), Webhook.get(Webhook.id == webhook.id)
         assert prepared.execute("wh_unknown").first() is None
@@ -41,7 +41,7 @@ def test_constants_and_values_each_find_their_place(account: Account) -> None:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_list_of_any_length_fills_one_slot(account: Account, count: int) -> None:
     ids = [Account.open("first", "pro").id for _ in range(count)]
-    find = PreparedSelect(Account, lambda ids: Account.select().where(is_in(Account.id, ids)))
+    find = Prepared(lambda ids: Account.select().where(is_in(Account.id, ids)), Account)
     rename = Prepared(lambda ids, name: Account.update(name=name).where(is_in(Account.id, ids)))
     with writing():
         assert rename.execute(ids, 'by "quotes", {braces}, \\').count == count

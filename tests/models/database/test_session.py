@@ -7,7 +7,8 @@ import pytest
 from peewee import IntegrityError
 
 from contract_tests.servers import PgBouncer, PostgresServer
-from models.database.postgresql import PLANNING, PostgresEngine
+from models.database.pipeline import PLANNING
+from models.database.postgresql import PostgresEngine
 from models.database.session import TIMEOUTS
 from tasks.queue import ServerStorage
 

@@ -115,3 +115,25 @@ def test_a_result_that_is_not_read_to_its_end_keeps_no_one_from_writing(tmp_path
     write()
     assert rows.fetchall() == [(2,)]
     engine.close_all()
+
+
+def test_the_log_stays_short_though_nobody_pauses(tmp_path: Path) -> None:
+    """SQLite copies it within a commit, and begins it anew."""
+    engine = SqliteEngine(f"sqlite://{tmp_path}/busy.db")
+    execute: Any = engine.execute_sql
+    with engine.writing():
+        execute("CREATE TABLE kept (text)")
+
+    def write() -> None:
+        for _ in range(1_000):
+            with engine.writing():
+                execute("INSERT INTO kept VALUES (?)", ("x" * 10_000,))
+            with engine.reading():
+                execute("SELECT count(*) FROM kept").fetchall()
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(write) for _ in range(2)]:
+            done.result()
+    assert (tmp_path / "busy.db").stat().st_size > 15_000_000
+    assert (tmp_path / "busy.db-wal").stat().st_size < 10_000_000
+    engine.close_all()
