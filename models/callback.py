@@ -67,11 +67,10 @@ class Callback(BaseModel):
         One whose worker died or froze is claimed alone: it may have been the cause.
         """
         with reading():
-            now = work.now()
-            first = _FIRST_DUE.execute(now).first()
+            first = _FIRST_DUE.execute(clock.now()).first()
             if first is None:
                 return []
-            [before] = first
+            before, now = first
             values = uuid.uuid4().hex, now + LEASE_MS, now, before, 1 if before else limit
             claimed = write(lambda: list(_CLAIM.execute(*values)), CLAIMS)
             return sorted(claimed, key=lambda callback: callback.id)
@@ -130,7 +129,9 @@ def _claim(token: Any, until: Any, now: Any, before: Any, limit: Any) -> Any:
     return claimed.where(is_among(Callback.id, ids)).returning(Callback)
 
 
-_FIRST_DUE = Prepared(lambda now: _due(now).select(_lease_token).limit(1))
+_FIRST_DUE = Prepared(
+    lambda here: _due(work.time(here)).select(_lease_token, work.time(here)).limit(1)
+)
 _CLAIM = Prepared(_claim, Callback)
 _FINISH = Prepared(
     lambda ids, now: Callback.update(

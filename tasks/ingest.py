@@ -48,10 +48,12 @@ def work_off() -> None:
     with reading():
         for _ in range(MAX_CLAIMS):
             claimed = Callback.claim(MAX_TOGETHER)
-            if not claimed:
+            if claimed:
+                _ingest(claimed)
+                deliver.bell.ring()
+            if len(claimed) < MAX_TOGETHER and all(each.tries == 1 for each in claimed):
+                # None is left. One that was tried before may have been claimed alone.
                 return
-            _ingest(claimed)
-            deliver.bell.ring()
     bell.ring()
 
 

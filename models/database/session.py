@@ -71,7 +71,7 @@ def locally(settings: Mapping[str, str]) -> str:
 
 
 def is_ready(line: int, seconds: float | None, events: int = select.POLLIN) -> bool:
-    """Wait at most so long until a socket or pipe can be read, or one of these events. Returns whether it is."""
+    """Wait at most so long until a socket or pipe has one of these events. Returns whether it has."""
     look = select.poll()
     look.register(line, events)
     return bool(look.poll(None if seconds is None else seconds * 1000))
