@@ -20,6 +20,7 @@ from handlers.errors import ApiError, ConflictError, ThrottledError
 from handlers.outcomes import Asked, answer_to
 from handlers.resources import no_access, owned
 from models import clock
+from models.backlog import pressure
 from models.database import commit, read, write, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
@@ -29,7 +30,6 @@ from networks.current import get_network
 from networks.interface import OutboundMessage, Sender
 from tasks import deliver, lifecycle, telemetry
 from tasks.outcome import record_acceptance
-from tasks.pressure import pressure
 
 logger = logging.getLogger(__name__)
 

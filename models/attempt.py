@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
-from models import clock, work
+from models import clock
 from models.clock import new_id
 from models.database import BaseModel, Prepared, is_in, reading, write, writing
 from models.delivery import CLAIMS, Delivery, DeliveryState
@@ -16,6 +16,8 @@ from models.webhook import Deactivation, Webhook
 MOST_SHOWN = 100
 # A receiver that takes so long for one answer is slow (ADR 10).
 SLOW_MS = 2_000
+
+NO_OUTCOME = "No outcome is known: the worker ended or froze during this attempt."
 
 RetryDelay = Callable[[int], float | None]
 
@@ -39,9 +41,6 @@ class Outcome:
     proven_url: str | None = None
 
 
-_KEPT = ("started_at", "duration_ms", "success", "status_code", "error", "response_body")
-
-
 class Attempt(BaseModel):
     delivery_id: str
     id = TextField(primary_key=True)
@@ -57,7 +56,8 @@ class Attempt(BaseModel):
     @classmethod
     def append(cls, outcome: Outcome, number: int) -> None:
         """Keep what came of attempt ``number``, inside the caller's transaction."""
-        kept = {name: getattr(outcome, name) for name in _KEPT}
+        names = ("started_at", "duration_ms", "success", "status_code", "error", "response_body")
+        kept = {name: getattr(outcome, name) for name in names}
         cls.create(id=new_id("att"), delivery=outcome.delivery_id, number=number, **kept)
 
     @classmethod
@@ -68,6 +68,7 @@ class Attempt(BaseModel):
             return list(newest_first.limit(MOST_SHOWN))[::-1]
 
 
+@Prepared
 def _deliver(delivery_ids: Any, at: Any) -> Any:
     return Delivery.update(
         state=DeliveryState.DELIVERED, next_attempt_at=None, lease_token=None, completed_at=at
@@ -75,7 +76,6 @@ def _deliver(delivery_ids: Any, at: Any) -> Any:
 
 
 _OF_IDS = Prepared(lambda ids: Delivery.select().where(is_in(Delivery.id, ids)), Delivery)
-_DELIVER = Prepared(_deliver)
 
 
 def record_outcomes(
@@ -99,7 +99,7 @@ def record_outcomes(
         # Where a receiver failed or was slow, its outcomes count in their order; else nothing depends on it.
         troubled = {d.webhook_id for outcome, d in ours if not outcome.success or _is_slow(outcome)}
         if smooth := [d for _, d in ours if d.webhook_id not in troubled]:
-            _DELIVER.execute([delivery.id for delivery in smooth], clock.now())
+            _deliver.execute([delivery.id for delivery in smooth], clock.now())
             Webhook.note_success({delivery.webhook_id for delivery in smooth})
         return [
             _record(outcome, delivery, retry_delay, deactivate_after)
@@ -125,8 +125,13 @@ def _record(
     ).where(Delivery.id == delivery.id).execute()
     if state is DeliveryState.DELIVERED:
         Webhook.note_success([delivery.webhook_id])
-    elif state is DeliveryState.FAILED:
-        _discard(delivery.webhook_id, deactivate_after)
+    elif state is DeliveryState.FAILED and (
+        Webhook.note_discarded(delivery.webhook_id) >= deactivate_after
+    ):
+        # Not beside a transaction that schedules deliveries for a webhook that it takes for active.
+        with writing():
+            Webhook.get_by_id(delivery.webhook_id).deactivate(Deactivation.FAILURES)
+            Delivery.skip_waiting(delivery.webhook_id)
     if _is_slow(outcome):
         Webhook.note_slow(delivery.webhook_id)
     return due_at
@@ -143,13 +148,4 @@ def _after_failure(delivery: Delivery, delay: float | None) -> tuple[DeliverySta
     # The webhook may have been switched off while this attempt was under way.
     if not Webhook.select(Webhook.active).where(Webhook.id == delivery.webhook_id).scalar():
         return DeliveryState.SKIPPED, None
-    return DeliveryState.PENDING, work.now() + round(delay * 1000)
-
-
-def _discard(webhook_id: str, deactivate_after: int) -> None:
-    """Count a discarded event, and deactivate the webhook when there are too many in a row."""
-    if Webhook.note_discarded(webhook_id) >= deactivate_after:
-        # Not beside a transaction that schedules deliveries for a webhook that it takes for active.
-        with writing():
-            Webhook.get_by_id(webhook_id).deactivate(Deactivation.FAILURES)
-            Delivery.skip_waiting(webhook_id)
+    return DeliveryState.PENDING, clock.shared_now() + round(delay * 1000)

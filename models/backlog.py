@@ -1,5 +1,6 @@
-"""What waits to be delivered, for operators. What waits to be removed does not count."""
+"""What waits to be delivered. What waits to be removed does not count."""
 
+import time
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -7,9 +8,12 @@ from peewee import SQL, fn
 
 from models import clock
 from models.callback import AT_ONCE, Callback
-from models.database import reading
+from models.database import read, reading
 from models.delivery import IS_PENDING, Delivery
 from models.webhook import Webhook
+
+# Between two looks at what is due, in seconds.
+LOOK_SECONDS = 1.0
 
 
 def is_full(limit: int) -> bool:
@@ -23,6 +27,24 @@ def is_full(limit: int) -> bool:
     with reading():
         counts = (query.limit(limit + 1).count() for query in (deliveries, callbacks))
         return sum(counts) > limit
+
+
+class Pressure:
+    """Whether the machine is behind with what is due. Looks at most once in LOOK_SECONDS."""
+
+    _is_full = False
+    _look_at = 0.0
+
+    async def is_above(self, limit: int) -> bool:
+        """Whether more deliveries and callbacks than ``limit`` were due at the last look."""
+        if time.monotonic() >= self._look_at:
+            # Set before the look, so that requests which arrive meanwhile do not look too.
+            self._look_at = time.monotonic() + LOOK_SECONDS
+            self._is_full = await read(lambda: is_full(limit))
+        return self._is_full
+
+
+pressure = Pressure()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
 
-from models import clock, work
+from models import clock
 from models.clock import new_id
 from models.database import (
     BaseModel,
@@ -90,7 +90,7 @@ class Callback(BaseModel):
 
     def postpone(self, error: str) -> None:
         """Some item could not be ingested: it is tried again after a pause."""
-        due_at = work.now() + PAUSES[self.tries - 1] * 1_000
+        due_at = clock.shared_now() + PAUSES[self.tries - 1] * 1_000
         with writing():
             Callback.update(error=error, lease_token=None, due_at=due_at).where(
                 Callback.id == self.id, Callback.lease_token == self.lease_token
@@ -99,7 +99,7 @@ class Callback(BaseModel):
     @classmethod
     def recall(cls) -> int:
         """End the leases that the clock left behind when it was set back. Returns how many."""
-        behind = cls.lease_token.is_null(False), cls.due_at > work.now() + LEASE_MS
+        behind = cls.lease_token.is_null(False), cls.due_at > clock.shared_now() + LEASE_MS
         with reading():
             if not cls.select().where(*behind).exists():
                 return 0
@@ -130,7 +130,7 @@ def _claim(token: Any, until: Any, now: Any, before: Any, limit: Any) -> Any:
 
 
 _FIRST_DUE = Prepared(
-    lambda here: _due(work.time(here)).select(_lease_token, work.time(here)).limit(1)
+    lambda here: _due(clock.shared(here)).select(_lease_token, clock.shared(here)).limit(1)
 )
 _CLAIM = Prepared(_claim, Callback)
 _FINISH = Prepared(

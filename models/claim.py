@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 from peewee import Select, fn
 
-from models import clock, work
-from models.attempt import Attempt, Outcome
+from models import clock
+from models.attempt import NO_OUTCOME, Attempt, Outcome
 from models.database import Prepared, Rows, is_among, is_in, reading, write
 from models.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.event import Event
 from models.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
-from models.work import NO_OUTCOME
 
 # A delivery has at least so many attempts until workers that died count as its failure.
 LEAST_TRIES = 4
@@ -73,9 +72,10 @@ def _is_suspect(last_try: Any) -> Any:
 
 
 def _has_waited(now: Any) -> Any:
-    return IS_WAITING & (Delivery.next_attempt_at <= work.time(now))
+    return IS_WAITING & (Delivery.next_attempt_at <= clock.shared(now))
 
 
+@Prepared
 def _waited(now: Any, last_try: Any) -> Any:
     """What has waited long enough, without suspects."""
     return (
@@ -86,6 +86,7 @@ def _waited(now: Any, last_try: Any) -> Any:
     )
 
 
+@Prepared
 def _suspects(now: Any, last_try: Any) -> Any:
     """The oldest one, of webhooks that are not deleted."""
     return (
@@ -97,6 +98,7 @@ def _suspects(now: Any, last_try: Any) -> Any:
     )
 
 
+@Prepared
 def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) -> Any:
     """Webhooks of a lane with a due delivery: the first of each account, then the second.
 
@@ -126,7 +128,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
         .where(
             Webhook.slow == slow,
             Webhook.trial_minute_at.is_null()
-            | (Webhook.trial_minute_at + MINUTE_MS <= work.time(now))
+            | (Webhook.trial_minute_at + MINUTE_MS <= clock.shared(now))
             | (Webhook.trial_events < MOST_ON_TRIAL)
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
         )
@@ -134,7 +136,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
     )
     turn = fn.ROW_NUMBER().over(partition_by=[found.c.account_id], order_by=[found.c.due_at])
     return (
-        Select([found], [found.c.id, found.c.account_id, found.c.is_full, work.time(now)])
+        Select([found], [found.c.id, found.c.account_id, found.c.is_full, clock.shared(now)])
         .order_by(found.c.is_full, turn, found.c.due_at)
         .limit(limit)
         .with_cte(waiting)
@@ -143,10 +145,11 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
 
 def _is_in_flight(delivery: Any, now: Any) -> Any:
     """Whether an attempt is under way. A lease ends LEASE_MARGIN_MS after its attempt is over."""
-    over = work.time(now) + LEASE_MARGIN_MS
+    over = clock.shared(now) + LEASE_MARGIN_MS
     return delivery.lease_token.is_null(False) & (delivery.next_attempt_at > over)
 
 
+@Prepared
 def _in_flight(webhook_ids: Any, now: Any) -> Any:
     return (
         Delivery.select(Delivery.webhook, fn.COUNT(Delivery.id))
@@ -159,7 +162,7 @@ def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
     return Delivery.update(
         due=False,
         lease_token=token,
-        next_attempt_at=work.time(now) + lease_ms,
+        next_attempt_at=clock.shared(now) + lease_ms,
         tries=Delivery.tries + 1,
         attempt_count=Delivery.attempt_count + 1,
     ).returning(Delivery.id, Delivery.tries)
@@ -184,6 +187,7 @@ def _is_held(delivery_id: Any, token: Any) -> tuple[Any, Any]:
     return Delivery.id == delivery_id, Delivery.lease_token == token
 
 
+@Prepared
 def _details(delivery_ids: Any) -> Any:
     return (
         Delivery.select(
@@ -202,16 +206,12 @@ def _details(delivery_ids: Any) -> Any:
     )
 
 
-_WAITED = Prepared(_waited)
-_SUSPECTS = Prepared(_suspects)
-_DUE_WEBHOOKS = Prepared(_due_webhooks)
-_IN_FLIGHT = Prepared(_in_flight)
+_WEBHOOKS = Prepared(lambda ids: Webhook.select().where(is_in(Webhook.id, ids)), Webhook)
 _LEASE = _lease(Delivery.due)
 _LEASE_AGAIN = _lease(IS_DUE_AGAIN)
 _LEASE_ONE = Prepared(
     lambda token, now, lease_ms, id_: _claiming(token, now, lease_ms).where(Delivery.id == id_)
 )
-_DETAILS = Prepared(_details)
 _WANTED = Prepared(
     lambda id_, token: (
         Delivery.select(Delivery.id).join(Webhook).where(*_is_held(id_, token), Webhook.active)
@@ -233,14 +233,14 @@ def bring_back(last_try: int) -> bool:
     A delivery fails whose worker died in the attempt ``last_try``. Returns whether more may have waited.
     """
     with reading():
-        if _WAITED.execute(clock.now(), last_try).first() is None:
+        if _waited.execute(clock.now(), last_try).first() is None:
             return False
     return write(lambda: _bring_back(clock.now(), last_try), CLAIMS) == MOST_BACK
 
 
 def _bring_back(now: int, last_try: int) -> int:
     """Returns how many had waited."""
-    waited = list(_WAITED.execute(now, last_try))
+    waited = list(_waited.execute(now, last_try))
     back: list[str] = []
     given_up: list[str] = []
     for id_, tries, token, number in waited:
@@ -263,7 +263,7 @@ def claim_due(room: int, terms: Terms) -> Claim:
     limits = terms.per_webhook, busy, min(room, MOST_WEBHOOKS)
     # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
     with reading():
-        found = list(_DUE_WEBHOOKS.execute(terms.slow, clock.now(), *limits))
+        found = list(_due_webhooks.execute(terms.slow, clock.now(), *limits))
         full = {account_id for _, account_id, is_full, _ in found if is_full}
         webhook_ids = [id_ for id_, _, is_full, _ in found if not is_full]
         if not webhook_ids:
@@ -280,9 +280,9 @@ def claim_due(room: int, terms: Terms) -> Claim:
 def _claim(
     webhook_ids: list[str], token: str, now: int, room: int, terms: Terms
 ) -> tuple[dict[str, Webhook], Rows[Any], set[str]]:
-    """Claim for these webhooks. Returns them, rows of _DETAILS, and the accounts that may have more due."""
-    found = Webhook.rows_of_ids(webhook_ids)
-    in_flight = _IN_FLIGHT.execute(webhook_ids, now)
+    """Claim for these webhooks. Returns them, rows of _details, and the accounts that may have more due."""
+    found = _WEBHOOKS.execute(webhook_ids)
+    in_flight = _in_flight.execute(webhook_ids, now)
     webhooks = {webhook.id: webhook for webhook in found}
     free = Counter(dict.fromkeys(webhooks, terms.per_webhook))
     free.subtract(dict(in_flight))
@@ -305,7 +305,7 @@ def _claim(
             crowded.add(webhook.account_id)
         if webhook.on_trial and (new := list(tries.values()).count(1)):
             webhook.note_trial(now, new)
-    return webhooks, _DETAILS.execute(claimed), crowded
+    return webhooks, _details.execute(claimed), crowded
 
 
 def _parts(
@@ -334,7 +334,7 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
 
     def claim() -> tuple[Webhook, Rows[Any]] | None:
         # Another worker may have been faster.
-        if (found := _SUSPECTS.execute(now, last_try).first()) is None:
+        if (found := _suspects.execute(now, last_try).first()) is None:
             return None
         delivery_id, webhook_id, number = found
         webhook = Webhook.get_by_id(webhook_id)
@@ -343,11 +343,11 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
             return None
         _note_lost(delivery_id, number, now)
         _LEASE_ONE.execute(token, now, lease_ms, delivery_id)
-        return webhook, _DETAILS.execute([delivery_id])
+        return webhook, _details.execute([delivery_id])
 
     with reading():
         if (
-            _SUSPECTS.execute(now, last_try).first() is None
+            _suspects.execute(now, last_try).first() is None
             or (made := write(claim, CLAIMS)) is None
         ):
             return None

@@ -1,14 +1,21 @@
 """The time as the database keeps it, and identifiers that sort by it.
 
-Times are whole milliseconds since the Unix epoch, UTC. An identifier is a prefix that names the kind of
-resource, and a ULID.
+Times are whole milliseconds since the Unix epoch, UTC. Work for later is claimed by the time of PostgreSQL's
+server, because hosts may disagree by minutes. An identifier is a prefix that names the kind of resource, and
+a ULID.
 """
 
 import time
+from typing import Any
 
+from peewee import SQL, Cast, PostgresqlDatabase, Select
 from ulid import ULID, ULIDGenerator
 
+from models.database import Prepared, database, reading
+
 _TIME_CHARACTERS = 10
+# Stable within a statement, so that an index serves a comparison with it.
+SERVER_TIME = SQL("(extract(epoch FROM statement_timestamp()) * 1000)::bigint")
 # The same clock as for created_at, so that an identifier tells when its row was made.
 _generator = ULIDGenerator(clock=lambda: now())  # noqa: PLW0108 - looked up at each call
 
@@ -16,6 +23,21 @@ _generator = ULIDGenerator(clock=lambda: now())  # noqa: PLW0108 - looked up at 
 def now() -> int:
     """The current time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
+
+
+def shared(here: Any) -> Any:
+    """In a query, the time by which work is claimed: the server's, or ``here`` on SQLite, which has none."""
+    return SERVER_TIME if isinstance(database.obj, PostgresqlDatabase) else Cast(here, "bigint")
+
+
+_SHARED = Prepared(lambda here: Select([], [shared(here)]))
+
+
+def shared_now() -> int:
+    """The time by which work is claimed, in milliseconds since the epoch."""
+    with reading():
+        [(found,)] = _SHARED.execute(now())
+        return int(found)
 
 
 def new_id(prefix: str) -> str:

@@ -21,7 +21,7 @@ from peewee import (
     fn,
 )
 
-from models import clock, work
+from models import clock
 from models.clock import id_bound, new_id
 from models.database import BaseModel, Prepared, reading, writing
 from models.event import Event
@@ -86,16 +86,16 @@ class Delivery(BaseModel):
         return self.attempt_count - (self.lease_token is not None)
 
     @classmethod
-    def schedule(cls, event: Event, webhooks: Iterable[Webhook]) -> bool:
+    def schedule(cls, event: Event, webhooks: Iterable[Webhook]) -> None:
         """Write one delivery for each webhook that wants the event, inside the caller's transaction.
 
         None of an event that is nowhere (Event.append). An inactive webhook gets a skipped one, so that it
-        can be redelivered later. Returns whether an active one wants it.
+        can be redelivered later.
         """
         now = clock.now()
         wanted = [w for w in webhooks if w.wants(event.kind, event.number_id)]
         for webhook in wanted:
-            _SCHEDULE.execute(
+            _schedule.execute(
                 new_id("dlv"),
                 webhook.id,
                 DeliveryState.PENDING if webhook.active else DeliveryState.SKIPPED,
@@ -105,7 +105,6 @@ class Delivery(BaseModel):
                 webhook.active,
                 event.id,
             )
-        return any(w.active for w in wanted)
 
     @classmethod
     def find(cls, delivery_id: str) -> Self | None:
@@ -168,7 +167,7 @@ class Delivery(BaseModel):
         At most MOST_SKIPPED: a claim that finds more of an inactive webhook goes on.
         """
         now = clock.now()
-        is_idle = cls.is_idle(work.now())
+        is_idle = cls.is_idle(clock.shared_now())
         is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & is_idle
         waiting = cls.select(cls.id).where(is_waiting).limit(MOST_SKIPPED)
         query = cls.update(
@@ -246,6 +245,7 @@ class Delivery(BaseModel):
         return {row[0] for row in rows}
 
 
+@Prepared
 def _schedule(*slots: Any) -> Any:
     """A row beside its event, which nobody has to ask for first."""
     *values, event_id = slots
@@ -254,9 +254,6 @@ def _schedule(*slots: Any) -> Any:
     row |= {"event": Event.id, "event_kind": Event.kind}
     fields = [getattr(Delivery, name) for name in row]
     return Delivery.insert_from(Event.select(*row.values()).where(Event.id == event_id), fields)
-
-
-_SCHEDULE = Prepared(_schedule)
 
 
 def _in_states(states: Sequence[str]) -> list[Any]:

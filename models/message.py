@@ -202,8 +202,11 @@ class Message(BaseModel):
     @classmethod
     def unsettled_before(cls, status: MessageStatus, before: int) -> list[str]:
         """Identifiers of the oldest messages in ``status`` that were created before a time."""
+        query = cls.select(cls.id).where(
+            IS_UNSETTLED, cls.status == status, cls.created_at < before
+        )
         with reading():
-            return [id_ for (id_,) in _UNSETTLED.execute(status, before)]
+            return [row.id for row in query.order_by(cls.id).limit(MOST_UNSETTLED)]
 
     def history(self) -> list["StatusChange"]:
         """Every step, in the order in which a message takes them. Its own row tells the first."""
@@ -253,15 +256,6 @@ _NUMBERS_OF_NETWORK_ID = Prepared(
         Message.wa_message_id == wa_message_id
     )
 )
-_UNSETTLED = Prepared(
-    lambda status, before: (
-        Message.select(Message.id)
-        .where(IS_UNSETTLED, Message.status == status, Message.created_at < before)
-        .order_by(Message.id)
-        .limit(MOST_UNSETTLED)
-    )
-)
-
 _KEEP_STEP = Prepared(
     lambda message_id, status, at, code, text: StatusChange.insert(
         message=message_id, status=status, at=at, error_code=code, error_message=text

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from peewee import BigIntegerField, ForeignKeyField, TextField, fn
+from peewee import ForeignKeyField, TextField, fn
 
-from models import clock, work
+from models import clock
 from models.clock import new_id
 from models.database import BaseModel, reading, write, writing
 from models.delivery import CLAIMS, Delivery
@@ -25,15 +25,13 @@ BEHIND_MS = 2_000
 
 
 class Redelivery(BaseModel):
-    """One batch. ``call_id`` is common to the batches of a call, ``delivery_ids`` are oldest first."""
+    """One batch. ``delivery_ids`` are oldest first."""
 
     webhook_id: str
     id = TextField(primary_key=True)
-    call_id = TextField()
     webhook = ForeignKeyField(Webhook, lazy_load=False, on_delete="CASCADE")
     states_json = TextField()
     delivery_ids_json = TextField()
-    created_at = BigIntegerField()
 
     @property
     def delivery_ids(self) -> list[str]:
@@ -52,7 +50,6 @@ class Redelivery(BaseModel):
         """Choose deliveries for the worker, and return them: the oldest MAX_REDELIVERIES that match."""
         # Chosen outside the write transaction, which it would make long: the worker looks again.
         chosen = cls.choose(webhook_id, states=states, **which)
-        call_id = new_id("rdl")
         with writing():
             if Webhook.by_id(webhook_id) is None:
                 # It was deleted meanwhile, and its deliveries with it.
@@ -60,11 +57,9 @@ class Redelivery(BaseModel):
             for start in range(0, len(chosen), BATCH_SIZE):
                 cls.create(
                     id=new_id("rdl"),
-                    call_id=call_id,
                     webhook=webhook_id,
                     states_json=json.dumps(list(states)),
                     delivery_ids_json=json.dumps(chosen[start : start + BATCH_SIZE]),
-                    created_at=clock.now(),
                 )
         return chosen
 
@@ -119,7 +114,7 @@ class Redelivery(BaseModel):
             if webhook is None or not webhook.active:
                 cls.delete().where(theirs).execute()
                 return None
-            now = work.now()
+            now = clock.shared_now()
             part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
             last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
             at = last + len(part) * 1000 // rate

@@ -131,11 +131,6 @@ class Webhook(Owned):
         """As rows_of(), of all accounts with a message that has one of these identifiers."""
         return _OF_MESSAGES.execute(network_ids, ids)
 
-    @classmethod
-    def rows_of_ids(cls, webhook_ids: Collection[str]) -> Rows["Webhook"]:
-        """As rows_of(), those with these identifiers."""
-        return _OF_IDS.execute(list(webhook_ids))
-
     def rotate_secret(self) -> None:
         """Replace the secret. The old one becomes the previous one (secrets_at)."""
         try:
@@ -214,8 +209,8 @@ class Webhook(Owned):
     def note_trial(self, now: int, events: int) -> None:
         """Its url on trial gets so many new events, inside the caller's transaction."""
         since, before = self._trial_minute(now)
-        self.trial_minute_at, self.trial_events = since, before + events
-        _NOTE_TRIAL.execute(since, before + events, self.id)
+        counted = {"trial_minute_at": since, "trial_events": before + events}
+        self._assign(Webhook.trial_minute_at.is_null(False), **counted)
 
     @classmethod
     def end_trial(cls, webhook_id: str, url: str) -> None:
@@ -244,12 +239,6 @@ _OF_MESSAGES = Prepared(
         )
     ),
     Webhook,
-)
-_OF_IDS = Prepared(lambda ids: Webhook.select().where(is_in(Webhook.id, ids)), Webhook)
-_NOTE_TRIAL = Prepared(
-    lambda minute_at, events, webhook_id: Webhook.update(
-        trial_minute_at=minute_at, trial_events=events
-    ).where(Webhook.id == webhook_id, Webhook.trial_minute_at.is_null(False))
 )
 _NOTE_SUCCESS = Prepared(
     lambda ids: Webhook.update(failure_count=0, slow=False).where(

@@ -12,12 +12,12 @@ from functools import partial
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from models import clock
+from models.attempt import NO_OUTCOME
 from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
 from models.message import Message
 from models.notice import Notice as KeptNotice
 from models.number import Number
-from models.work import NO_OUTCOME
 from networks.callbacks import (
     AccountUpdate,
     InboundMessage,
@@ -68,7 +68,8 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     read = [(callback, parse(bytes(callback.body))) for callback in callbacks]
 
     def take_in_all() -> None:
-        sent = _sent([part for _, parts in read for part in parts])
+        items = (part.item for _, parts in read for part in parts)
+        sent = SentMessages([item for item in items if isinstance(item, StatusUpdate)])
         for callback, parts in read:
             with _span(callback, parts):
                 for part in parts:
@@ -131,7 +132,7 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
     are_in, problem = True, None
     for part in parts:
         try:
-            are_in &= write(partial(_take_alone, part), *_keys(part)) is None
+            are_in &= write(partial(_take, part), *_keys(part)) is None
         except Exception as error:
             logger.exception("an item of %s was not ingested", source_id)
             are_in, problem = False, f"{type(error).__name__}: {error}"
@@ -141,15 +142,7 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
     return are_in, problem
 
 
-def _sent(parts: Sequence[Part]) -> SentMessages:
-    return SentMessages([part.item for part in parts if isinstance(part.item, StatusUpdate)])
-
-
-def _take_alone(part: Part) -> Reason | None:
-    return _take(part, _sent([part]))
-
-
-def _take(part: Part, sent: SentMessages) -> Reason | None:
+def _take(part: Part, sent: SentMessages | None = None) -> Reason | None:
     """Take one item in, or set it aside, in the caller's transaction. Returns why it was set aside.
 
     Nothing becomes known between the reason and the row that keeps it.
@@ -161,7 +154,7 @@ def _take(part: Part, sent: SentMessages) -> Reason | None:
         case InboundMessage() as message:
             reason = _receive(message)
         case StatusUpdate() as status:
-            reason = _update_status(status, sent)
+            reason = _update_status(status, sent or SentMessages([status]))
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
         case Notice() as told:

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from gateway.settings import get_settings
-from models import clock, work
+from models import clock
+from models.attempt import NO_OUTCOME
 from models.database import Prepared, reading, writing
 from models.notice import Notice
 from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
-from models.work import NO_OUTCOME
 from networks import errors as network
 from networks.callbacks import AccountUpdate
 from networks.current import get_network, wait_for
@@ -170,7 +170,7 @@ def claim_check() -> Number | None:
     pause_ms = max(settings.number_check_interval * 1000, BACK_OFF_MS) * (1 + JITTER)
     while True:
         with reading():
-            now = work.now()
+            now = clock.shared_now()
             number: Number | None = _DUE.execute(now, now + round(pause_ms) + lease_ms).first()
         if number is None:
             return None

@@ -54,7 +54,7 @@ class SentMessages:
         webhooks = Webhook.rows_of_messages(network_ids, ids)
         self._messages = {message.id: message for message in Message.rows_sent(network_ids, ids)}
         self._numbers = set(numbers)
-        self._webhooks = list(webhooks)
+        self.webhooks = list(webhooks)
 
     def find(self, update: StatusUpdate) -> Message | None:
         """The message of a status, by the network's identifier, else by ours.
@@ -65,9 +65,6 @@ class SentMessages:
         known = [m for m in self._messages.values() if (phone, m.number_id) in self._numbers]
         named = (m for m in known if m.wa_message_id == update.wa_message_id)
         return next(named, next((m for m in known if m.id == update.reference), None))
-
-    def webhooks_of(self, message: Message) -> list[Webhook]:
-        return [each for each in self._webhooks if each.account_id == message.account_id]
 
 
 def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
@@ -82,7 +79,7 @@ def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
     message = sent.find(update)
     if message is None:
         return False
-    webhooks = sent.webhooks_of(message)
+    webhooks = [each for each in sent.webhooks if each.account_id == message.account_id]
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None
     if message.wa_message_id is None:

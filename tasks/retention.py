@@ -14,7 +14,7 @@ from typing import Any
 from peewee import fn
 
 from gateway.settings import get_settings
-from models import clock, work
+from models import clock
 from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
@@ -137,7 +137,7 @@ def remove_deleted(limit: int) -> int:
     with reading():
         if not deleted.exists():
             return 0
-    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle(work.now())
+    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle(clock.shared_now())
     with writing():
         found = Delivery.select(Delivery.id).where(is_theirs).limit(limit)
         if removed := Delivery.delete().where(Delivery.id.in_(found)).execute():

@@ -8,7 +8,7 @@ import logging
 from peewee import Case
 
 from gateway.settings import get_settings
-from models import clock, tally, work
+from models import clock, tally
 from models.callback import Callback
 from models.database import reading, write, writing
 from models.delivery import IS_PENDING, Delivery
@@ -31,6 +31,7 @@ def sweep() -> None:
     """One round. Each part is independent: a failure of one is logged and the others run."""
     parts = (
         recall,
+        Callback.recall,
         ingest.match_parked,
         _settle,
         _forget_keys,
@@ -47,20 +48,11 @@ def sweep() -> None:
 
 
 def recall() -> None:
-    """Bring back deliveries and callbacks that a clock which was set back has put far into the future.
+    """Bring back deliveries that lie too far ahead because the clock was set back: to their longest wait.
 
-    They would wait longer by as much, and the leases of a dead worker would take up their webhooks' places.
+    Leases of a dead worker would else fill their webhooks' caps. An attempt under way keeps its lease.
     """
-    if recalled := recall_deliveries() + Callback.recall():
-        logger.warning("%d deliveries or callbacks recalled: was the clock set back?", recalled)
-
-
-def recall_deliveries() -> int:
-    """Cut what lies too far ahead down to the longest wait it may have from now. Returns how many.
-
-    An attempt that is still under way keeps its lease.
-    """
-    now, settings = work.now(), get_settings()
+    now, settings = clock.shared_now(), get_settings()
     delays = RetrySchedule(settings.retry_schedule).longest_delays
     # After no try, one try and so on.
     pauses_ms = [redeliver.ahead_ms(), *(round(delay * 1000) for delay in delays)]
@@ -72,9 +64,10 @@ def recall_deliveries() -> int:
     stranded = Delivery.state == IS_PENDING, at > now + SLACK_MS, at > latest + SLACK_MS
     with reading():
         if not Delivery.select().where(*stranded).exists():
-            return 0
+            return
     with writing():
-        return int(Delivery.update(next_attempt_at=latest).where(*stranded).execute())
+        recalled = Delivery.update(next_attempt_at=latest).where(*stranded).execute()
+    logger.warning("%d deliveries recalled: was the clock set back?", recalled)
 
 
 def _settle() -> None:

@@ -14,7 +14,8 @@ from peewee import Cast
 from contract_tests import backends
 from contract_tests.stored import Stored
 from gateway.settings import PREFIX, Settings, get_settings
-from models import database, secret, work
+from models import clock as models_clock
+from models import database, secret
 from models.account import Account
 from models.number import Number
 from networks.current import get_network, wait_for
@@ -31,7 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # On PostgreSQL the server's clock decides; here the clock of the test does.
-work.time = lambda here: Cast(here, "bigint")
+models_clock.shared = lambda here: Cast(here, "bigint")
 
 
 class Clock:

@@ -15,9 +15,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -57,7 +58,7 @@ class _Job:
     """A piece of work for the writer, and the caller that waits for it."""
 
     run: Callable[[], Any]
-    waiting: asyncio.Future[Any]
+    waiting: Future[Any] = field(default_factory=Future)
     result: Any = None
     error: BaseException | None = None
 
@@ -157,9 +158,11 @@ class SqliteEngine(SqliteDatabase):
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Run ``work`` in the thread that writes (models.database.commit)."""
-        waiting: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._jobs.put(_Job(partial(copy_context().run, work), waiting))
-        return await waiting
+        job = _Job(partial(copy_context().run, work))
+        # From here on nobody can cancel it.
+        job.waiting.set_running_or_notify_cancel()
+        self._jobs.put(job)
+        return await asyncio.wrap_future(job.waiting)
 
     def _serve(self) -> None:
         """Run the work that waits, together, until a None comes."""
@@ -173,9 +176,10 @@ class SqliteEngine(SqliteDatabase):
                 jobs.append(job)
             self._run(jobs)
             for job in jobs:
-                # Fails when the loop has ended. The work is committed.
-                with suppress(RuntimeError):
-                    job.waiting.get_loop().call_soon_threadsafe(_settle, job)
+                if job.error is None:
+                    job.waiting.set_result(job.result)
+                else:
+                    job.waiting.set_exception(job.error)
 
     def _run(self, jobs: Sequence[_Job]) -> None:
         """Run jobs in one transaction, or each in its own where one fails that has written."""
@@ -241,13 +245,3 @@ def lock_within(seconds: float, file: int) -> bool:
             return True
         time.sleep(0.001)
     return False
-
-
-def _settle(job: _Job) -> None:
-    """Tell the caller, on its event loop, unless it is gone."""
-    if job.waiting.done():
-        return
-    if job.error is None:
-        job.waiting.set_result(job.result)
-    else:
-        job.waiting.set_exception(job.error)

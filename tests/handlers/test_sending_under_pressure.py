@@ -9,13 +9,13 @@ from starlette.responses import Response
 from handlers import sending
 from handlers.errors import ThrottledError
 from models.account import Account
+from models.backlog import Pressure
 from models.callback import Callback
 from models.database import writing
 from models.message import Message
 from models.number import Number
 from models.webhook import Webhook
 from networks.interface import OutboundMessage, Sender
-from tasks.pressure import Pressure
 from tests import factories
 from tests.conftest import Configure
 
@@ -37,7 +37,7 @@ def network(monkeypatch: pytest.MonkeyPatch, configure: Configure) -> None:
     monkeypatch.setattr(sending, "get_network", AcceptingNetwork)
     # Each send looks anew at what is due.
     monkeypatch.setattr(sending, "pressure", Pressure())
-    monkeypatch.setattr("tasks.pressure.LOOK_SECONDS", 0)
+    monkeypatch.setattr("models.backlog.LOOK_SECONDS", 0)
 
 
 def _send(number: Number, key: str) -> Response:

@@ -13,12 +13,11 @@ import pytest
 from gateway.settings import get_settings
 from models import claim
 from models.account import Account
-from models.attempt import Attempt, record_outcomes
+from models.attempt import NO_OUTCOME, Attempt, record_outcomes
 from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, MOST_WEBHOOKS, ClaimedDelivery, Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
-from models.work import NO_OUTCOME
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due

@@ -5,12 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from models.account import Account
-from models.attempt import Attempt, record_outcomes
+from models.attempt import NO_OUTCOME, Attempt, record_outcomes
 from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
-from models.work import NO_OUTCOME
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due

@@ -53,6 +53,8 @@ def _unreleased(folder: Path, *applied: str) -> Any:
             "ALTER TABLE signup ADD COLUMN display_name TEXT",
             "ALTER TABLE signup ADD COLUMN error_code TEXT",
             "ALTER TABLE signup ADD COLUMN updated_at BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE redelivery ADD COLUMN call_id TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE redelivery ADD COLUMN created_at BIGINT NOT NULL DEFAULT 0",
             "DROP INDEX status_change_message_id_status",
             "CREATE INDEX statuschange_message_id ON status_change (message_id)",
             "DELETE FROM schema_migration",
@@ -74,7 +76,7 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
         # Each step was there once, held by no index.
         for status in ("sent", "delivered"):
             StatusChange.create(message=message.id, status=status, at=1)
-    assert database.migrate() == ["0001_schema", "0002_signups_and_steps"]
+    assert database.migrate() == ["0001_schema", "0002_less_on_record"]
     assert database.pending_migrations() == []
     assert Number.get_by_id(number.id).check_due_at == 0
     kept = Signup.find(link, "code-1")
@@ -96,7 +98,7 @@ def test_an_older_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None
     pending = database.pending_migrations()
     with pytest.raises(DatabaseError, match=r"^0016_work_for_later .* gateway migrate"):
         database.migrate()
-    assert database.pending_migrations() == pending == ["0001_schema", "0002_signups_and_steps"]
+    assert database.pending_migrations() == pending == ["0001_schema", "0002_less_on_record"]
     assert Account.all() == [account]
     older.close()
 

@@ -29,7 +29,7 @@ from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import ingest
 from tasks.retention import KINDS, remove_deleted
-from tasks.sweep import recall_deliveries
+from tasks.sweep import recall
 from tests import factories
 from tests.plans import queries_of
 
@@ -184,7 +184,7 @@ READS: dict[str, Work] = {
 }
 
 SWEEP: dict[str, Work] = {
-    "deliveries of the future are recalled": lambda _: recall_deliveries(),
+    "deliveries of the future are recalled": lambda _: recall(),
     "waiting callbacks are claimed": lambda _: Callback.claim(10),
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),

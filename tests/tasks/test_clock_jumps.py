@@ -6,14 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from models.account import Account
-from models.attempt import Attempt, record_outcomes
+from models.attempt import NO_OUTCOME, Attempt, record_outcomes
 from models.callback import Callback
 from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.number import Number
-from models.work import NO_OUTCOME
 from tasks import deliver, ingest, sweep
 from tests import factories
 from tests.conftest import Clock, Configure

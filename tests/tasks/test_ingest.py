@@ -5,6 +5,7 @@ import json
 import pytest
 
 from models.account import Account
+from models.attempt import NO_OUTCOME
 from models.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
 from models.database import writing
 from models.delivery import Delivery
@@ -12,7 +13,6 @@ from models.event import Event
 from models.message import Message, MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
-from models.work import NO_OUTCOME
 from tasks import ingest
 from tasks.queue import huey
 from tests import factories

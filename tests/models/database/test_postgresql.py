@@ -15,10 +15,10 @@ from contract_tests import backends
 from contract_tests.waiting import wait_for
 from models import database, secret
 from models.account import Account
+from models.clock import SERVER_TIME
 from models.database import engine, reading, write, writing
 from models.delivery import IS_WAITING, Delivery
 from models.idempotency import IdempotencyKey
-from models.work import SERVER_TIME
 from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import Configure

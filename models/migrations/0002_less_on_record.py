@@ -1,25 +1,29 @@
-"""A signup keeps its token and PIN only, and a step of a message is there once.
+"""Signups and redeliveries keep only what is read again, and a step of a message is there once.
 
 A connected number always has the time of its next check.
 """
 
 from typing import Any
 
-UNUSED = (
-    "phone_number_id",
-    "waba_id",
-    "phone_number",
-    "display_name",
-    "step",
-    "error_code",
-    "updated_at",
-)
+UNUSED = {
+    "redelivery": ("call_id", "created_at"),
+    "signup": (
+        "phone_number_id",
+        "waba_id",
+        "phone_number",
+        "display_name",
+        "step",
+        "error_code",
+        "updated_at",
+    ),
+}
 
 
 def up(migrator: Any, db: Any) -> None:
     # A complete signup had no token.
     db.execute_sql("DELETE FROM signup WHERE sealed_token IS NULL")
-    migrator.migrate(*(migrator.drop_column("signup", name) for name in UNUSED))
+    for table, columns in UNUSED.items():
+        migrator.migrate(*(migrator.drop_column(table, column) for column in columns))
     db.execute_sql(
         "CREATE UNIQUE INDEX status_change_message_id_status ON status_change (message_id, status)"
     )
