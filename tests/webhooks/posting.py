@@ -1,7 +1,8 @@
 """Sends deliveries as the engine does, on an event loop for the occasion."""
 
-import asyncio
 from typing import Any
+
+import uvloop
 
 from webhooks.client import Answer, WebhookClient
 
@@ -26,7 +27,7 @@ def post(*urls: str, **options: Any) -> list[Answer]:
         async with make_client(**options) as client:
             return [await client.post(url, BODY, HEADERS) for url in urls]
 
-    return asyncio.run(run())
+    return uvloop.run(run())
 
 
 def post_one(url: str, **options: Any) -> Answer:

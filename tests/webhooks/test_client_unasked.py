@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+import uvloop
 
 from tests.receiver import Exchange, Receiver
 from tests.webhooks.posting import BODY, HEADERS, make_client
@@ -32,7 +33,7 @@ def test_an_answer_that_nobody_asked_for_does_not_answer_the_next_request(
             exchange.wfile.write(piece)
 
     receiver.behave(answer_twice)
-    first, second = asyncio.run(_post_twice(receiver.url()))
+    first, second = uvloop.run(_post_twice(receiver.url()))
     assert (first.status_code, second.status_code) == (200, 500)
     assert len({request.peer for request in receiver.at()}) == 2, "the connection was used again"
 
@@ -50,5 +51,5 @@ def test_a_request_that_is_withdrawn_is_not_sent(receiver: Receiver) -> None:
                 await client.post(receiver.url(), BODY, HEADERS, may_start)
             await client.post(receiver.url(), BODY, HEADERS, may_start)
 
-    asyncio.run(post_three())
+    uvloop.run(post_three())
     assert len(receiver.at()) == 2
