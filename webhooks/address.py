@@ -85,6 +85,7 @@ def may_be_called(address: str, *, allow_local: bool) -> bool:
     return is_public(address) or (allow_local and any(ip in network for network in LOOPBACK))
 
 
+@lru_cache(maxsize=4096)
 def spelled_address(host: str) -> str | None:
     """The address that a host spells, or None for a name.
 

@@ -51,6 +51,8 @@ class Excerpt:
         """The first KEPT_BYTES as text, with invalid UTF-8 replaced."""
         done = self._unpacker is not None and self._unpacker.eof
         body = self._unpacked if self._unpacked or done else self._came
+        if not body:
+            return ""
         # A character that the limit cuts in two is left out.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         return decoder.decode(bytes(body[:KEPT_BYTES]), final=len(body) <= KEPT_BYTES)
