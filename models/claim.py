@@ -206,6 +206,12 @@ def _details(delivery_ids: Any) -> Any:
     )
 
 
+_LOOK = Prepared(
+    lambda now: Select(
+        [],
+        [fn.EXISTS(Delivery.select().where(which)) for which in (Delivery.due, _has_waited(now))],
+    )
+)
 _WEBHOOKS = Prepared(lambda ids: Webhook.select().where(is_in(Webhook.id, ids)), Webhook)
 _LEASE = _lease(Delivery.due)
 _LEASE_AGAIN = _lease(IS_DUE_AGAIN)
@@ -227,15 +233,16 @@ _GIVE_UP = Prepared(
 )
 
 
-def bring_back(last_try: int) -> bool:
+def bring_back(last_try: int) -> tuple[bool, bool]:
     """Make due what has waited for its retry, or whose lease ended without an outcome; at most MOST_BACK.
 
-    A delivery fails whose worker died in the attempt ``last_try``. Returns whether more may have waited.
+    A delivery fails whose worker died in the attempt ``last_try``. Returns whether one is due or a suspect, and
+    whether more may have waited.
     """
     with reading():
-        if _waited.execute(clock.now(), last_try).first() is None:
-            return False
-    return write(lambda: _bring_back(clock.now(), last_try), CLAIMS) == MOST_BACK
+        [(any_due, any_waited)] = _LOOK.execute(clock.now())
+    back = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) if any_waited else 0
+    return bool(any_due or any_waited), back == MOST_BACK
 
 
 def _bring_back(now: int, last_try: int) -> int:

@@ -167,10 +167,7 @@ class Message(BaseModel):
 
     @classmethod
     def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:
-        """Outbound messages with one of the network's identifiers or of ours. Some may come twice.
-
-        Inside the caller's transaction, which asks for all of them at once.
-        """
+        """Outbound ones by the network's identifiers or ours, some twice, in the caller's transaction."""
         return chain(_SENT_BY_NETWORK_ID.execute(network_ids), _SENT_BY_ID.execute(ids))
 
     @classmethod

@@ -120,10 +120,7 @@ class Number(Owned):
 
     @classmethod
     def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:
-        """Identifiers of the network and ours of all numbers that the network calls so, of any account.
-
-        Inside the caller's transaction.
-        """
+        """The network's and our identifier of each number called so, in the caller's transaction."""
         return _CALLED.execute(phone_number_ids)
 
     @classmethod

@@ -96,13 +96,6 @@ class Lane:
         """How many attempts more may be under way."""
         return self.max_in_flight - len(self.in_flight)
 
-    def terms(self, lease_ms: int) -> Terms:
-        """How to claim for it now."""
-        per_account = self.max_in_flight // ACCOUNT_PART
-        return Terms(
-            self.max_per_webhook, lease_ms, self.slow, per_account, in_flight=dict(self.accounts)
-        )
-
     def start(self, account_id: str, task: asyncio.Task[None]) -> None:
         """An attempt for this account is under way until its task is done."""
 
@@ -163,8 +156,9 @@ class Engine:
     def look(self) -> None:
         """Find what is due after a pause, after its lease, or without a wake-up."""
         for _ in range(MAX_BACK):
-            more = bring_back(self._last_try)
-            self._call(self._wake_all)
+            any_due, more = bring_back(self._last_try)
+            if any_due:
+                self._call(self._wake_all)
             if self._stopping or not more:
                 return
             # Other writers get their turn.
@@ -229,7 +223,9 @@ class Engine:
         """Claim for the lane until nothing more is due or it has no room."""
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self._loop.time()
-            claim = await self._claim(partial(claim_due, room, lane.terms(self._lease_ms)))
+            per_account, in_flight = lane.max_in_flight // ACCOUNT_PART, dict(lane.accounts)
+            caps = lane.max_per_webhook, self._lease_ms, lane.slow, per_account
+            claim = await self._claim(partial(claim_due, room, Terms(*caps, in_flight)))
             if claim is None:
                 return
             batch, lane.crowded = claim
