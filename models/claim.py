@@ -134,7 +134,9 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
         )
         .alias("found")
     )
-    turn = fn.ROW_NUMBER().over(partition_by=[found.c.account_id], order_by=[found.c.due_at])
+    turn = fn.ROW_NUMBER().over(
+        partition_by=[found.c.account_id, found.c.is_full], order_by=[found.c.due_at]
+    )
     return (
         Select([found], [found.c.id, found.c.account_id, found.c.is_full, clock.shared(now)])
         .order_by(found.c.is_full, turn, found.c.due_at)
@@ -236,8 +238,8 @@ _GIVE_UP = Prepared(
 def bring_back(last_try: int) -> tuple[bool, bool]:
     """Make due what has waited for its retry, or whose lease ended without an outcome; at most MOST_BACK.
 
-    A delivery fails whose worker died in the attempt ``last_try``. Returns whether one is due or a suspect, and
-    whether more may have waited.
+    A delivery fails whose worker died in the attempt ``last_try``. Returns whether one is due, or a suspect,
+    and whether more may have waited.
     """
     with reading():
         [(any_due, any_waited)] = _LOOK.execute(clock.now())

@@ -85,8 +85,10 @@ class Lane:
     max_per_webhook: int
     pause: float
     slow: bool = False
-    # The accounts that had more due than the last claim had room for.
+    # The accounts that had more due than the last claim had room for, and if claims took a part of it.
     crowded: set[str] = field(default_factory=set)
+    is_behind: bool = False
+    is_full: bool = False
     due: asyncio.Event = field(default_factory=asyncio.Event)
     in_flight: set[asyncio.Task[None]] = field(default_factory=set)
     accounts: Counter[str] = field(default_factory=Counter)
@@ -130,14 +132,12 @@ class Engine:
             Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
             Lane(MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
         ]
-        # Set by each look.
-        self._looked = asyncio.Event()
+        self._looked = asyncio.Event()  # Set by a look that found something.
         self._stopping = False
         self._wake_asked = False
         # Outcomes that could not be recorded yet. Nothing is claimed meanwhile.
         self._has_unrecorded = False
-        # Each with its account.
-        self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()
+        self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()  # By account.
         # One thread does the engine's work on the database, so that the loop never waits for it.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
         self._thread = threading.Thread(target=self._main, name="deliver", daemon=True)
@@ -214,13 +214,13 @@ class Engine:
             await lane.due.wait()
             lane.due.clear()
             await self._fill(lane)
-            is_behind = lane.crowded and not lane.slow
-            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else lane.pause)
+            await asyncio.sleep(CROWDED_PAUSE_SECONDS if lane.is_behind else lane.pause)
         if lane.in_flight:
             await asyncio.wait(lane.in_flight)
 
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
+        lane.is_behind = False
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self._loop.time()
             per_account, in_flight = lane.max_in_flight // ACCOUNT_PART, dict(lane.accounts)
@@ -229,11 +229,14 @@ class Engine:
             if claim is None:
                 return
             batch, lane.crowded = claim
+            took_part = bool(batch and lane.crowded)
+            lane.is_behind |= took_part and not lane.slow
             for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed, claimed_at))
                 lane.start(claimed.webhook.account_id, task)
-            if len(batch) < min(room, MOST_WEBHOOKS):
-                return
+            if not took_part and len(batch) < min(room, MOST_WEBHOOKS):
+                break
+        lane.is_full = lane.room == 0
 
     async def _serve_suspects(self) -> None:
         """Attempt those that may have killed their worker, one by one."""
@@ -244,7 +247,8 @@ class Engine:
                 claimed_at = self._loop.time()
                 claim = partial(claim_suspect, self._last_try, self._lease_ms)
                 if (claimed := await self._claim(claim)) is not None:
-                    await self._attempt(claimed, claimed_at)
+                    # An error in it ends nothing else.
+                    await asyncio.wait([asyncio.create_task(self._attempt(claimed, claimed_at))])
 
     def _may_claim(self) -> bool:
         return not (self._stopping or self._has_unrecorded)
@@ -319,15 +323,15 @@ class Engine:
             while not self._outcomes.empty():
                 batch.append(self._outcomes.get_nowait())
             await self._record([outcome for _, outcome in batch])
+            was_unavailable, self._has_unrecorded = self._has_unrecorded, False
             for _ in batch:
                 self._outcomes.task_done()
             accounts = {account_id for account_id, _ in batch}
-            if any(lane.crowded & accounts or lane.room == 0 for lane in self._lanes):
-                # Something waited for the room that these outcomes made.
+            # Something may have waited for the room that these outcomes made.
+            is_room = any(lane.crowded & accounts or lane.is_full for lane in self._lanes)
+            if is_room or was_unavailable:
                 self._wake_lanes()
-                await asyncio.sleep(CROWDED_PAUSE_SECONDS)
-            else:
-                await asyncio.sleep(RECORD_PAUSE_SECONDS)
+            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_room else RECORD_PAUSE_SECONDS)
 
     async def _record(self, batch: list[Outcome]) -> None:
         """Record outcomes together, or one by one where that fails: a bad one leaves the others alone."""
@@ -358,6 +362,3 @@ class Engine:
                 logger.warning("outcomes are not recorded yet: %s", error)
                 await asyncio.sleep(FAILURE_PAUSE_SECONDS)
         count_recorded(batch, retried=len(due_again))
-        if self._has_unrecorded:
-            self._has_unrecorded = False
-            self._wake_lanes()

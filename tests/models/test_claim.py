@@ -265,6 +265,23 @@ def test_accounts_take_turns(account: Account, clock: Clock) -> None:
     assert late.id in _webhooks(_claim(room=2))
 
 
+def test_webhooks_at_their_cap_take_up_no_turn_of_their_account(
+    account: Account, clock: Clock
+) -> None:
+    full = [factories.webhook(account) for _ in range(5)]
+    factories.deliveries(account, *full, count=2)
+    assert len(_claim(per_webhook=1)) == 5
+    clock.advance(seconds=1)
+    others = [Account.open("Other", "starter") for _ in range(3)]
+    crowd = [factories.webhook(other) for other in others for _ in range(2)]
+    for webhook in crowd:
+        factories.deliveries(Account.get_by_id(webhook.account_id), webhook)
+    clock.advance(seconds=1)
+    healthy = factories.webhook(account)
+    factories.deliveries(account, healthy)
+    assert healthy.id in _webhooks(_claim(room=6, per_webhook=1))
+
+
 def test_an_account_has_no_more_in_flight_than_its_part(account: Account) -> None:
     webhooks = [factories.webhook(account) for _ in range(4)]
     factories.deliveries(account, *webhooks, count=5)

@@ -165,3 +165,37 @@ def test_what_waits_for_a_webhook_that_became_slow_needs_no_other_wake_up(
     factories.deliveries(account, webhook)
     engine.wake()
     until(lambda: _delivered() == 1, "the delivery that waited")
+
+
+def test_room_that_becomes_free_serves_what_found_none(
+    receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be of an account that had nothing in flight, beside one whose receiver hangs."""
+    monkeypatch.setattr(deliver, "MAX_IN_FLIGHT", 2)
+    monkeypatch.setattr(deliver, "ACCOUNT_PART", 1)
+    receiver.behave(hang, "/hanging")
+    for path in ("/hook", "/hanging", "/hook"):
+        account = Account.open("Acme", "pro")
+        factories.deliveries(account, factories.webhook(account, receiver.url(path)))
+        clock.advance(milliseconds=1)
+    running = _engine(timeout=60)
+    # Its only wake-up.
+    running.start()
+    until(lambda: _delivered() == 2, "the deliveries to others")
+    receiver.released.set()
+    running.stop()
+
+
+def test_a_webhook_gets_the_room_that_others_do_not_use(
+    account: Account, receiver: Receiver, engine: deliver.Engine
+) -> None:
+    receiver.behave(hang)
+    for _ in range(30):
+        factories.deliveries(account, factories.webhook(account, receiver.url()))
+    factories.deliveries(
+        account, factories.webhook(account, receiver.url()), count=deliver.MAX_PER_WEBHOOK
+    )
+    # Its only wake-up.
+    engine.wake()
+    receiver.wait(30 + deliver.MAX_PER_WEBHOOK)
+    receiver.released.set()
