@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 0.5
 # Between two looks for work that is due: deliveries and callbacks, and checks of numbers. A look costs one
 # query.
-LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.3, 1.0
+LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 
 
 class Rounds(threading.Thread):
