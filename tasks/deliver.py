@@ -26,7 +26,7 @@ from models.attempt import Outcome, record_outcomes
 from models.claim import (
     LEASE_MARGIN_MS,
     LEAST_TRIES,
-    MOST_WEBHOOKS,
+    MOST_TOGETHER,
     ClaimedDelivery,
     Terms,
     bring_back,
@@ -234,7 +234,7 @@ class Engine:
             for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed, claimed_at))
                 lane.start(claimed.webhook.account_id, task)
-            if not took_part and len(batch) < min(room, MOST_WEBHOOKS):
+            if not took_part and len(batch) < min(room, MOST_TOGETHER):
                 break
         lane.is_full = lane.room == 0
 
@@ -317,10 +317,10 @@ class Engine:
         return await self._client.post(claimed.webhook.url, body, headers, may_start)
 
     async def _record_as_they_come(self) -> None:
-        """Record all outcomes that are there, without waiting for slower attempts."""
+        """Record the outcomes that are there, without waiting for slower attempts."""
         while True:
             batch = [await self._outcomes.get()]
-            while not self._outcomes.empty():
+            while not self._outcomes.empty() and len(batch) < MOST_TOGETHER:
                 batch.append(self._outcomes.get_nowait())
             await self._record([outcome for _, outcome in batch])
             was_unavailable, self._has_unrecorded = self._has_unrecorded, False
@@ -331,7 +331,8 @@ class Engine:
             is_room = any(lane.crowded & accounts or lane.is_full for lane in self._lanes)
             if is_room or was_unavailable:
                 self._wake_lanes()
-            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_room else RECORD_PAUSE_SECONDS)
+            is_behind = is_room or not self._outcomes.empty()
+            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else RECORD_PAUSE_SECONDS)
 
     async def _record(self, batch: list[Outcome]) -> None:
         """Record outcomes together, or one by one where that fails: a bad one leaves the others alone."""
