@@ -147,7 +147,7 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     except Exception:
         number.abandon()
         raise
-    return number
+    return Number.get_by_id(number.id)
 
 
 def _exchange(link: SignupLink, code: str) -> Signup:
@@ -160,6 +160,8 @@ def _exchange(link: SignupLink, code: str) -> Signup:
         # The same claim may have been posted twice at once, and the other request was faster.
         if found := Signup.find(link, code):
             return found
+        if reason := SignupLink.get_by_id(link.id).why_closed():
+            raise LinkClosedError(reason) from None
         raise CodeExpiredError(
             "The code of the signup was used or is older than 30 seconds. Start the signup again."
         ) from None

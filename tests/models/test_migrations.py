@@ -32,12 +32,17 @@ def test_migrating_again_does_nothing_and_keeps_what_is_there() -> None:
 
 
 def test_a_database_that_was_never_migrated_lacks_all_migrations(tmp_path: Path) -> None:
-    files = sorted(path.stem for path in engine.MIGRATIONS.glob("[0-9]*.py"))
+    files = _all_migrations()
     empty = database.connect(_empty(tmp_path))
     assert database.pending_migrations() == files
     assert database.migrate() == files
     assert database.pending_migrations() == []
     empty.close()
+
+
+def _all_migrations() -> list[str]:
+    """The names of all migrations."""
+    return sorted(path.stem for path in engine.MIGRATIONS.glob("[0-9]*.py"))
 
 
 def _unreleased(folder: Path, *applied: str) -> Any:
@@ -90,6 +95,23 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
     factories.outbound(number)
     assert Message.page(number.account_id, 1, 0).total == 2
     unreleased.close()
+
+
+@pytest.mark.sqlite("its file outlives the interruption")
+def test_a_first_migration_that_was_interrupted_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(_runner: Runner) -> None:
+        raise SystemExit
+
+    interrupted = database.connect(_empty(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(Runner, "fake", die)
+        with pytest.raises(SystemExit):
+            database.migrate()
+    assert database.migrate() == _all_migrations()
+    assert database.pending_migrations() == []
+    interrupted.close()
 
 
 def test_an_older_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
