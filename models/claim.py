@@ -61,10 +61,11 @@ class Terms:
 
 
 class Claim(NamedTuple):
-    """What was claimed, and the accounts that may have more due than the terms let in."""
+    """What was claimed, the accounts that may have more due, and if webhooks that got some may have more."""
 
     deliveries: list[ClaimedDelivery]
     crowded: set[str]
+    more: bool
 
 
 def _is_suspect(last_try: Any) -> Any:
@@ -276,14 +277,13 @@ def claim_due(room: int, terms: Terms) -> Claim:
         full = {account_id for _, account_id, is_full, _ in found if is_full}
         webhook_ids = [id_ for id_, _, is_full, _ in found if not is_full]
         if not webhook_ids:
-            return Claim([], full)
+            return Claim([], full, more=False)
         now, token = found[0][-1], uuid.uuid4().hex
         webhooks, rows, crowded = write(
             lambda: _claim(webhook_ids, token, now, room, terms), CLAIMS
         )
-        # They came with the commit.
         claimed = [ClaimedDelivery(token, webhooks[id_], *rest) for id_, *rest in rows]
-        return Claim(claimed, full | crowded)
+        return Claim(claimed, full | crowded, more=bool(crowded))
 
 
 def _claim(

@@ -228,13 +228,12 @@ class Engine:
             claim = await self._claim(partial(claim_due, room, Terms(*caps, in_flight)))
             if claim is None:
                 return
-            batch, lane.crowded = claim
-            took_part = bool(batch and lane.crowded)
-            lane.is_behind |= took_part and not lane.slow
+            batch, lane.crowded, more = claim
+            lane.is_behind |= more and not lane.slow
             for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed, claimed_at))
                 lane.start(claimed.webhook.account_id, task)
-            if not took_part and len(batch) < min(room, MOST_TOGETHER):
+            if not more and len(batch) < min(room, MOST_TOGETHER):
                 break
         lane.is_full = lane.room == 0
 
