@@ -51,10 +51,10 @@ MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
 # No account takes up a lane: the others have at least four fifths of it.
 ACCOUNT_PART = 5
-# What comes in quick succession is claimed together, and so are outcomes recorded (ADR 32). Where something
-# waits for room, both go on at once, but not one by one.
-CLAIM_PAUSE_SECONDS, RECORD_PAUSE_SECONDS = 0.02, 0.05
-SLOW_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.2, 0.005
+# What comes in quick succession is claimed together, and so are outcomes recorded (ADR 32), sooner where
+# something waits for their room.
+CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.005, 0.2
+RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
 # After outcomes that could not be recorded.
 FAILURE_PAUSE_SECONDS = 0.5
 # How often in one look deliveries are brought back, and the pause in between.
@@ -78,16 +78,15 @@ def lease_ms(delivery_timeout: float) -> int:
 class Lane:
     """Room for attempts of its own, so that slow receivers never take up that of the others.
 
-    ``pause`` is the least time between two claims, in seconds, while nothing waits for room.
+    ``pause`` is the least time between two claims, in seconds.
     """
 
     max_in_flight: int
     max_per_webhook: int
     pause: float
     slow: bool = False
-    # The accounts that had more due than the last claim had room for, and if claims took a part of it.
+    # The accounts that had more due than the last claim had room for, and if that took up the lane.
     crowded: set[str] = field(default_factory=set)
-    is_behind: bool = False
     is_full: bool = False
     due: asyncio.Event = field(default_factory=asyncio.Event)
     in_flight: set[asyncio.Task[None]] = field(default_factory=set)
@@ -214,13 +213,12 @@ class Engine:
             await lane.due.wait()
             lane.due.clear()
             await self._fill(lane)
-            await asyncio.sleep(CROWDED_PAUSE_SECONDS if lane.is_behind else lane.pause)
+            await asyncio.sleep(lane.pause)
         if lane.in_flight:
             await asyncio.wait(lane.in_flight)
 
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until nothing more is due or it has no room."""
-        lane.is_behind = False
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self._loop.time()
             per_account, in_flight = lane.max_in_flight // ACCOUNT_PART, dict(lane.accounts)
@@ -229,7 +227,6 @@ class Engine:
             if claim is None:
                 return
             batch, lane.crowded, more = claim
-            lane.is_behind |= more and not lane.slow
             for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed, claimed_at))
                 lane.start(claimed.webhook.account_id, task)
