@@ -53,7 +53,7 @@ MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
 ACCOUNT_PART = 5
 # What comes in quick succession is claimed together, and so are outcomes recorded (ADR 32), sooner where
 # something waits for their room.
-CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.005, 0.2
+CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.01, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
 # After outcomes that could not be recorded.
 FAILURE_PAUSE_SECONDS = 0.5

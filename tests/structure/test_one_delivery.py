@@ -20,7 +20,7 @@ from webhooks.schedule import RetrySchedule
 ROOT = Path(__file__).parents[2]
 # A newcomer reads them all. The numbers may only fall. The second is of models/ and tasks/, where the
 # database's modules count as one.
-MOST, MOST_OF_OURS = 14, 8
+MOST, MOST_OF_OURS = 13, 7
 DATABASE = "models/database/"
 TEST = "tests/structure/test_one_delivery.py"
 
