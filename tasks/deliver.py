@@ -52,8 +52,8 @@ MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
 # No account takes up a lane: the others have at least four fifths of it.
 ACCOUNT_PART = 5
 # What comes in quick succession is claimed together, and so are outcomes recorded (ADR 32), sooner where
-# something waits for their room.
-CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.01, 0.2
+# something waits for room.
+CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
 # After outcomes that could not be recorded.
 FAILURE_PAUSE_SECONDS = 0.5
@@ -78,7 +78,7 @@ def lease_ms(delivery_timeout: float) -> int:
 class Lane:
     """Room for attempts of its own, so that slow receivers never take up that of the others.
 
-    ``pause`` is the least time between two claims, in seconds.
+    ``pause`` is the least time between two claims, in seconds, while nothing waits for room.
     """
 
     max_in_flight: int
@@ -213,7 +213,8 @@ class Engine:
             await lane.due.wait()
             lane.due.clear()
             await self._fill(lane)
-            await asyncio.sleep(lane.pause)
+            is_behind = lane.crowded and not lane.slow
+            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else lane.pause)
         if lane.in_flight:
             await asyncio.wait(lane.in_flight)
 
