@@ -61,7 +61,7 @@ class Terms:
 
 
 class Claim(NamedTuple):
-    """What was claimed, the accounts that may have more due, and if webhooks that got some may have more."""
+    """What was claimed. ``crowded`` accounts may have more due. ``more``: so may webhooks that got a part."""
 
     deliveries: list[ClaimedDelivery]
     crowded: set[str]
@@ -320,7 +320,7 @@ def _claim(
 def _parts(
     webhooks: Sequence[Webhook], free: Mapping[str, int], room: int, terms: Terms
 ) -> Iterator[tuple[Webhook, int]]:
-    """How many deliveries each webhook may get: it has a fair part of the room, and of its account's."""
+    """How many deliveries each webhook may get: an equal part of the room, and of its account's room."""
     waiting = Counter(webhook.account_id for webhook in webhooks)
     rooms = {id_: terms.per_account - terms.in_flight.get(id_, 0) for id_ in waiting}
     for behind, webhook in enumerate(webhooks):

@@ -1,9 +1,9 @@
 """How many messages and deliveries there are of each kind, so that no list has to count its rows.
 
-Triggers keep the tallies, in the transaction that changes the rows, so they are exact for whoever sees those
-rows. On PostgreSQL each connection counts in rows of its own, its ``shard``: else all who send for an account
-would wait for the same row. Only the sum over the shards says how many there are; a single one may be below
-zero. The sweep folds them into one.
+Triggers change the tallies in the transaction that changes the rows, so a reader who sees the rows sees the
+exact tallies. On PostgreSQL each connection counts in rows of its own, its ``shard``. Otherwise all sends of
+an account would wait for the same row. The total is the sum over the shards; a single one may be below zero.
+The sweep folds them into one.
 """
 
 from typing import Any

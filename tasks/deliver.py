@@ -85,7 +85,7 @@ class Lane:
     max_per_webhook: int
     pause: float
     slow: bool = False
-    # The accounts that had more due than the last claim had room for, and if that took up the lane.
+    # Accounts with more due than the last claim had room for. Whether it left the lane no room.
     crowded: set[str] = field(default_factory=set)
     is_full: bool = False
     due: asyncio.Event = field(default_factory=asyncio.Event)
@@ -244,7 +244,7 @@ class Engine:
                 claimed_at = self._loop.time()
                 claim = partial(claim_suspect, self._last_try, self._lease_ms)
                 if (claimed := await self._claim(claim)) is not None:
-                    # An error in it ends nothing else.
+                    # As a task of its own: its error must not end the engine.
                     await asyncio.wait([asyncio.create_task(self._attempt(claimed, claimed_at))])
 
     def _may_claim(self) -> bool:
@@ -324,7 +324,7 @@ class Engine:
             for _ in batch:
                 self._outcomes.task_done()
             accounts = {account_id for account_id, _ in batch}
-            # Something may have waited for the room that these outcomes made.
+            # Deliveries may wait for the room that these outcomes made.
             is_room = any(lane.crowded & accounts or lane.is_full for lane in self._lanes)
             if is_room or was_unavailable:
                 self._wake_lanes()

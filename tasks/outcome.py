@@ -44,7 +44,7 @@ def record_acceptance(message: Message, wa_message_id: str) -> Message:
 class SentMessages:
     """The messages that these statuses are about, with the webhooks of their accounts.
 
-    Inside the caller's transaction, which asks for all of them at once.
+    Reads all of them at once, inside the caller's transaction.
     """
 
     def __init__(self, updates: Sequence[StatusUpdate]) -> None:
