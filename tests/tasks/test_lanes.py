@@ -1,6 +1,7 @@
 """Slow receivers have room of their own, and come back after a success (docs/decisions/0010)."""
 
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 
@@ -132,14 +133,17 @@ def test_one_wake_up_delivers_more_than_a_webhook_may_have_in_flight(
     until(lambda: _delivered() == count, "all deliveries")
 
 
+@pytest.mark.parametrize("accounts", [1, 4])
 def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hangs(
-    account: Account, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    accounts: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of one account, or each of another that had nothing in flight before."""
     monkeypatch.setattr(deliver, "MAX_IN_FLIGHT", 2)
     monkeypatch.setattr(deliver, "ACCOUNT_PART", 1)
     receiver.behave(hang, "/hanging")
-    for path in ("/hook", "/hanging", "/hook", "/hook"):
-        factories.deliveries(account, factories.webhook(account, receiver.url(path)))
+    owners = [Account.open("Acme", "pro") for _ in range(accounts)]
+    for path, owner in zip(("/hook", "/hanging", "/hook", "/hook"), cycle(owners), strict=False):
+        factories.deliveries(owner, factories.webhook(owner, receiver.url(path)))
         clock.advance(milliseconds=1)
     running = _engine(timeout=60)
     # Its only wake-up.
@@ -165,25 +169,6 @@ def test_what_waits_for_a_webhook_that_became_slow_needs_no_other_wake_up(
     factories.deliveries(account, webhook)
     engine.wake()
     until(lambda: _delivered() == 1, "the delivery that waited")
-
-
-def test_room_that_becomes_free_serves_what_found_none(
-    receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may be of an account that had nothing in flight, beside one whose receiver hangs."""
-    monkeypatch.setattr(deliver, "MAX_IN_FLIGHT", 2)
-    monkeypatch.setattr(deliver, "ACCOUNT_PART", 1)
-    receiver.behave(hang, "/hanging")
-    for path in ("/hook", "/hanging", "/hook"):
-        account = Account.open("Acme", "pro")
-        factories.deliveries(account, factories.webhook(account, receiver.url(path)))
-        clock.advance(milliseconds=1)
-    running = _engine(timeout=60)
-    # Its only wake-up.
-    running.start()
-    until(lambda: _delivered() == 2, "the deliveries to others")
-    receiver.released.set()
-    running.stop()
 
 
 def test_a_webhook_gets_the_room_that_others_do_not_use(
