@@ -1,6 +1,7 @@
 """Attempts: what each request to a receiver was answered, and what comes of it (design, section 2.3)."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -69,83 +70,76 @@ class Attempt(BaseModel):
 
 
 @Prepared
-def _deliver(delivery_ids: Any, at: Any) -> Any:
+def _end(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
     return Delivery.update(
-        state=DeliveryState.DELIVERED, next_attempt_at=None, lease_token=None, completed_at=at
+        state=state, next_attempt_at=due_at, lease_token=None, completed_at=completed_at
     ).where(is_in(Delivery.id, delivery_ids))
 
 
 _OF_IDS = Prepared(lambda ids: Delivery.select().where(is_in(Delivery.id, ids)), Delivery)
+# Those of these webhooks that are active, and the time by which work is claimed.
+_ACTIVE = Prepared(
+    lambda ids, now: Webhook.select(Webhook.id, clock.shared(now)).where(
+        is_in(Webhook.id, ids), Webhook.active
+    )
+)
 
 
 def record_outcomes(
     outcomes: Iterable[Outcome], retry_delay: RetryDelay, deactivate_after: int
-) -> list[int]:
-    """Record finished attempts in one transaction. Returns when the failed ones are due again.
+) -> Counter[str]:
+    """Record finished attempts in one transaction. Returns how many deliveries came to each state.
 
     ``retry_delay`` gives the seconds until the next attempt after so many tries, or None when there is
     none. An outcome whose lease was taken over is dropped: its delivery is another worker's.
     """
     finished = {outcome.delivery_id: outcome for outcome in outcomes}
 
-    def record() -> list[int | None]:
+    def record() -> Counter[str]:
         rows = _OF_IDS.execute(list(finished))
         leased = {row.id: row for row in rows if row.lease_token == finished[row.id].lease_token}
         ours = [(outcome, leased[id_]) for id_, outcome in finished.items() if id_ in leased]
+        troubled = [delivery.webhook_id for outcome, delivery in ours if not outcome.success]
+        active = dict(_ACTIVE.execute(troubled, clock.now())) if troubled else {}
+        ends: dict[tuple[str, int | None], list[Delivery]] = defaultdict(list)
         for outcome, delivery in ours:
             Attempt.append(outcome, delivery.attempt_count)
             if outcome.proven_url is not None:
                 Webhook.end_trial(delivery.webhook_id, outcome.proven_url)
-        # Where a receiver failed or was slow, its outcomes count in their order; else nothing depends on it.
-        troubled = {d.webhook_id for outcome, d in ours if not outcome.success or _is_slow(outcome)}
-        if smooth := [d for _, d in ours if d.webhook_id not in troubled]:
-            _deliver.execute([delivery.id for delivery in smooth], clock.now())
-            Webhook.note_success({delivery.webhook_id for delivery in smooth})
-        return [
-            _record(outcome, delivery, retry_delay, deactivate_after)
-            for outcome, delivery in ours
-            if delivery.webhook_id in troubled
-        ]
+            ends[_end_of(outcome, delivery, retry_delay, active)].append(delivery)
+        states: Counter[str] = Counter()
+        for (state, due_at), deliveries in ends.items():
+            _end.execute([d.id for d in deliveries], state, due_at, None if due_at else clock.now())
+            states[state] += len(deliveries)
+        # Attempts at one webhook run side by side. So those of one batch that were delivered count first.
+        Webhook.note_success({d.webhook_id for d in ends[DeliveryState.DELIVERED, None]})
+        if slow := {d.webhook_id for o, d in ours if o.timed_out or o.duration_ms >= SLOW_MS}:
+            Webhook.note_slow(slow)
+        for delivery in ends[DeliveryState.FAILED, None]:
+            _count_failure(delivery, deactivate_after)
+        return states
 
-    return [at for at in write(record, CLAIMS) if at is not None]
+    return write(record, CLAIMS)
 
 
-def _record(
-    outcome: Outcome, delivery: Delivery, retry_delay: RetryDelay, deactivate_after: int
-) -> int | None:
-    """Returns when the delivery is due again, None if it has come to its end."""
-    state, due_at = DeliveryState.DELIVERED, None
-    if not outcome.success:
-        state, due_at = _after_failure(delivery, retry_delay(delivery.tries))
-    Delivery.update(
-        state=state,
-        next_attempt_at=due_at,
-        lease_token=None,
-        completed_at=None if due_at else clock.now(),
-    ).where(Delivery.id == delivery.id).execute()
-    if state is DeliveryState.DELIVERED:
-        Webhook.note_success([delivery.webhook_id])
-    elif state is DeliveryState.FAILED and (
-        Webhook.note_discarded(delivery.webhook_id) >= deactivate_after
-    ):
+def _end_of(
+    outcome: Outcome, delivery: Delivery, retry_delay: RetryDelay, active: Mapping[str, int]
+) -> tuple[DeliveryState, int | None]:
+    """The state of a delivery after an attempt, and when it is due again, if it is."""
+    if outcome.success:
+        return DeliveryState.DELIVERED, None
+    if (delay := retry_delay(delivery.tries)) is None:
+        return DeliveryState.FAILED, None
+    # The webhook may have been switched off while this attempt was under way.
+    if (now := active.get(delivery.webhook_id)) is None:
+        return DeliveryState.SKIPPED, None
+    return DeliveryState.PENDING, now + round(delay * 1000)
+
+
+def _count_failure(delivery: Delivery, deactivate_after: int) -> None:
+    """Disable the webhook if so many of its deliveries have failed in a row."""
+    if Webhook.note_discarded(delivery.webhook_id) >= deactivate_after:
         # Not beside a transaction that schedules deliveries for a webhook that it takes for active.
         with writing():
             Webhook.get_by_id(delivery.webhook_id).deactivate(Deactivation.FAILURES)
             Delivery.skip_waiting(delivery.webhook_id)
-    if _is_slow(outcome):
-        Webhook.note_slow(delivery.webhook_id)
-    return due_at
-
-
-def _is_slow(outcome: Outcome) -> bool:
-    return outcome.timed_out or outcome.duration_ms >= SLOW_MS
-
-
-def _after_failure(delivery: Delivery, delay: float | None) -> tuple[DeliveryState, int | None]:
-    """The state of a delivery whose attempt failed, and when it is due again, if it is."""
-    if delay is None:
-        return DeliveryState.FAILED, None
-    # The webhook may have been switched off while this attempt was under way.
-    if not Webhook.select(Webhook.active).where(Webhook.id == delivery.webhook_id).scalar():
-        return DeliveryState.SKIPPED, None
-    return DeliveryState.PENDING, clock.shared_now() + round(delay * 1000)

@@ -23,8 +23,8 @@ from models.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 LEAST_TRIES = 4
 # A lease lasts so much longer than its attempt may take. In that time the outcome is recorded.
 LEASE_MARGIN_MS = 20_000
-# The most webhooks of a claim and outcomes of a transaction. Each may take 0.5 ms, while all others wait.
-MOST_TOGETHER = 50
+# The most webhooks of a claim. Each may take 0.5 ms, while all others wait.
+MOST_TOGETHER = 10
 # The most that come back in one transaction.
 MOST_BACK = 500
 

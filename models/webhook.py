@@ -193,9 +193,9 @@ class Webhook(Owned):
         _NOTE_SUCCESS.execute(list(webhook_ids))
 
     @classmethod
-    def note_slow(cls, webhook_id: str) -> None:
-        """A receiver took long, or let an attempt time out: it is slow until it answers 2xx in time."""
-        cls.update(slow=True).where(cls.id == webhook_id, ~cls.slow).execute()
+    def note_slow(cls, webhook_ids: Collection[str]) -> None:
+        """Their receivers took long, or let an attempt time out: slow until they answer 2xx in time."""
+        _NOTE_SLOW.execute(list(webhook_ids))
 
     def _trial_minute(self, now: int) -> tuple[int, int]:
         """When the minute at hand began for its url on trial, and how many events it got since."""
@@ -239,6 +239,9 @@ _OF_MESSAGES = Prepared(
         )
     ),
     Webhook,
+)
+_NOTE_SLOW = Prepared(
+    lambda ids: Webhook.update(slow=True).where(is_in(Webhook.id, ids), ~Webhook.slow)
 )
 _NOTE_SUCCESS = Prepared(
     lambda ids: Webhook.update(failure_count=0, slow=False).where(

@@ -1,15 +1,15 @@
 """The log line, the span and the measurements of each delivery attempt."""
 
+import collections
 import logging
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from urllib.parse import urlsplit
 
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, get_current_span
 from prometheus_client import Counter, Histogram
 
-from models.attempt import Outcome
 from models.claim import ClaimedDelivery
+from models.delivery import DeliveryState
 from tasks import telemetry
 from webhooks.client import Answer
 
@@ -76,11 +76,11 @@ def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) ->
     logger.info("attempt", extra={"fields": fields})
 
 
-def count_recorded(outcomes: Sequence[Outcome], *, retried: int) -> None:
-    """Count the deliveries that ended with these outcomes, of which ``retried`` go on."""
-    delivered = sum(outcome.success for outcome in outcomes)
-    DELIVERIES.labels(outcome="delivered").inc(delivered)
-    DELIVERIES.labels(outcome="given_up").inc(len(outcomes) - delivered - retried)
+def count_recorded(states: collections.Counter[str]) -> None:
+    """Count the deliveries that came to these states (models.attempt.record_outcomes)."""
+    given_up = states[DeliveryState.FAILED] + states[DeliveryState.SKIPPED]
+    DELIVERIES.labels(outcome="delivered").inc(states[DeliveryState.DELIVERED])
+    DELIVERIES.labels(outcome="given_up").inc(given_up)
 
 
 def _identifiers(claimed: ClaimedDelivery) -> dict[str, str | int]:

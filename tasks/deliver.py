@@ -55,6 +55,8 @@ ACCOUNT_PART = 5
 # something waits for room.
 CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
+# The most outcomes of a transaction. Fewer cost throughput, more make others wait.
+MOST_RECORDED = 30
 # After outcomes that could not be recorded.
 FAILURE_PAUSE_SECONDS = 0.5
 # How often in one look deliveries are brought back, and the pause in between.
@@ -317,7 +319,7 @@ class Engine:
         """Record the outcomes that are there, without waiting for slower attempts."""
         while True:
             batch = [await self._outcomes.get()]
-            while not self._outcomes.empty() and len(batch) < MOST_TOGETHER:
+            while not self._outcomes.empty() and len(batch) < MOST_RECORDED:
                 batch.append(self._outcomes.get_nowait())
             await self._record([outcome for _, outcome in batch])
             was_unavailable, self._has_unrecorded = self._has_unrecorded, False
@@ -328,8 +330,9 @@ class Engine:
             is_room = any(lane.crowded & accounts or lane.is_full for lane in self._lanes)
             if is_room or was_unavailable:
                 self._wake_lanes()
-            is_behind = is_room or not self._outcomes.empty()
-            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else RECORD_PAUSE_SECONDS)
+            if self._outcomes.qsize() < MOST_RECORDED:
+                is_behind = is_room or not self._outcomes.empty()
+                await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else RECORD_PAUSE_SECONDS)
 
     async def _record(self, batch: list[Outcome]) -> None:
         """Record outcomes together, or one by one where that fails: a bad one leaves the others alone."""
@@ -349,14 +352,14 @@ class Engine:
         """A disk that is full may have room again: then nothing has to be sent twice."""
         delay_after = self._schedule.delay_after
         record = partial(record_outcomes, batch, delay_after, self._deactivate_after)
-        due_again: list[int] | None = None
-        while due_again is None:
+        while True:
             try:
-                due_again = await self._in_database(record)
+                states = await self._in_database(record)
             except UNAVAILABLE as error:
                 if self._stopping:
                     raise
                 self._has_unrecorded = True
                 logger.warning("outcomes are not recorded yet: %s", error)
                 await asyncio.sleep(FAILURE_PAUSE_SECONDS)
-        count_recorded(batch, retried=len(due_again))
+            else:
+                return count_recorded(states)

@@ -7,7 +7,7 @@ import pytest
 
 from contract_tests.stored import Stored
 from models.account import Account
-from models.attempt import Outcome, record_outcomes
+from models.attempt import SLOW_MS, Outcome, record_outcomes
 from models.claim import ClaimedDelivery, Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
@@ -30,25 +30,30 @@ def _claim(*, slow: bool) -> list[ClaimedDelivery]:
     return claim_due(100, Terms(10, LEASE_MS, slow=slow))
 
 
-def _record(claimed: ClaimedDelivery, *, success: bool, timed_out: bool) -> None:
-    outcome = Outcome(
+def _outcome(
+    claimed: ClaimedDelivery, *, success: bool, timed_out: bool = False, ms: int = 1
+) -> Outcome:
+    return Outcome(
         delivery_id=claimed.delivery_id,
         lease_token=claimed.lease_token,
         started_at=0,
-        duration_ms=1,
+        duration_ms=ms,
         success=success,
         status_code=200 if success else None,
         error=None if success else "No answer.",
         response_body=None,
         timed_out=timed_out,
     )
-    record_outcomes([outcome], lambda _tries: 0.0, deactivate_after=10)
+
+
+def _record(*outcomes: Outcome) -> None:
+    record_outcomes(outcomes, lambda _tries: 0.0, deactivate_after=10)
 
 
 def _time_out(account: Account, webhook: Webhook) -> None:
     factories.deliveries(account, webhook)
     [claimed] = _claim(slow=False)
-    _record(claimed, success=False, timed_out=True)
+    _record(_outcome(claimed, success=False, timed_out=True))
 
 
 def test_a_webhook_that_timed_out_is_claimed_in_the_slow_lane_only(account: Account) -> None:
@@ -63,22 +68,35 @@ def test_a_success_brings_a_webhook_back(account: Account) -> None:
     webhook = factories.webhook(account)
     _time_out(account, webhook)
     [claimed] = _claim(slow=True)
-    _record(claimed, success=True, timed_out=False)
+    _record(_outcome(claimed, success=True))
     factories.deliveries(account, webhook)
     assert _claim(slow=True) == []
     assert len(_claim(slow=False)) == 1
+
+
+def test_one_slow_answer_of_several_recorded_together_makes_a_webhook_slow(
+    account: Account,
+) -> None:
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook, count=3)
+    first, second, third = (
+        _outcome(claimed, success=True, ms=ms)
+        for claimed, ms in zip(_claim(slow=False), (1, SLOW_MS, 1), strict=True)
+    )
+    _record(first, second, third)
+    assert Webhook.get_by_id(webhook.id).slow
 
 
 def test_a_refusal_does_not_change_the_lane(account: Account) -> None:
     webhook = factories.webhook(account)
     factories.deliveries(account, webhook)
     [claimed] = _claim(slow=False)
-    _record(claimed, success=False, timed_out=False)
+    _record(_outcome(claimed, success=False))
     assert len(_claim(slow=False)) == 1
     slow = factories.webhook(account)
     _time_out(account, slow)
     [claimed] = _claim(slow=True)
-    _record(claimed, success=False, timed_out=False)
+    _record(_outcome(claimed, success=False))
     assert len(_claim(slow=True)) == 1
 
 
@@ -164,7 +182,7 @@ def test_what_waits_for_a_webhook_that_became_slow_needs_no_other_wake_up(
     engine.wake()
     receiver.wait(before)
     with writing():
-        Webhook.note_slow(webhook.id)
+        Webhook.note_slow([webhook.id])
     receiver.behave(lambda exchange: exchange.reply(200))
     factories.deliveries(account, webhook)
     engine.wake()

@@ -1,5 +1,6 @@
 """Outcomes while the database cannot be written: a disk that is full for a while."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,12 +24,12 @@ pytestmark = pytest.mark.usefixtures("state")
 class FullDisk:
     """Refuses to record outcomes for as long as it is full."""
 
-    def __init__(self, record: Callable[..., list[int]]) -> None:
+    def __init__(self, record: Callable[..., Counter[str]]) -> None:
         self._record = record
         self.is_full = True
         self.refused: list[list[Outcome]] = []
 
-    def __call__(self, outcomes: list[Outcome], *arguments: Any) -> list[int]:
+    def __call__(self, outcomes: list[Outcome], *arguments: Any) -> Counter[str]:
         """In place of ``record_outcomes``."""
         if self.is_full:
             self.refused.append(outcomes)

@@ -14,6 +14,7 @@ from redis import RedisError
 from gateway.ops import metrics
 from gateway.settings import SettingsError
 from models.account import Account
+from models.attempt import record_outcomes
 from models.callback import Reason, SetAside
 from models.claim import Terms
 from models.database import writing
@@ -114,9 +115,11 @@ def test_an_attempt_is_timed_by_its_outcome(
 def test_a_delivery_counts_when_it_is_at_its_end(account: Account) -> None:
     factories.deliveries(account, factories.webhook(account), count=4)
     good, *bad = claim_due(4, Terms(4, 10_000))
-    before = _read()
     outcomes = [factories.success(good), *map(factories.failure, bad)]
-    attempt_log.count_recorded(outcomes, retried=2)
+    delays = iter([None, 30.0, 30.0])
+    states = record_outcomes(outcomes, lambda _: next(delays), 10)
+    before = _read()
+    attempt_log.count_recorded(states)
     assert _steps(before) == {
         ("deliveries_total", "delivered"): 1,
         ("deliveries_total", "given_up"): 1,
