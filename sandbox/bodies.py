@@ -50,7 +50,8 @@ async def graph_body(request: web.Request) -> dict[str, Any]:
             body = _texts((await request.post()).items())
         else:
             body = await json_object(request)
-    except ValueError as error:
+    # A form may name a charset that there is not.
+    except (ValueError, LookupError) as error:
         raise errors.parameter(f"Invalid parameter: {error}") from error
     given: dict[str, Any] = _without_nulls(body)
     return query_parameters(request) | given if request.query_string else given

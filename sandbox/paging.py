@@ -11,6 +11,8 @@ from aiohttp import web
 from sandbox import errors
 
 DEFAULT, MOST = 25, 1000
+# Of a place in a list.
+MOST_DIGITS = 6
 
 
 def page(request: web.Request, items: list[dict[str, Any]]) -> dict[str, Any]:
@@ -45,6 +47,9 @@ def _cursor(place: int) -> str:
 
 def _place(cursor: str) -> int:
     try:
-        return int(base64.urlsafe_b64decode(cursor.encode()))
+        text = base64.urlsafe_b64decode(cursor.encode())
     except (ValueError, binascii.Error):
-        raise errors.parameter("Invalid cursors values.") from None
+        text = b""
+    if not text.isdigit() or len(text) > MOST_DIGITS:
+        raise errors.parameter("Invalid cursors values.")
+    return int(text)

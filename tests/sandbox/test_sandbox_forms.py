@@ -78,6 +78,22 @@ def test_parameters_come_in_a_query_a_form_or_parts(shared: Business) -> None:
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "multipart/form-data",
+        "application/x-www-form-urlencoded; charset=klingon",
+        "multipart/form-data; boundary=x",
+    ],
+)
+def test_a_form_that_cannot_be_read_is_refused(kind: str, shared: Business) -> None:
+    path, query = f"/v25.0/{shared.number_id}/messages", {"access_token": shared.token}
+    answer = shared.sandbox.call(
+        "POST", path, params=query, data=b"to=%FF", headers={"Content-Type": kind}
+    )
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, 100)
+
+
 def test_a_body_counts_more_than_the_query(shared: Business) -> None:
     answer = shared.graph("POST", f"{shared.number_id}/messages", SEND, params={"to": "1"})
     assert answer.json()["contacts"][0]["wa_id"] == "16505551234"
