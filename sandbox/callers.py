@@ -24,7 +24,7 @@ def refuse_strangers(request: web.Request) -> None:
     """Raise GraphError or ControlError 403 for what a web site may have sent."""
     host = request.headers.get("Host", "")
     # No site of another has this name: over TLS the client has made sure that we are meant.
-    if request.secure and host.partition(":")[0].lower() == GRAPH_HOST and not is_control(request):
+    if host.partition(":")[0].lower() == GRAPH_HOST and request.secure and not is_control(request):
         return
     if not _is_ours(host, request.app[SETTINGS].allowed_hosts):
         raise (
