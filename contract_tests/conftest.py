@@ -40,6 +40,7 @@ SHARING = (
     "contract_tests/connect/",
     "contract_tests/dashboard/",
     "contract_tests/phone/",
+    "contract_tests/third_party/",
 )
 
 

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from sandbox.assembly import build
 from sandbox.journal import JournalError
-from sandbox.settings import Settings, SettingsError, load
+from sandbox.settings import GRAPH_HOST, Settings, SettingsError, load
 
 # An answer that is being delayed must not delay the stop.
 SHUTDOWN = 0.2
@@ -40,14 +40,19 @@ async def _serve(settings: Settings) -> None:
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
     try:
         await runner.setup()
-        await _listen(runner, settings)
+        said = await _listen(runner, settings)
+        if settings.tls_port is not None:
+            said += await _listen_with_tls(runner, settings, settings.tls_port)
+        # At once: whoever waits for the first line may read no more.
+        sys.stdout.write(said)
+        sys.stdout.flush()
         await stop.wait()
     finally:
         await runner.cleanup()
         journal.close()
 
 
-async def _listen(runner: web.AppRunner, settings: Settings) -> None:
+async def _listen(runner: web.AppRunner, settings: Settings) -> str:
     site = web.TCPSite(runner, settings.host, settings.port, backlog=1024)
     try:
         await site.start()
@@ -58,10 +63,28 @@ async def _listen(runner: web.AppRunner, settings: Settings) -> None:
         ) from error
     port = runner.addresses[0][1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    sys.stdout.write(
-        f"sandbox listening on http://{host}:{port}, callbacks to {settings.callback_url}\n"
+    return f"sandbox listening on http://{host}:{port}, callbacks to {settings.callback_url}\n"
+
+
+async def _listen_with_tls(runner: web.AppRunner, settings: Settings, port: int) -> str:
+    from sandbox import authority  # noqa: PLC0415 - most starts do without its half a second
+
+    try:
+        context = authority.server_context(settings.data_dir)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"cannot use the files in SANDBOX_DATA_DIR/tls: {error}") from error
+    site = web.TCPSite(runner, settings.host, port, backlog=1024, ssl_context=context)
+    try:
+        await site.start()
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen at SANDBOX_TLS_PORT {port}: {error.strerror}"
+        ) from error
+    trusted = authority.certificate_of(settings.data_dir).resolve()
+    return (
+        f"sandbox listening as https://{GRAPH_HOST} at {settings.host}, port"
+        f" {runner.addresses[-1][1]}, clients have to trust {trusted}\n"
     )
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -6,19 +6,33 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import attachments, auth, overrides
+from sandbox import attachments, auth, errors, overrides, uploads
 from sandbox.bodies import graph_body
+from sandbox.contents.checks import text
+from sandbox.entities import Waba
 from sandbox.keys import NETWORK, SETTINGS
-from sandbox.nodes import number_node, waba_node
+from sandbox.nodes import app_node, business_node, number_node, waba_node
+
+SETTABLE = ("name", "timezone_id", "disable_marketing_messages_on_cloud_api")
+check_line = text(100, refusal=errors.parameter)
 
 
 async def get_node(request: web.Request) -> web.Response:
-    """``GET {id}``: a number or a WABA, with ``fields``."""
-    fields = request.query.get("fields")
-    if request.match_info["object_id"] in request.app[NETWORK].wabas:
-        return web.json_response(waba_node(auth.own_waba(request), fields))
-    if request.match_info["object_id"] in request.app[NETWORK].media:
+    """``GET {id}``: a number, an account, a media object, the app, or a business, with ``fields``."""
+    fields, object_id = request.query.get("fields"), request.match_info["object_id"]
+    network = request.app[NETWORK]
+    if object_id in network.wabas:
+        waba = auth.own_waba(request)
+        return web.json_response(waba_node(waba, fields, _subscriptions(request, waba)))
+    if object_id in network.media:
         return web.json_response(attachments.node(request))
+    if object_id == request.app[SETTINGS].app_id:
+        auth.require_any(request)
+        return web.json_response(app_node(object_id, fields))
+    if object_id.startswith(uploads.SESSION):
+        return uploads.show(request)
+    if any(waba.business_id == object_id for waba in network.wabas.values()):
+        return web.json_response(business_node(auth.own_business(request)[0], fields))
     number = auth.own_number(request)
     return web.json_response(number_node(number, fields, overrides.in_force(request, number)))
 
@@ -34,6 +48,23 @@ async def list_numbers(request: web.Request) -> web.Response:
     return web.json_response(
         {"data": data, "paging": {"cursors": {"before": "QVFI", "after": "QVFI"}}}
     )
+
+
+async def change(request: web.Request) -> web.Response:
+    """``POST {waba_id}``: its name, its time zone, and whether marketing goes another way."""
+    waba, given = auth.own_waba(request), await graph_body(request)
+    changes = {name: value for name, value in given.items() if name in SETTABLE}
+    if not changes:
+        raise errors.parameter(f"One of {', '.join(SETTABLE)} is required.")
+    for name in {"name", "timezone_id"} & set(changes):
+        check_line(name, changes[name])
+    request.app[NETWORK].record(
+        *(
+            {"fact": "kept", "owner_id": waba.id, "name": name, "value": value}
+            for name, value in changes.items()
+        )
+    )
+    return web.json_response({"success": True, "id": waba.id})
 
 
 async def subscribe(request: web.Request) -> web.Response:
@@ -58,16 +89,37 @@ async def subscribe(request: web.Request) -> web.Response:
 
 async def list_subscriptions(request: web.Request) -> web.Response:
     """``GET {waba_id}/subscribed_apps``: our app, or nothing."""
-    waba = auth.own_waba(request)
-    app = {
-        "id": request.app[SETTINGS].app_id,
-        "name": "Sandbox",
-        "link": "https://www.facebook.com/games/",
-    }
+    return web.json_response(_subscriptions(request, auth.own_waba(request)))
+
+
+def _subscriptions(request: web.Request, waba: Waba) -> dict[str, Any]:
+    app = app_node(request.app[SETTINGS].app_id, None)
     subscription: dict[str, Any] = {"whatsapp_business_api_data": app}
     if waba.override_url is not None:
         subscription["override_callback_uri"] = waba.override_url
-    return web.json_response({"data": [subscription] if waba.subscribed else []})
+    return {"data": [subscription] if waba.subscribed else []}
+
+
+async def list_accounts(request: web.Request) -> web.Response:
+    """``GET {business_id}/client_whatsapp_business_accounts`` and ``owned_...``: those the token opens."""
+    fields = request.query.get("fields")
+    wabas = auth.own_business(request)
+    return web.json_response(
+        {"data": [waba_node(each, fields, _subscriptions(request, each)) for each in wabas]}
+    )
+
+
+async def subscribe_app(request: web.Request) -> web.Response:
+    """``POST {app_id}/subscriptions``: whether the URL passes the handshake. The sandbox keeps its own."""
+    auth.require_app_token(request)
+    if request.match_info["object_id"] != request.app[SETTINGS].app_id:
+        raise errors.no_such_object(request.method, request.match_info["object_id"])
+    given = await graph_body(request)
+    for name in ("object", "callback_url", "verify_token", "fields"):
+        if not given.get(name):
+            raise errors.parameter(f"The parameter {name} is required.")
+    await overrides.shake_hands(request, str(given["callback_url"]), str(given["verify_token"]))
+    return web.json_response({"success": True})
 
 
 async def unsubscribe(request: web.Request) -> web.Response:

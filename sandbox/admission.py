@@ -20,6 +20,8 @@ def check(network: Network, number: Number, order: Order) -> int | None:
     Raises GraphError when it is not accepted.
     """
     _require_connected(number)
+    if order.to in number.kept.get("block_users", ()):
+        raise errors.known(131026, "The business has blocked the recipient.")
     behaviour = network.behaviour
     if network.chance.sends.happens(behaviour.error_rate):
         raise errors.overloaded()

@@ -7,7 +7,7 @@ import logging
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from sandbox import attachments, control, dialog, errors, graph, page, rules, sdk
+from sandbox import attachments, control, dialog, errors, graph, page, rules, sdk, verification
 from sandbox.callbacks import Outbox
 from sandbox.callers import refuse_strangers
 from sandbox.control import ControlError, is_control
@@ -43,6 +43,7 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     attachments.add_routes(app)
     sdk.add_routes(app)
     dialog.add_routes(app)
+    verification.add_routes(app)
     graph.add_routes(app)
     app.on_startup.append(_start)
     app.on_cleanup.append(_stop)

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import BodyPartReader, web
 
 from sandbox import auth, clock, errors, media, media_types
-from sandbox.bodies import require_product
+from sandbox.bodies import query_parameters, require_product
 from sandbox.control import PREFIX, ControlError
 from sandbox.entities import BANNED, CONNECTED, Media, Number
 from sandbox.keys import NETWORK, SETTINGS
@@ -45,7 +45,7 @@ async def upload(request: web.Request) -> web.Response:
         raise errors.known(133010)
     if request.content_type != "multipart/form-data":
         raise errors.parameter("The parameter file is required.")
-    fields: dict[str, Any] = {}
+    fields = query_parameters(request)
     stored: tuple[str, Stored] | None = None
     try:
         async for part in await request.multipart():

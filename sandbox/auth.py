@@ -12,13 +12,21 @@ from sandbox.entities import Number, Token, Waba
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.settings import Settings
 
+# Uploads are documented with the second.
+SCHEMES = ("bearer", "oauth")
+
 
 def bearer(request: web.Request) -> str:
     """The access token, from the header or the ``access_token`` parameter; empty without one."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and value.strip():
+    if scheme.lower() in SCHEMES and value.strip():
         return value.strip()
     return request.query.get("access_token", "")
+
+
+def tokens_of(request: web.Request) -> tuple[str, str]:
+    """The access tokens of the header and of the query; empty without one."""
+    return bearer(request), request.query.get("access_token", "")
 
 
 def require_token(request: web.Request) -> Token:
@@ -38,12 +46,21 @@ def require_token(request: web.Request) -> Token:
 def require_app_token(request: web.Request) -> None:
     """The request must carry ``APP_ID|APP_SECRET``. Raises GraphError 0 or 190."""
     settings = request.app[SETTINGS]
-    value = bearer(request)
+    # Clients put their own token in the header of every request, and the app's into the query of some.
+    value = next((each for each in tokens_of(request) if "|" in each), "")
     if "|" not in value:
         raise errors.unreadable_token()
     app_id, _, secret = value.partition("|")
     if not is_app(settings, app_id, secret):
         raise errors.void_token()
+
+
+def require_any(request: web.Request) -> None:
+    """The request must carry a good token, a business's or the app's. Raises GraphError 0 or 190."""
+    if any("|" in each for each in tokens_of(request)):
+        require_app_token(request)
+    else:
+        require_token(request)
 
 
 def is_app(settings: Settings, app_id: str, secret: str) -> bool:
@@ -70,6 +87,15 @@ def own_waba(request: web.Request) -> Waba:
     if waba is None or waba.id != token.waba_id:
         raise errors.no_such_object(request.method, object_id)
     return waba
+
+
+def own_business(request: web.Request) -> list[Waba]:
+    """The accounts of the business of the path that the token opens. Raises GraphError 100/33."""
+    token, object_id = require_token(request), request.match_info["object_id"]
+    waba = request.app[NETWORK].wabas.get(token.waba_id)
+    if waba is None or waba.business_id != object_id:
+        raise errors.no_such_object(request.method, object_id)
+    return [waba]
 
 
 def _check_proof(request: web.Request, token: str) -> None:

@@ -14,6 +14,7 @@ from aiohttp import web
 from sandbox import errors
 from sandbox.control import ControlError, is_control
 from sandbox.keys import SETTINGS
+from sandbox.settings import GRAPH_HOST
 
 # The port may be any: a container's port is often published as another one, and a name says enough.
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::[0-9]{1,5})?")
@@ -22,6 +23,9 @@ HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::[0-9]{1,5})?")
 def refuse_strangers(request: web.Request) -> None:
     """Raise GraphError or ControlError 403 for what a web site may have sent."""
     host = request.headers.get("Host", "")
+    # No site of another has this name: over TLS the client has made sure that we are meant.
+    if host.partition(":")[0].lower() == GRAPH_HOST and request.secure and not is_control(request):
+        return
     if not _is_ours(host, request.app[SETTINGS].allowed_hosts):
         raise (
             ControlError(403, f"{errors.STRANGE_HOST}: {host!r}")

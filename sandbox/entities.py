@@ -15,7 +15,7 @@ DELETED = "DELETED"
 class Waba:
     """A WhatsApp Business Account. Numbers belong to it, callbacks are subscribed on it.
 
-    ``override_url`` takes its callbacks instead of the app's URL.
+    ``override_url`` takes its callbacks instead of the app's URL. ``kept`` holds what was set at the account.
     """
 
     id: str
@@ -23,6 +23,7 @@ class Waba:
     name: str
     subscribed: bool = False
     override_url: str | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -30,7 +31,8 @@ class Number:
     """A business phone number. ``pin`` stays once set, as two-step verification does.
 
     ``registrations`` are the times (Unix seconds) at which it was registered or deregistered,
-    ``override_url`` takes its callbacks instead of its WABA's.
+    ``override_url`` takes its callbacks instead of its WABA's. ``kept`` holds what was set at its edges
+    (profile, block list, QR codes and others), by their names.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Number:
     onboarded_at: float | None = None
     registrations: list[float] = field(default_factory=list)
     override_url: str | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -69,6 +69,18 @@ TABLE: dict[int, Known] = {
         "This message was not delivered to maintain healthy ecosystem engagement.",
         "In order to maintain a healthy ecosystem engagement, the message failed to be delivered.",
     ),
+    139100: Known(
+        400,
+        "Failed to block/unblock users",
+        "Failed to block some users, see the block_users response list for details",
+    ),
+    136024: Known(400, "Request code error", "The phone number has been verified already."),
+    136025: Known(400, "Verify code error", "The code is not the one that was sent last."),
+    133006: Known(
+        400,
+        "Phone number re-verification needed",
+        "The phone number has to be verified before it is registered.",
+    ),
     131053: Known(400, "Media upload error", "The media file could not be uploaded."),
     131050: Known(
         400,

@@ -2,31 +2,112 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from aiohttp import web
 
-from sandbox import accounts, attachments, numbers, oauth, sending
+from sandbox import (
+    accounts,
+    attachments,
+    blocking,
+    number_settings,
+    numbers,
+    oauth,
+    profiles,
+    qr_codes,
+    sending,
+    uploads,
+    verification,
+)
+from sandbox.keys import NETWORK
 
 VERSION = r"/{version:v\d+\.\d+}"
 OBJECT = r"/{object_id:[^/_][^/]*}"
+# A slash at the end changes nothing.
+END = "{end:/?}"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+async def change_node(request: web.Request) -> web.StreamResponse:
+    """``POST {id}``: a number, an account, or the bytes of an upload."""
+    object_id = request.match_info["object_id"]
+    if object_id.startswith(uploads.SESSION):
+        return await uploads.take(request)
+    if object_id in request.app[NETWORK].wabas:
+        return await accounts.change(request)
+    return await numbers.change(request)
+
+
+# What is asked for most often stands first: paths are tried in this order.
+ROUTES: dict[str, dict[str, Handler]] = {
+    f"{OBJECT}/messages": {"POST": sending.post_message},
+    f"{OBJECT}/marketing_messages": {"POST": sending.post_message},
+    "/oauth/access_token": {"GET": oauth.exchange_code, "POST": oauth.exchange_code},
+    "/debug_token": {"GET": oauth.debug_token},
+    f"{OBJECT}": {"GET": accounts.get_node, "POST": change_node, "DELETE": attachments.delete},
+    # Of an account, a business, the app.
+    f"{OBJECT}/phone_numbers": {
+        "GET": accounts.list_numbers,
+        "POST": verification.create_number,
+    },
+    f"{OBJECT}/subscribed_apps": {
+        "GET": accounts.list_subscriptions,
+        "POST": accounts.subscribe,
+        "DELETE": accounts.unsubscribe,
+    },
+    f"{OBJECT}/client_whatsapp_business_accounts": {"GET": accounts.list_accounts},
+    f"{OBJECT}/owned_whatsapp_business_accounts": {"GET": accounts.list_accounts},
+    f"{OBJECT}/subscriptions": {"POST": accounts.subscribe_app},
+    f"{OBJECT}/uploads": {"POST": uploads.begin},
+    # Of a number.
+    f"{OBJECT}/register": {"POST": numbers.register},
+    f"{OBJECT}/deregister": {"POST": numbers.deregister},
+    f"{OBJECT}/request_code": {"POST": verification.request_code},
+    f"{OBJECT}/verify_code": {"POST": verification.verify_code},
+    f"{OBJECT}/media": {"POST": attachments.upload},
+    f"{OBJECT}/{profiles.NAME}": {"GET": profiles.show, "POST": profiles.change},
+    f"{OBJECT}/{blocking.NAME}": {
+        "GET": blocking.show,
+        "POST": blocking.block,
+        "DELETE": blocking.unblock,
+    },
+    f"{OBJECT}/{qr_codes.NAME}": {"GET": qr_codes.show_all, "POST": qr_codes.write},
+    f"{OBJECT}/{qr_codes.NAME}/{{code:[^/]+}}": {
+        "GET": qr_codes.show,
+        "POST": qr_codes.write,
+        "DELETE": qr_codes.delete,
+    },
+    f"{OBJECT}/{number_settings.COMMERCE}": {
+        "GET": number_settings.show_commerce,
+        "POST": number_settings.changer(number_settings.COMMERCE),
+    },
+    f"{OBJECT}/settings": {
+        "GET": number_settings.show_settings,
+        "POST": number_settings.changer("settings"),
+    },
+    f"{OBJECT}/{number_settings.AUTOMATION}": {
+        "POST": number_settings.changer(number_settings.AUTOMATION),
+    },
+    f"{OBJECT}/whatsapp_business_encryption": {
+        "GET": number_settings.show_encryption,
+        "POST": number_settings.changer("whatsapp_business_encryption"),
+    },
+    f"{OBJECT}/{number_settings.USERNAME}": {
+        "GET": number_settings.show_username,
+        "POST": number_settings.set_username,
+        "DELETE": number_settings.delete_username,
+    },
+    f"{OBJECT}/username_suggestions": {"GET": number_settings.suggest_usernames},
+}
 
 
 def add_routes(app: web.Application) -> None:
     """Register every Graph path."""
     for prefix in (VERSION, ""):
-        app.add_routes(
-            [
-                web.get(f"{prefix}/oauth/access_token", oauth.exchange_code),
-                web.get(f"{prefix}/debug_token", oauth.debug_token),
-                web.get(f"{prefix}{OBJECT}/phone_numbers", accounts.list_numbers),
-                web.post(f"{prefix}{OBJECT}/subscribed_apps", accounts.subscribe),
-                web.get(f"{prefix}{OBJECT}/subscribed_apps", accounts.list_subscriptions),
-                web.delete(f"{prefix}{OBJECT}/subscribed_apps", accounts.unsubscribe),
-                web.post(f"{prefix}{OBJECT}/register", numbers.register),
-                web.post(f"{prefix}{OBJECT}/deregister", numbers.deregister),
-                web.post(f"{prefix}{OBJECT}", numbers.change),
-                web.post(f"{prefix}{OBJECT}/messages", sending.post_message),
-                web.post(f"{prefix}{OBJECT}/media", attachments.upload),
-                web.delete(f"{prefix}{OBJECT}", attachments.delete),
-                web.get(f"{prefix}{OBJECT}", accounts.get_node),
-            ]
-        )
+        for path, handlers in ROUTES.items():
+            resource = app.router.add_resource(f"{prefix}{path}{END}")
+            for method, handler in handlers.items():
+                resource.add_route(method, handler)
+            if "GET" in handlers:
+                resource.add_route("HEAD", handlers["GET"])

@@ -12,6 +12,7 @@ from sandbox.numbering import display
 
 _FIELD = re.compile(r"([A-Za-z_]+)(?:[.({].*)?")
 _SEPARATOR = re.compile(r",(?![^{(]*[})])")
+APP_LINK = "https://www.facebook.com/games/"
 NUMBER_DEFAULTS = (
     "verified_name",
     "code_verification_status",
@@ -21,6 +22,14 @@ NUMBER_DEFAULTS = (
     "throughput",
     "last_onboarded_time",
 )
+# What was set at the number, under the names of its fields.
+KEPT_FIELDS = (
+    "conversational_automation",
+    "new_certificate",
+    "new_display_name",
+    "new_name_status",
+    "username",
+)
 
 
 def number_node(number: Number, fields: str | None, callbacks: dict[str, str]) -> dict[str, Any]:
@@ -29,19 +38,37 @@ def number_node(number: Number, fields: str | None, callbacks: dict[str, str]) -
     Raises GraphError 100 for a field it has not.
     """
     everything = _number_fields(number) | {"webhook_configuration": callbacks}
-    return _pick(everything, fields, NUMBER_DEFAULTS, "WhatsAppBusinessPhoneNumber")
+    return pick(everything, fields, NUMBER_DEFAULTS, "WhatsAppBusinessPhoneNumber")
 
 
-def waba_node(waba: Waba, fields: str | None) -> dict[str, Any]:
-    """A WhatsApp Business Account. Raises GraphError 100 for a field it has not."""
+def waba_node(waba: Waba, fields: str | None, subscriptions: dict[str, Any]) -> dict[str, Any]:
+    """A WhatsApp Business Account; ``subscriptions`` is what its edge of that name lists.
+
+    Raises GraphError 100 for a field it has not.
+    """
     everything = {
         "id": waba.id,
         "name": waba.name,
         "timezone_id": "1",
         "message_template_namespace": f"sandbox_{waba.id}",
         "account_review_status": "APPROVED",
+        "status": "ACTIVE",
+        "business_verification_status": "verified",
+        "country": "US",
+        "currency": "USD",
+        "ownership_type": "CLIENT_OWNED",
+        "primary_business_location": "US",
+        "is_enabled_for_insights": False,
+        "marketing_messages_lite_api_status": None,
+        "marketing_messages_onboarding_status": None,
+        "disable_marketing_messages_on_cloud_api": False,
+        "owner_business_info": {"name": waba.name, "id": waba.business_id},
+        "on_behalf_of_business_info": {"name": waba.name, "id": waba.business_id},
+        "health_status": _account_health(waba),
+        "subscribed_apps": subscriptions,
+        **waba.kept,
     }
-    return _pick(
+    return pick(
         everything,
         fields,
         ("name", "timezone_id", "message_template_namespace"),
@@ -50,7 +77,7 @@ def waba_node(waba: Waba, fields: str | None) -> dict[str, Any]:
 
 
 def _number_fields(number: Number) -> dict[str, Any]:
-    registered = number.status == CONNECTED
+    registered, kept = number.status == CONNECTED, number.kept
     values = {
         "id": number.id,
         "display_phone_number": display(number.digits),
@@ -67,11 +94,41 @@ def _number_fields(number: Number) -> dict[str, Any]:
         "health_status": _health(number),
         "whatsapp_business_manager_messaging_limit": "TIER_2K",
         "last_onboarded_time": None,
+        "quality_score": {"score": "GREEN" if registered else "UNKNOWN"},
+        "is_on_biz_app": False,
+        "is_preverified_number": False,
+        "search_visibility": "NON_VISIBLE",
+        "eligibility_for_api_business_global_search": "NON_ELIGIBLE_UNDEFINED_COUNTRY",
+        "country_code": None,
+        "country_dial_code": None,
+        "certificate": "c2FuZGJveA==" if registered else None,
+        **{name: kept.get(name) for name in KEPT_FIELDS},
     }
+    if "code_verification_status" in kept:
+        values["code_verification_status"] = kept["code_verification_status"]
     if number.onboarded_at is not None:
         onboarded = datetime.fromtimestamp(number.onboarded_at, UTC)
         values["last_onboarded_time"] = onboarded.strftime("%Y-%m-%dT%H:%M:%S+0000")
     return values
+
+
+def business_node(waba: Waba, fields: str | None) -> dict[str, Any]:
+    """The business that an account belongs to. Raises GraphError 100 for a field it has not."""
+    everything = {
+        "id": waba.business_id,
+        "name": waba.name,
+        "verification_status": "verified",
+        "timezone_id": 1,
+        "primary_page": None,
+        "created_time": None,
+    }
+    return pick(everything, fields, ("name",), "Business")
+
+
+def app_node(app_id: str, fields: str | None) -> dict[str, Any]:
+    """The app. Raises GraphError 100 for a field it has not."""
+    everything = {"id": app_id, "name": "Sandbox", "link": APP_LINK, "namespace": None}
+    return pick(everything, fields, ("name", "link"), "Application")
 
 
 def _health(number: Number) -> dict[str, Any]:
@@ -86,9 +143,15 @@ def _health(number: Number) -> dict[str, Any]:
     }
 
 
-def _pick(
+def _account_health(waba: Waba) -> dict[str, Any]:
+    entity = {"entity_type": "WABA", "id": waba.id, "can_send_message": "AVAILABLE"}
+    return {"can_send_message": "AVAILABLE", "entities": [entity]}
+
+
+def pick(
     everything: dict[str, Any], fields: str | None, defaults: tuple[str, ...], node: str
 ) -> dict[str, Any]:
+    """The members that ``fields`` names, or the defaults. Raises GraphError 100 for one that is not there."""
     names = list(defaults) if not fields else [_name(part) for part in _SEPARATOR.split(fields)]
     for name in names:
         if name not in everything:

@@ -7,12 +7,15 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, clock, errors, overrides
+from sandbox import auth, clock, errors, number_settings, overrides, verification
 from sandbox.bodies import graph_body, require_product
+from sandbox.contents.checks import text
 from sandbox.entities import BANNED, CONNECTED, Number
+from sandbox.journal import Fact
 from sandbox.keys import NETWORK
 
 _PIN = re.compile(r"[0-9]{6}")
+check_name = text(verification.MAX_NAME, refusal=errors.parameter)
 # Of registrations and deregistrations together (Cloud API, Registration: limits).
 MOST_REGISTRATIONS, REGISTRATION_PERIOD = 10, 72 * 3600.0
 
@@ -29,6 +32,7 @@ async def register(request: web.Request) -> web.Response:
     pin = _pin(payload)
     if number.status == BANNED:
         raise errors.known(131031)
+    verification.require_verified(number)
     _check_limit(request, number)
     if number.pin is not None and number.pin != pin:
         raise errors.known(133005)
@@ -49,17 +53,39 @@ async def deregister(request: web.Request) -> web.Response:
 
 
 async def change(request: web.Request) -> web.Response:
-    """``POST {phone_number_id}``: set the PIN, or where this number's callbacks go."""
+    """``POST {phone_number_id}``: set the PIN, where its callbacks go, another display name, or a username.
+
+    A PIN may also stand in ``whatsapp_business_api_data``. Nothing changes when one of them is refused.
+    """
     number = auth.own_number(request)
     payload = await graph_body(request)
+    facts = _changes(number, payload)
     if "webhook_configuration" in payload:
         await overrides.configure(request, number, payload["webhook_configuration"])
-    elif "pin" in payload:
-        pin = _pin(payload)
-        request.app[NETWORK].record({"fact": "pin_set", "number_id": number.id, "pin": pin})
-    else:
+    elif not facts:
         raise errors.parameter("The parameter pin or webhook_configuration is required.")
+    request.app[NETWORK].record(*facts)
     return web.json_response({"success": True})
+
+
+def _changes(number: Number, payload: dict[str, Any]) -> list[Fact]:
+    facts: list[Fact] = []
+    holder = payload.get("whatsapp_business_api_data", payload)
+    if isinstance(holder, dict) and "pin" in holder:
+        facts.append({"fact": "pin_set", "number_id": number.id, "pin": _pin(holder)})
+    kept: dict[str, str] = {}
+    if "new_display_name" in payload:
+        check_name("new_display_name", payload["new_display_name"])
+        kept |= {
+            "new_display_name": payload["new_display_name"],
+            "new_name_status": "PENDING_REVIEW",
+        }
+    if number_settings.USERNAME in payload:
+        kept[number_settings.USERNAME] = number_settings.username(payload["username"])
+    return facts + [
+        {"fact": "kept", "owner_id": number.id, "name": name, "value": value}
+        for name, value in kept.items()
+    ]
 
 
 def _pin(payload: dict[str, Any]) -> str:

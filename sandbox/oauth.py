@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from sandbox import auth, clock, errors
+from sandbox.bodies import graph_body
 from sandbox.entities import Token
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.numbering import new_token
@@ -15,17 +16,26 @@ SCOPES = ["whatsapp_business_management", "whatsapp_business_messaging"]
 
 
 async def exchange_code(request: web.Request) -> web.Response:
-    """``GET oauth/access_token``: a signup code becomes a business token.
+    """``GET`` or ``POST oauth/access_token``: a signup code becomes a business token.
 
-    A code works once, within 30 seconds.
+    A code works once, within 30 seconds. With the grant ``client_credentials`` the app gets its own token.
     """
-    query, network = request.query, request.app[NETWORK]
-    for name in ("client_id", "client_secret", "code"):
-        if not query.get(name):
+    given, network, settings = (
+        await graph_body(request),
+        request.app[NETWORK],
+        request.app[SETTINGS],
+    )
+    is_own = given.get("grant_type") == "client_credentials"
+    asked = {name: str(given.get(name, "")) for name in ("client_id", "client_secret", "code")}
+    for name, value in asked.items():
+        if not value and not (is_own and name == "code"):
             raise errors.oauth(f"Missing {name} parameter.", 100)
-    if not auth.is_app(request.app[SETTINGS], query["client_id"], query["client_secret"]):
+    if not auth.is_app(settings, asked["client_id"], asked["client_secret"]):
         raise errors.oauth("Error validating client secret.", 1)
-    code, now = network.codes.get(query["code"]), clock.now()
+    if is_own:
+        app_token = f"{settings.app_id}|{settings.app_secret}"
+        return web.json_response({"access_token": app_token, "token_type": "bearer"})
+    code, now = network.codes.get(asked["code"]), clock.now()
     if code is None:
         raise errors.oauth("Invalid verification code format.", 100, 36008)
     if code.used:
@@ -48,9 +58,10 @@ async def exchange_code(request: web.Request) -> web.Response:
 
 
 async def debug_token(request: web.Request) -> web.Response:
-    """``GET debug_token``: what a token is good for. Needs the app token."""
-    auth.require_app_token(request)
+    """``GET debug_token``: what a token is good for. Needs the app token, or that very token."""
     value = request.query.get("input_token")
+    if value is None or value not in auth.tokens_of(request):
+        auth.require_app_token(request)
     if not value:
         raise errors.parameter("The parameter input_token is required.")
     app_id = request.app[SETTINGS].app_id

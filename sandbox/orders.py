@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox import errors
+from sandbox.bodies import decoded
 from sandbox.contents import BETWEEN_PARTS, CONTENTS
 from sandbox.contents.checks import MESSAGE_ID
+from sandbox.contents.spelling import in_lower_case
 from sandbox.entities import Number
 from sandbox.errors import GraphError
 from sandbox.numbering import digits_of
@@ -44,7 +46,7 @@ def check(payload: dict[str, Any], number: Number) -> Order:
     to = digits_of(given_to) if isinstance(given_to, str) else None
     if to is None:
         raise errors.known(131009, "Parameter 'to' is not a valid phone number.")
-    if payload.get("recipient_type", "individual") != "individual":
+    if str(payload.get("recipient_type", "individual")).lower() != "individual":
         raise errors.parameter("Param recipient_type must be one of {INDIVIDUAL}")
     kind = _type(payload)
     content = _content(payload, kind)
@@ -63,9 +65,12 @@ def _type(payload: dict[str, Any]) -> str:
 
 
 def _content(payload: dict[str, Any], kind: str) -> object:
-    content = payload.get(kind)
+    # Clients write the whole content as a JSON text, too.
+    content = decoded(payload.get(kind))
     if content is None:
         raise errors.known(131008, f"Parameter '{kind}' is mandatory for type '{kind}'")
+    if kind == "template":
+        content = in_lower_case(content)
     CONTENTS[kind](kind, content)
     return content
 

@@ -26,6 +26,8 @@ def write(network: Network, body: dict[str, Any]) -> Inbound:
     person = digits_of(body["from"]) if isinstance(body.get("from"), str) else None
     if person is None:
         raise ValueError("from must be the digits of a phone number")
+    if person in number.kept.get("block_users", ()):
+        raise ValueError("the business has blocked this person")
     name = body.get("profile_name", f"Person {person[-4:]}")
     if not isinstance(name, str):
         raise ValueError("profile_name must be a text")  # noqa: TRY004 - one kind of error for callers

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from sandbox import admission, auth, clock, errors, orders
 from sandbox.bodies import graph_body, require_product
+from sandbox.contents.checks import fields, word
 from sandbox.entities import Message, Number
 from sandbox.fates import DELIVERED, Answer
 from sandbox.keys import DISPATCHER, NETWORK
@@ -17,6 +18,8 @@ from sandbox.numbering import new_wamid, user_id
 from sandbox.outcomes import Outcome, decide
 from sandbox.state import Network
 
+# Shown to the person until the answer, 25 s at most. The sandbox's people see nothing.
+TYPING = fields({"type": word("text")})
 # Seconds for which the answer to a send is held back until its statuses have been told.
 LONGEST_WAIT = 5.0
 
@@ -100,6 +103,8 @@ def _contact(order: orders.Order, outcome: Outcome) -> dict[str, str]:
 def _mark_read(network: Network, number: Number, payload: dict[str, Any]) -> web.Response:
     if payload["status"] != "read":
         raise errors.parameter("Param status must be one of {READ}")
+    if "typing_indicator" in payload:
+        TYPING("typing_indicator", payload["typing_indicator"])
     message_id = payload.get("message_id")
     if message_id is None:
         raise errors.parameter("The parameter message_id is required.")

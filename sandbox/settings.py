@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 MAX_PORT = 65535
+# The platform's host, as which TLS is served.
+GRAPH_HOST = "graph.facebook.com"
 
 
 class SettingsError(Exception):
@@ -17,13 +19,16 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything configurable. Port 0 asks the system for a free one. Times are in seconds.
+    """Everything configurable. Port 0 asks the system for a free one; ``tls_port`` None is no TLS.
+
+    Times are in seconds.
 
     The secrets are kept out of ``repr`` so that no traceback or log line shows them.
     """
 
     host: str
     port: int
+    tls_port: int | None
     allowed_hosts: frozenset[str]
     data_dir: Path
     app_id: str
@@ -44,6 +49,9 @@ def load(environ: Mapping[str, str]) -> Settings:
     return Settings(
         host=_text(environ, "SANDBOX_HOST", "127.0.0.1"),
         port=_integer(environ, "SANDBOX_PORT", 8081, MAX_PORT),
+        tls_port=_integer(environ, "SANDBOX_TLS_PORT", 0, MAX_PORT)
+        if "SANDBOX_TLS_PORT" in environ
+        else None,
         allowed_hosts=_names(environ, "SANDBOX_ALLOWED_HOSTS"),
         data_dir=Path(_text(environ, "SANDBOX_DATA_DIR", "./var")),
         app_id=_app_id(environ, "SANDBOX_APP_ID", "100000000000001"),

@@ -59,6 +59,7 @@ class Network:
             "clock": self._clock,
             "pin_reset": self._pin_reset,
             "pin_set": self._pin_set,
+            "kept": self._kept,
             "message": self._message,
             "inbound": self._inbound,
             "account": self._account,
@@ -176,6 +177,10 @@ class Network:
 
     def _pin_set(self, *, number_id: str, pin: str) -> None:
         self.numbers[number_id].pin = pin
+
+    def _kept(self, *, owner_id: str, name: str, value: Any) -> None:
+        owner = self.wabas.get(owner_id) or self.numbers[owner_id]
+        owner.kept[name] = value
 
     def _message(
         self,

@@ -50,7 +50,12 @@ def worker() -> None:
 
 
 @click.command()
-def sandbox() -> None:
+@click.option(
+    "--tls-port",
+    type=click.IntRange(1, 65535),
+    help="Also serve TLS as graph.facebook.com here, with a certificate authority in the data directory.",
+)
+def sandbox(tls_port: int | None) -> None:
     """Run the local messaging network."""
     settings = get_settings()
     environment = {
@@ -63,6 +68,8 @@ def sandbox() -> None:
         "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
         "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
     }
+    if tls_port is not None:
+        environment["SANDBOX_TLS_PORT"] = str(tls_port)
     # The sandbox is a process of its own.
     os.execve(sys.executable, [sys.executable, "-m", "sandbox"], environment)  # noqa: S606
 

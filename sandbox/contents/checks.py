@@ -19,6 +19,7 @@ Refusal = Callable[[str], GraphError]
 
 LINK = re.compile(r"https?://[^\s/?#]+\S*")
 MAX_LINK = 2048
+NUMERAL = re.compile(r"[+-]?[0-9]{1,20}([.][0-9]{1,20})?", re.ASCII)
 
 
 def value_error(details: str) -> GraphError:
@@ -73,15 +74,22 @@ def boolean(place: str, value: Any) -> None:
 
 
 def number(least: float, most: float) -> Check:
-    """A number from ``least`` to ``most``."""
+    """A number from ``least`` to ``most``, or the text of one."""
 
     def check(place: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        given = float(value) if isinstance(value, str) and NUMERAL.fullmatch(value) else value
+        if isinstance(given, bool) or not isinstance(given, int | float):
             raise value_error(f"Parameter '{place}' must be a number.")
-        if not least <= value <= most:
+        if not least <= given <= most:
             raise value_error(f"Parameter '{place}' must be from {least} to {most}.")
 
     return check
+
+
+def part(place: str, value: Any) -> None:
+    """A part of a date: a whole number or a word."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise value_error(f"Parameter '{place}' must be a number or a string.")
 
 
 def whole(place: str, value: Any) -> None:

@@ -17,6 +17,7 @@ ADDRESS = fields(
         "type": KIND,
     },
 )
+# Clients send an empty array for none.
 CONTACT = fields(
     {"name": NAME},
     {
@@ -26,11 +27,12 @@ CONTACT = fields(
                 {"type": KIND, "wa_id": matching(r"[1-9][0-9]{6,14}", "a phone number in digits")},
             ),
             50,
+            least=0,
         ),
-        "emails": array(fields({"email": text(320)}, {"type": KIND}), 50),
-        "addresses": array(ADDRESS, 50),
+        "emails": array(fields({"email": text(320)}, {"type": KIND}), 50, least=0),
+        "addresses": array(ADDRESS, 50, least=0),
         "org": fields({}, dict.fromkeys(("company", "department", "title"), LINE)),
-        "urls": array(fields({"url": text(2048)}, {"type": KIND}), 50),
+        "urls": array(fields({"url": text(2048)}, {"type": KIND}), 50, least=0),
         "birthday": matching(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date, YYYY-MM-DD"),
     },
 )

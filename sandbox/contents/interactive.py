@@ -27,7 +27,7 @@ BUTTONS = fields(
     },
     {"header": BUTTONS_HEADER, "footer": FOOTER},
 )
-ROW = fields({"id": text(200), "title": text(24)}, {"description": text(72)})
+ROW = fields({"id": text(200), "title": text(24)}, {"description": text(72, least=0)})
 SECTION = fields({"rows": array(ROW, MOST_ROWS)}, {"title": text(24)})
 LIST = fields(
     {

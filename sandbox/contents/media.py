@@ -7,7 +7,8 @@ from typing import Any
 from sandbox import errors
 from sandbox.contents.checks import Check, boolean, fields, link, require_object, text, word
 
-CAPTION = text(1024, refusal=errors.parameter)
+# Clients send an empty one for none.
+CAPTION = text(1024, least=0, refusal=errors.parameter)
 FILENAME = text(240)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sandbox import errors
 from sandbox.contents import media
-from sandbox.contents.checks import array, by_word, fields, matching, text, whole, word
+from sandbox.contents.checks import array, by_word, fields, matching, part, text, whole, word
 
 FALLBACK = text(1024)
 TEXT = fields({"type": word("text"), "text": text(1024)}, {"parameter_name": text(512)})
@@ -17,14 +17,20 @@ PAYLOAD = fields({"type": word("payload"), "payload": text(1024)})
 CURRENCY = fields(
     {"fallback_value": FALLBACK, "code": matching("[A-Z]{3}", "a currency"), "amount_1000": whole}
 )
+# The platform shows the fallback, whatever else the request says of the time.
+DATE_TIME = fields(
+    {"fallback_value": FALLBACK},
+    {
+        **dict.fromkeys(("day_of_week", "year", "month", "day_of_month", "hour", "minute"), part),
+        **dict.fromkeys(("calendar", "timestamp"), part),
+    },
+)
 BODY_PARAMETER = by_word(
     "type",
     {
         "text": TEXT,
         "currency": fields({"type": word("currency"), "currency": CURRENCY}),
-        "date_time": fields(
-            {"type": word("date_time"), "date_time": fields({"fallback_value": FALLBACK})}
-        ),
+        "date_time": fields({"type": word("date_time"), "date_time": DATE_TIME}),
     },
 )
 HEADER_PARAMETER = by_word("type", {"text": TEXT, **media.HEADERS})
@@ -47,7 +53,10 @@ COMPONENT = by_word(
         "button": BUTTON,
     },
 )
-LANGUAGE = fields({"code": matching("[a-z]{2,3}(_[A-Za-z0-9]{2,4})?", "a language")})
+LANGUAGE = fields(
+    {"code": matching("[a-z]{2,3}(_[A-Za-z0-9]{2,4})?", "a language")},
+    {"policy": word("deterministic")},
+)
 NAME = matching("[a-z0-9_]{1,512}", "a template's name: small letters, digits and _")
 TEMPLATE = fields(
     {"name": NAME, "language": LANGUAGE}, {"components": array(COMPONENT, 20, least=0)}

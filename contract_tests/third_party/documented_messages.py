@@ -1,0 +1,152 @@
+"""One example of our own for each kind of message that Meta's OpenAPI file of the platform documents.
+
+It is ``business-messaging-api_v23.0.yaml`` of the public repository facebook/openapi. In a path and a body,
+``{number}`` and the like are what the sandbox named them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from contract_tests.third_party.world import LINK, PERSON
+
+
+@dataclass(frozen=True)
+class Request:
+    """A documented request; ``refused`` is the platform's code where the sandbox refuses it."""
+
+    kind: str
+    method: str
+    path: str
+    body: Any = None
+    refused: int | None = None
+
+
+def message(kind: str, **content: Any) -> Request:
+    """A send."""
+    body = {"messaging_product": "whatsapp", "recipient_type": "individual", "to": f"+{PERSON}"}
+    return Request(f"send {kind}", "POST", "{number}/messages", body | content)
+
+
+def reply(kind: str, **content: Any) -> Request:
+    """A send that answers what the person wrote."""
+    return message(f"{kind} as a reply", context={"message_id": "{inbound}"}, **content)
+
+
+def template(kind: str, *components: Any, **language: Any) -> Request:
+    """A send of a template."""
+    content = {"name": "order_update", "language": {"code": "en_US"} | language}
+    if components:
+        content["components"] = list(components)
+    return message(f"template {kind}", type="template", template=content)
+
+
+def by_id(name: str, **more: Any) -> dict[str, Any]:
+    """A content that is an uploaded file."""
+    return {"type": name, name: {"id": "{media}"} | more}
+
+
+def by_url(name: str, **more: Any) -> dict[str, Any]:
+    """A content that is a file of ours."""
+    return {"type": name, name: {"link": LINK} | more}
+
+
+CONTACTS = [
+    {
+        "name": {
+            "formatted_name": "Dr Ana Diaz",
+            "first_name": "Ana",
+            "last_name": "Diaz",
+            "prefix": "Dr",
+        },
+        "addresses": [
+            {"street": "1 Quay", "city": "Cape Town", "zip": "8001", "country": "South Africa"},
+            {"street": "2 Main Road", "country_code": "za", "type": "HOME"},
+        ],
+        "birthday": "1990-01-31",
+        "emails": [{"email": "ana@example.com", "type": "WORK"}],
+        "org": {"company": "Example", "department": "Sales", "title": "Head"},
+        "phones": [{"phone": "+27 21 555 0100", "type": "HOME"}, {"phone": "+1", "wa_id": PERSON}],
+        "urls": [{"url": "https://example.com", "type": "WORK"}],
+    }
+]
+BUTTON = {"type": "reply", "reply": {"id": "yes", "title": "Yes"}}
+BUTTONS = {"type": "button", "body": {"text": "Do you like it?"}, "action": {"buttons": [BUTTON]}}
+ROWS = [{"id": "s", "title": "Small", "description": "One litre"}, {"id": "l", "title": "Large"}]
+SECTIONS = [
+    {"title": "Sizes", "rows": ROWS},
+    {"title": "None", "rows": [{"id": "n", "title": "No"}]},
+]
+LIST = {
+    "type": "list",
+    "header": {"type": "text", "text": "Milk"},
+    "body": {"text": "Which one?"},
+    "footer": {"text": "Fresh"},
+    "action": {"button": "Choose", "sections": SECTIONS},
+}
+LOCATION = {"latitude": -33.92, "longitude": 18.42, "name": "Harbour", "address": "1 Quay"}
+MOMENT = {
+    "fallback_value": "31 January 1990",
+    "day_of_week": 3,
+    "year": 1990,
+    "month": 1,
+    "day_of_month": 31,
+    "hour": 9,
+    "minute": 5,
+    "calendar": "GREGORIAN",
+}
+TEXTS = {
+    "type": "body",
+    "parameters": [
+        {"type": "text", "text": "Ana"},
+        {
+            "type": "currency",
+            "currency": {"fallback_value": "$2", "code": "USD", "amount_1000": 2000},
+        },
+        {"type": "date_time", "date_time": MOMENT},
+    ],
+}
+PICTURE = {"type": "header", "parameters": [{"type": "image", "image": {"link": LINK}}]}
+
+
+def quick(index: Any) -> dict[str, Any]:
+    """The payload of a quick reply."""
+    parameters = [{"type": "payload", "payload": "yes"}]
+    return {"type": "button", "sub_type": "quick_reply", "index": index, "parameters": parameters}
+
+
+MESSAGES = [
+    *(message(f"{name} by id", **by_id(name)) for name in ("audio", "image", "sticker")),
+    *(message(f"{name} by URL", **by_url(name)) for name in ("audio", "image", "sticker")),
+    message("document by id", **by_id("document", caption="A bill", filename="bill.pdf")),
+    message("document by URL", **by_url("document", caption="A bill")),
+    message("video by id", **by_id("video", caption="A film")),
+    message("video by URL", **by_url("video", caption="A film")),
+    message("contact", type="contacts", contacts=CONTACTS),
+    message("list", type="interactive", interactive=LIST),
+    message("reply buttons", type="interactive", interactive=BUTTONS),
+    message("location", type="location", location=LOCATION),
+    message("text", type="text", text={"body": "Hello", "preview_url": False}),
+    message("text without a type", text={"body": "See https://example.com", "preview_url": True}),
+    message(
+        "reaction",
+        type="reaction",
+        reaction={"message_id": "{inbound}", "emoji": "\N{THUMBS UP SIGN}"},
+    ),
+    *(
+        reply(f"{name} by id", **by_id(name))
+        for name in ("audio", "image", "sticker", "document", "video")
+    ),
+    *(
+        reply(f"{name} by URL", **by_url(name))
+        for name in ("audio", "image", "sticker", "document", "video")
+    ),
+    reply("contact", type="contacts", contacts=CONTACTS),
+    reply("list", type="interactive", interactive=LIST),
+    reply("location", type="location", location=LOCATION),
+    reply("text", type="text", text={"body": "Yes"}),
+    template("without variables"),
+    template("with texts", TEXTS),
+    template("with a picture", PICTURE, TEXTS),
+    template("with buttons", PICTURE, TEXTS, quick("0"), quick("1")),
+    template("with buttons by number and a policy", TEXTS, quick(0), policy="deterministic"),
+]

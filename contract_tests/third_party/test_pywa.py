@@ -1,0 +1,100 @@
+"""pywa from PyPI, sync and async, not changed in any way, against the sandbox as graph.facebook.com."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+import pywa
+import pywa_async
+from pywa.errors import WhatsAppError
+
+from contract_tests.third_party.pywa_calls import CALLS, LEFT_OUT, Call
+from contract_tests.third_party.world import PNG, World
+
+
+def sync_call(world: World, ask: Callable[[Any, World], Any]) -> Any:
+    """The answer to a call of the sync client."""
+    with httpx.Client() as session:
+        return ask(client(pywa.WhatsApp, world, session), world)
+
+
+def async_call(world: World, ask: Callable[[Any, World], Any]) -> Any:
+    """The answer to a call of the async client."""
+
+    async def answer() -> Any:
+        async with httpx.AsyncClient() as session:
+            asked = ask(client(pywa_async.WhatsApp, world, session), world)
+            return await asked if inspect.isawaitable(asked) else asked
+
+    return asyncio.run(answer())
+
+
+def client(kind: Any, world: World, session: Any) -> Any:
+    """The client, as its documentation makes one."""
+    business = world.business
+    return kind(business.number_id, business.token, session=session, waba_id=business.waba_id)
+
+
+BOTH = pytest.mark.parametrize("asked", [sync_call, async_call])
+
+
+@BOTH
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.method)
+def test_a_call_works_or_is_refused_as_documented(call: Call, asked: Any, world: World) -> None:
+    if call.refused is None:
+        assert asked(world, call.ask) is not False
+        return
+    with pytest.raises(WhatsAppError) as caught:
+        asked(world, call.ask)
+    assert caught.value.code == call.refused
+
+
+@BOTH
+def test_the_bytes_of_a_media_object_come_back(asked: Any, world: World) -> None:
+    url = asked(world, lambda wa, w: wa.get_media_url(w.media_id())).url
+    assert url.startswith("https://graph.facebook.com/")
+    assert asked(world, lambda wa, _: wa.get_media_bytes(url)) == PNG
+
+
+@BOTH
+def test_what_was_set_at_a_profile_is_shown(asked: Any, world: World) -> None:
+    asked(
+        world,
+        lambda wa, _: wa.update_business_profile(about="Open", websites=["https://example.com"]),
+    )
+    profile = asked(world, lambda wa, _: wa.get_business_profile())
+    assert (profile.about, profile.websites) == ("Open", ("https://example.com",))
+
+
+@BOTH
+def test_who_is_blocked_is_listed_until_unblocked(asked: Any, world: World) -> None:
+    assert world.blocked()
+    [listed] = list(asked(world, lambda wa, _: wa.get_blocked_users()))
+    assert listed.wa_id == "16505551234"
+    assert asked(world, lambda wa, _: wa.unblock_users(["16505551234"])).removed_users
+    assert list(asked(world, lambda wa, _: wa.get_blocked_users())) == []
+
+
+# Of handlers and callbacks, which are Python's own.
+OF_HANDLERS = {
+    "load_handlers_modules",
+    "add_flow_request_handler",
+    "add_handlers",
+    "remove_handlers",
+    "remove_callbacks",
+}
+
+
+def test_each_method_is_called_or_left_out_with_a_reason() -> None:
+    of_client = {
+        member.__name__
+        for name, member in vars(pywa.WhatsApp).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+    called = {call.method for call in CALLS}
+    on_updates = {name for name in of_client if name.startswith("on_")}
+    assert of_client - OF_HANDLERS - on_updates == called | set(LEFT_OUT)
+    assert not called & set(LEFT_OUT)

@@ -1,0 +1,61 @@
+"""whatsapp-api-js from npm, not changed in any way, against the sandbox as graph.facebook.com."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from contract_tests.doc_blocks import BIN
+from contract_tests.third_party.world import LINK, PERSON, World
+from contract_tests.waiting import WAIT_SECONDS
+
+SCRIPT = Path(__file__).with_name("whatsapp_api_js.mjs")
+# What an answer has, by the kind of call that the script names; that to any other is a sent message.
+HAS = {
+    "success": "success",
+    "id": "id",
+    "url": "url",
+    "size": "size",
+    "error": "error",
+    "refused": "error",
+    "code": "code",
+    "data": "data",
+    "block_users": "block_users",
+}
+CALLS = {"initiateCall", "preacceptCall", "rejectCall", "acceptCall", "terminateCall"}
+# What reads callbacks, and what the others are made of.
+LOCAL = {"post", "get", "$$apiFetch$$", "getBody", "verifyRequestSignature"}
+
+
+def answers(world: World) -> list[dict[str, Any]]:
+    """What the client was answered, call by call."""
+    business = world.business
+    told = {
+        "token": business.token,
+        "phone": business.number_id,
+        "person": PERSON,
+        "inbound": world.inbound(),
+        "mediaId": world.media_id(),
+        "qrCode": world.qr_code(),
+        "link": LINK,
+    }
+    done = subprocess.run(
+        [BIN / "node", SCRIPT, json.dumps(told)],
+        env={**os.environ, **world.platform.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_each_call_works_or_is_refused_as_documented(world: World) -> None:
+    *said, last = answers(world)
+    for each in said:
+        expected = HAS.get(each["kind"], "messages")
+        assert expected in each["answer"], each
+    called = {each["method"] for each in said}
+    assert set(last["answer"]["methods"]) == called | CALLS | LOCAL

@@ -1,0 +1,89 @@
+// Every call of whatsapp-api-js for messages, media, QR codes and blocking. What it is told comes as JSON in the
+// first argument; each answer is a line of JSON on standard output: the method, what kind of call, the answer.
+import { WhatsAppAPI } from "whatsapp-api-js";
+import * as m from "whatsapp-api-js/messages";
+
+const { token, phone, person, inbound, mediaId, qrCode, link } = JSON.parse(process.argv[2]);
+const api = new WhatsAppAPI({ token, secure: false, v: "v25.0" });
+
+const say = (method, kind, answer) => console.log(JSON.stringify({ method, kind, answer }));
+const body = new m.Body("Which one?");
+const messages = {
+    text: new m.Text("Hello", true),
+    image: new m.Image(`${link}.png`, false, "A picture"),
+    "image by id": new m.Image(mediaId, true),
+    audio: new m.Audio(`${link}.ogg`, false, true),
+    document: new m.Document(`${link}.pdf`, false, "A bill", "bill.pdf"),
+    sticker: new m.Sticker(`${link}.webp`),
+    video: new m.Video(`${link}.mp4`),
+    location: new m.Location(18.42, -33.92, "Harbour", "1 Quay"),
+    reaction: new m.Reaction(inbound, "\u{1F44D}"),
+    contacts: new m.Contacts([
+        new m.Name("Ana Diaz", "Ana"),
+        new m.Phone("+1 650 555 1234", "CELL", person),
+        new m.Email("ana@example.com", "WORK"),
+        new m.Birthday("1990", "01", "31"),
+        new m.Organization("Example", "Sales"),
+        new m.Url("https://example.com", "WORK"),
+        new m.Address("South Africa", "za", "WC", "Cape Town", "1 Quay", "8001", "WORK"),
+    ]),
+    buttons: new m.Interactive(
+        new m.ActionButtons(new m.Button("yes", "Yes"), new m.Button("no", "No")),
+        body,
+        new m.Header("Size"),
+        new m.Footer("-"),
+    ),
+    list: new m.Interactive(
+        new m.ActionList("Choose", new m.ListSection("All", new m.Row("s", "Small"), new m.Row("l", "Large", "2 l"))),
+        body,
+    ),
+    "template without variables": new m.Template("hello_world", "en_US"),
+    template: new m.Template(
+        "order_update",
+        new m.Language("en_US", "deterministic"),
+        new m.HeaderComponent(new m.HeaderParameter(new m.Image(`${link}.png`))),
+        new m.BodyComponent(
+            new m.BodyParameter("Ana"),
+            new m.BodyParameter(new m.Currency(1000, "USD", "$1")),
+            new m.BodyParameter(new m.DateTime("May 1")),
+        ),
+        new m.PayloadComponent("yes"),
+        new m.URLComponent("4711"),
+    ),
+};
+for (const [kind, message] of Object.entries(messages)) {
+    say("sendMessage", kind, await api.sendMessage(phone, person, message, undefined, "order-1"));
+}
+say("sendMessage", "reply", await api.sendMessage(phone, person, new m.Text("Yes"), inbound));
+say("sendMessage", "refused", await api.sendMessage(phone, "15550100001", new m.Text("Hello")));
+const sent = api.broadcastMessage(phone, [person, person], new m.Text("News"), 2, 0);
+// It promises answers, and forgets to hand them on in some versions: what comes is looked at.
+for (const answer of await Promise.all(sent)) say("broadcastMessage", "text", answer);
+
+say("markAsRead", "success", await api.markAsRead(phone, inbound));
+say("markAsRead", "success", await api.markAsRead(phone, inbound, "text"));
+
+const form = new FormData();
+form.set("file", new Blob(["\x89PNG"], { type: "image/png" }), "a.png");
+const uploaded = await api.uploadMedia(phone, form);
+say("uploadMedia", "id", uploaded);
+const found = await api.retrieveMedia(uploaded.id, phone);
+say("retrieveMedia", "url", found);
+const bytes = await (await api.fetchMedia(found.url)).arrayBuffer();
+say("fetchMedia", "size", { size: bytes.byteLength });
+say("deleteMedia", "success", await api.deleteMedia(uploaded.id, phone));
+say("retrieveMedia", "error", await api.retrieveMedia(uploaded.id));
+
+say("createQR", "code", await api.createQR(phone, "Hello you", "svg"));
+say("retrieveQR", "data", await api.retrieveQR(phone));
+say("retrieveQR", "data", await api.retrieveQR(phone, qrCode));
+say("updateQR", "code", await api.updateQR(phone, qrCode, "Good day"));
+say("deleteQR", "success", await api.deleteQR(phone, qrCode));
+say("retrieveQR", "error", await api.retrieveQR(phone, qrCode));
+
+say("blockUser", "block_users", await api.blockUser(phone, person));
+say("blockUser", "error", await api.blockUser(phone, "16505550000"));
+say("unblockUser", "block_users", await api.unblockUser(phone, person));
+
+const methods = Object.getOwnPropertyNames(WhatsAppAPI.prototype).filter((name) => name !== "constructor");
+say("methods", "all", { methods });

@@ -1,0 +1,100 @@
+"""A business of the sandbox, and what has to be there before a client asks for it."""
+
+from dataclasses import dataclass
+
+from contract_tests.third_party.tunnel import Tunnel
+from tests.sandbox.harness import Business, Receiver, Sandbox
+
+PERSON = "16505551234"
+LINK = "https://example.com/file"
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
+# A refusal, as the platform documents it: an unknown edge, an object that is not there.
+NO_EDGE, NO_OBJECT = 2500, 100
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The sandbox with TLS, and the way there."""
+
+    sandbox: Sandbox
+    receiver: Receiver
+    tunnel: Tunnel
+
+    @property
+    def certificate(self) -> str:
+        """The authority that a client has to trust."""
+        return str(self.sandbox.data_dir / "tls" / "ca.pem")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What an unmodified client is told, by the variables that its HTTP library documents."""
+        return {
+            "HTTPS_PROXY": self.tunnel.url,
+            "NODE_USE_ENV_PROXY": "1",
+            "NODE_EXTRA_CA_CERTS": self.certificate,
+            "REQUESTS_CA_BUNDLE": self.certificate,
+            "SSL_CERT_FILE": self.certificate,
+        }
+
+
+@dataclass(frozen=True)
+class World:
+    """One customer, whose number is registered."""
+
+    platform: Platform
+    business: Business
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.platform.sandbox
+
+    def business_id(self) -> str:
+        """Whose accounts these are."""
+        fields = {"fields": "owner_business_info"}
+        node = self.business.graph("GET", self.business.waba_id, params=fields).json()
+        return str(node["owner_business_info"]["id"])
+
+    def inbound(self) -> str:
+        """A message that the person has just written; its id."""
+        body = {"to": self.business.digits, "from": PERSON, "type": "text", "text": "Hello"}
+        return str(self.sandbox.control("POST", "inbound", body)["id"])
+
+    def sent(self) -> str:
+        """A message to the person; its id."""
+        return self.business.send(PERSON)
+
+    def media_id(self) -> str:
+        """An uploaded picture; its id."""
+        headers = {"Authorization": f"Bearer {self.business.token}"}
+        url = f"{self.sandbox.url}/v25.0/{self.business.number_id}/media"
+        product, files = {"messaging_product": "whatsapp"}, {"file": ("a.png", PNG, "image/png")}
+        answer = self.sandbox.http.post(url, data=product, files=files, headers=headers)
+        return str(answer.json()["id"])
+
+    def qr_code(self) -> str:
+        """A code of the number."""
+        body = {"prefilled_message": "Hello"}
+        answer = self.business.graph("POST", f"{self.business.number_id}/message_qrdls", body)
+        return str(answer.json()["code"])
+
+    def free_digits(self) -> str:
+        """A number that nobody has."""
+        return f"1650{self.business.number_id[-7:]}"
+
+    def blocked(self) -> bool:
+        """The person is blocked."""
+        self.inbound()
+        body = {"messaging_product": "whatsapp", "block_users": [{"user": PERSON}]}
+        return self.business.graph("POST", f"{self.business.number_id}/block_users", body).ok
+
+    def new_number(self) -> str:
+        """A number of the account that is not verified yet; its id."""
+        body = {"cc": "1", "phone_number": self.free_digits(), "verified_name": "Second number"}
+        answer = self.business.graph("POST", f"{self.business.waba_id}/phone_numbers", body)
+        return str(answer.json()["id"])
+
+    def code_of(self, number_id: str) -> str:
+        """The code that the number was sent."""
+        body = {"code_method": "SMS", "language": "en_US"}
+        assert self.business.graph("POST", f"{number_id}/request_code", body).ok
+        return str(self.sandbox.control("GET", f"numbers/{number_id}/code")["code"])
