@@ -1,0 +1,292 @@
+"""Templates: kept as the network has them, with an event for each change.
+
+A list of templates is read from the network when it is first asked for, an hour after the last time, and
+after each callback about one of its templates. A callback changes its template at once where it says what the
+template now is. Callbacks come again and out of order: a repeated one changes nothing, and an older one only
+has the list read.
+"""
+
+import json
+import logging
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from models import clock
+from models.clock import new_id
+from models.database import Prepared, reading, writing
+from models.number import Number
+from models.template import Template, TemplateList, TemplateStatus, active_numbers
+from networks import errors as network
+from networks.callbacks import Notice
+from networks.current import get_network, wait_for
+from networks.interface import Sender, TemplateDefinition
+from tasks import deliver, lifecycle
+from tasks.emit import emit_template
+
+logger = logging.getLogger(__name__)
+
+# So old may a list be that no callback was about. The platform allows an app 200 calls an hour and account.
+MAX_AGE_MS = 3_600_000
+JITTER = 0.1
+# A list is claimed for so long: an account of 6,000 templates has 60 pages.
+LEASE_MS = 300_000
+BACK_OFF_MS = 30_000
+# A round ends soon enough for a worker that is told to stop.
+MAX_LISTS = 20
+# What lies further ahead than any wait was written before the clock was set back.
+LATEST_MS = round(MAX_AGE_MS * (1 + JITTER))
+_rng = random.SystemRandom()
+_TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
+
+# The fields of callbacks about templates. Source: Cloud API, webhooks.
+STATUS, QUALITY = "message_template_status_update", "message_template_quality_update"
+CATEGORY, COMPONENTS = "template_category_update", "message_template_components_update"
+FIELDS = {STATUS, QUALITY, CATEGORY, COMPONENTS}
+# Words for a status that a callback has and a list has not.
+_STATUS_OF = {"REINSTATED": TemplateStatus.APPROVED, "UNPAUSED": TemplateStatus.APPROVED}
+NO_REASON = {None, "", "NONE"}
+_DUE = Prepared(
+    (
+        lambda now, latest: (
+            TemplateList.select()
+            .where((TemplateList.due_at <= now) | (TemplateList.due_at > latest))
+            .order_by(TemplateList.due_at)
+            .limit(1)
+        )
+    ),
+    TemplateList,
+)
+
+
+def is_due(known: TemplateList | None) -> bool:
+    """Whether the network has to be asked before the rows are shown."""
+    return known is None or known.read_at is None or known.due_at <= clock.now()
+
+
+def begin(number: Number) -> TemplateList:
+    """The list of the number's business account, made if it is not there yet."""
+    with writing():
+        TemplateList.ask(number)
+        return TemplateList.get(
+            TemplateList.account == number.account_id, TemplateList.waba_id == number.waba_id
+        )
+
+
+def take(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> bool:
+    """Make the rows what the network listed, with an event for each change.
+
+    The first list brings no events: nothing changed. False when the rows changed since ``seen`` was read:
+    then the answer is out of date.
+    """
+    with writing():
+        if not seen.settle(_next_read_at()):
+            return False
+        rows = {row.network_id: row for row in Template.of_account(seen.account_id, seen.waba_id)}
+        numbers = [each.id for each in seen.numbers()]
+        for definition in listed:
+            row = rows.pop(definition.id, None)
+            if row is not None:
+                _change(row, numbers, **_values(definition))
+            else:
+                made = _create(seen.account_id, seen.waba_id, definition)
+                if seen.read_at is not None:
+                    _emit(made, numbers)
+        _remove(rows.values(), numbers)
+    return True
+
+
+def add(number: Number, definition: TemplateDefinition) -> Template:
+    """A template was created through us. Emits its event."""
+    with writing():
+        TemplateList.ask(number)
+        TemplateList.touch(number.account_id, number.waba_id)
+        for known in Template.named(number, definition.name, definition.id):
+            # A list that was read in this moment had it already.
+            return known
+        made = _create(number.account_id, number.waba_id, definition)
+        _emit(made, _numbers_of(made))
+    return made
+
+
+def remove(number: Number, rows: Sequence[Template]) -> None:
+    """Templates were deleted through us. Emits their events, with the status DELETED."""
+    with writing():
+        TemplateList.touch(number.account_id, number.waba_id)
+        _remove(rows, [each.id for each in active_numbers(number.account_id, number.waba_id)])
+
+
+def follow(told: Notice) -> None:
+    """Do what a callback about a template says, in the caller's transaction."""
+    with writing():
+        lists = TemplateList.select().where(TemplateList.waba_id == told.waba_id)
+        for known in list(lists):
+            TemplateList.touch(known.account_id, known.waba_id)
+            for row in _rows_about(known, told.value):
+                _follow(row, told)
+
+
+def _rows_about(known: TemplateList, value: dict[str, Any]) -> list[Template]:
+    network_id = str(value.get("message_template_id"))
+    return list(
+        Template.select().where(
+            Template.account == known.account_id,
+            Template.waba_id == known.waba_id,
+            Template.network_id == network_id,
+        )
+    )
+
+
+def _follow(row: Template, told: Notice) -> None:
+    at = told.at or clock.now()
+    if at < row.told_at:
+        return
+    Template.update(told_at=at).where(Template.id == row.id).execute()
+    numbers, changes = _numbers_of(row), _told_changes(told)
+    if changes.get("status") == TemplateStatus.DELETED:
+        _remove([row], numbers, at)
+    elif changes:
+        _change(row, numbers, at, **changes)
+
+
+def _told_changes(told: Notice) -> dict[str, Any]:
+    """What the template now is by a callback. Of components it tells too little: the list is read."""
+    value = told.value
+    if told.field == STATUS and (event := _word(value, "event")):
+        status = str(_STATUS_OF.get(event, event))
+        reason = value.get("reason") if status == TemplateStatus.REJECTED else None
+        return {"status": status, "rejected_reason": None if reason in NO_REASON else str(reason)}
+    if told.field == QUALITY and (score := _word(value, "new_quality_score")):
+        return {"quality_score": score}
+    if told.field == CATEGORY and (category := _word(value, "new_category")):
+        return {"category": category}
+    return {}
+
+
+def _word(value: dict[str, Any], name: str) -> str | None:
+    word = value.get(name)
+    return word.upper() if isinstance(word, str) and word else None
+
+
+def _values(definition: TemplateDefinition) -> dict[str, Any]:
+    """The columns that the network fills."""
+    return {
+        "name": definition.name,
+        "language": definition.language,
+        "status": definition.status,
+        "category": definition.category,
+        "components": definition.components,
+        "parameter_format": definition.parameter_format,
+        "quality_score": definition.quality_score,
+        "rejected_reason": definition.rejected_reason,
+    }
+
+
+def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Template:
+    values = _values(definition)
+    return Template.create(
+        id=new_id("tpl"),
+        account=account_id,
+        waba_id=waba_id,
+        network_id=definition.id,
+        components_json=_encoded(values.pop("components")),
+        told_at=0,
+        updated_at=clock.now(),
+        **values,
+    )
+
+
+def _change(row: Template, numbers: Sequence[str], at: int | None = None, **values: Any) -> None:
+    """Change what differs, and emit one event if anything did."""
+    if "components" in values:
+        values["components_json"] = _encoded(values.pop("components"))
+    changes = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if changes:
+        row.amend(**changes, updated_at=clock.now())
+        _emit(row, numbers, at)
+
+
+def _remove(rows: Iterable[Template], numbers: Sequence[str], at: int | None = None) -> None:
+    for row in rows:
+        Template.delete().where(Template.id == row.id).execute()
+        _emit(row, numbers, at, TemplateStatus.DELETED)
+
+
+def _emit(
+    row: Template, numbers: Sequence[str], at: int | None = None, status: str | None = None
+) -> None:
+    # An account without an active number there cannot use its templates, and is told nothing.
+    if numbers:
+        emit_template(row, numbers, at, status)
+
+
+def _numbers_of(row: Template) -> list[str]:
+    return [each.id for each in active_numbers(row.account_id, row.waba_id)]
+
+
+def _encoded(components: list[Any]) -> str:
+    # In one form, so that the same components in another order of their keys are no change.
+    return json.dumps(components, sort_keys=True)
+
+
+def read_due() -> None:
+    """Read one list after the other from the network until none is due, at most MAX_LISTS."""
+    for _ in range(MAX_LISTS):
+        known = _claim()
+        if known is None or not _read(known):
+            return
+
+
+def _claim() -> TemplateList | None:
+    """Claim the list that has been due the longest. If the worker dies, it is due again after LEASE_MS."""
+    while True:
+        with reading():
+            now = clock.shared_now()
+            known: TemplateList | None = _DUE.execute(now, now + LATEST_MS).first()
+        if known is None:
+            return None
+        with writing():
+            claimed = TemplateList.update(due_at=now + LEASE_MS, tries=known.tries + 1).where(
+                TemplateList.id == known.id, TemplateList.due_at == known.due_at
+            )
+            if claimed.execute():
+                return TemplateList.get_by_id(known.id)
+
+
+def _read(known: TemplateList) -> bool:
+    """Read a claimed list. False when the network could not be asked: the others would only wait as well."""
+    numbers = known.numbers()
+    if not numbers:
+        # Nobody may read it any more. A number that comes back asks for it anew.
+        with writing():
+            known.forget()
+        return True
+    number = numbers[0]
+    sender = Sender(number.phone_number_id, number.access_token)
+    try:
+        listed = wait_for(get_network().list_templates(sender, known.waba_id))
+    except network.NetworkError as error:
+        logger.warning("the templates of number %s could not be read: %s", number.id, error)
+        with writing():
+            _postpone(known)
+            lifecycle.apply_error(number, error)
+        deliver.bell.ring()
+        return not isinstance(error, _TRY_AGAIN)
+    take(known, listed)
+    deliver.bell.ring()
+    return True
+
+
+def _postpone(known: TemplateList) -> None:
+    pause_ms = min(BACK_OFF_MS * 2 ** min(known.tries, 10), MAX_AGE_MS)
+    TemplateList.update(due_at=clock.now() + _varied(pause_ms)).where(
+        TemplateList.id == known.id, TemplateList.version == known.version
+    ).execute()
+
+
+def _next_read_at() -> int:
+    return clock.now() + _varied(MAX_AGE_MS)
+
+
+def _varied(pause_ms: float) -> int:
+    return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
