@@ -6,19 +6,21 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import attachments, auth, overrides
+from sandbox import attachments, auth, overrides, templates_graph
 from sandbox.bodies import graph_body
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.nodes import number_node, waba_node
 
 
 async def get_node(request: web.Request) -> web.Response:
-    """``GET {id}``: a number or a WABA, with ``fields``."""
+    """``GET {id}``: a number, a WABA, media or a template, with ``fields``."""
     fields = request.query.get("fields")
     if request.match_info["object_id"] in request.app[NETWORK].wabas:
         return web.json_response(waba_node(auth.own_waba(request), fields))
     if request.match_info["object_id"] in request.app[NETWORK].media:
         return web.json_response(attachments.node(request))
+    if request.match_info["object_id"] in request.app[NETWORK].templates:
+        return web.json_response(templates_graph.node(request, fields))
     number = auth.own_number(request)
     return web.json_response(number_node(number, fields, overrides.in_force(request, number)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from sandbox import accounts, attachments, numbers, oauth, sending
+from sandbox import accounts, attachments, numbers, oauth, sending, templates_graph
 
 VERSION = r"/{version:v\d+\.\d+}"
 OBJECT = r"/{object_id:[^/_][^/]*}"
@@ -21,6 +21,9 @@ def add_routes(app: web.Application) -> None:
                 web.post(f"{prefix}{OBJECT}/subscribed_apps", accounts.subscribe),
                 web.get(f"{prefix}{OBJECT}/subscribed_apps", accounts.list_subscriptions),
                 web.delete(f"{prefix}{OBJECT}/subscribed_apps", accounts.unsubscribe),
+                web.get(f"{prefix}{OBJECT}/message_templates", templates_graph.fetch),
+                web.post(f"{prefix}{OBJECT}/message_templates", templates_graph.create),
+                web.delete(f"{prefix}{OBJECT}/message_templates", templates_graph.delete),
                 web.post(f"{prefix}{OBJECT}/register", numbers.register),
                 web.post(f"{prefix}{OBJECT}/deregister", numbers.deregister),
                 web.post(f"{prefix}{OBJECT}", numbers.change),

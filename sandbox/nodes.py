@@ -29,7 +29,7 @@ def number_node(number: Number, fields: str | None, callbacks: dict[str, str]) -
     Raises GraphError 100 for a field it has not.
     """
     everything = _number_fields(number) | {"webhook_configuration": callbacks}
-    return _pick(everything, fields, NUMBER_DEFAULTS, "WhatsAppBusinessPhoneNumber")
+    return pick(everything, fields, NUMBER_DEFAULTS, "WhatsAppBusinessPhoneNumber")
 
 
 def waba_node(waba: Waba, fields: str | None) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def waba_node(waba: Waba, fields: str | None) -> dict[str, Any]:
         "message_template_namespace": f"sandbox_{waba.id}",
         "account_review_status": "APPROVED",
     }
-    return _pick(
+    return pick(
         everything,
         fields,
         ("name", "timezone_id", "message_template_namespace"),
@@ -86,9 +86,10 @@ def _health(number: Number) -> dict[str, Any]:
     }
 
 
-def _pick(
+def pick(
     everything: dict[str, Any], fields: str | None, defaults: tuple[str, ...], node: str
 ) -> dict[str, Any]:
+    """The fields that were asked for, or the default ones. Raises GraphError 100 for an unknown one."""
     names = list(defaults) if not fields else [_name(part) for part in _SEPARATOR.split(fields)]
     for name in names:
         if name not in everything:

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, clock, errors, overrides
+from sandbox import auth, clock, errors, overrides, templates_graph
 from sandbox.bodies import graph_body, require_product
 from sandbox.entities import BANNED, CONNECTED, Number
 from sandbox.keys import NETWORK
@@ -49,7 +49,12 @@ async def deregister(request: web.Request) -> web.Response:
 
 
 async def change(request: web.Request) -> web.Response:
-    """``POST {phone_number_id}``: set the PIN, or where this number's callbacks go."""
+    """``POST {phone_number_id}``: set the PIN, or where this number's callbacks go.
+
+    ``POST {template_id}`` edits a template.
+    """
+    if request.match_info["object_id"] in request.app[NETWORK].templates:
+        return await templates_graph.edit(request)
     number = auth.own_number(request)
     payload = await graph_body(request)
     if "webhook_configuration" in payload:
