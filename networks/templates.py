@@ -20,6 +20,8 @@ PER_PAGE = 100
 MAX_PAGES = 100
 # What the platform writes for no reason at all.
 NO_REASON = {"", "NONE"}
+# The quality of a template that was sent too seldom.
+NO_SCORE = "UNKNOWN"
 
 
 async def fetch(graph: GraphClient, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
@@ -79,7 +81,8 @@ def read_template(item: Any) -> TemplateDefinition:
 
 def _score(value: Any) -> str | None:
     """The platform shows an object with the score and its date; callbacks have the word alone."""
-    return _text(value.get("score") if isinstance(value, dict) else value)
+    score = _text(value.get("score") if isinstance(value, dict) else value)
+    return None if score == NO_SCORE else score
 
 
 def _text(value: Any) -> str | None:

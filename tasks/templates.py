@@ -7,37 +7,24 @@ has the list read.
 """
 
 import json
-import logging
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from models import clock
 from models.clock import new_id
-from models.database import Prepared, reading, writing
+from models.database import writing
 from models.number import Number
 from models.template import Template, TemplateList, TemplateStatus, active_numbers
-from networks import errors as network
 from networks.callbacks import Notice
-from networks.current import get_network, wait_for
-from networks.interface import Sender, TemplateDefinition
-from tasks import deliver, lifecycle
+from networks.interface import TemplateDefinition
+from networks.templates import NO_SCORE
 from tasks.emit import emit_template
-
-logger = logging.getLogger(__name__)
 
 # So old may a list be that no callback was about. The platform allows an app 200 calls an hour and account.
 MAX_AGE_MS = 3_600_000
 JITTER = 0.1
-# A list is claimed for so long: an account of 6,000 templates has 60 pages.
-LEASE_MS = 300_000
-BACK_OFF_MS = 30_000
-# A round ends soon enough for a worker that is told to stop.
-MAX_LISTS = 20
-# What lies further ahead than any wait was written before the clock was set back.
-LATEST_MS = round(MAX_AGE_MS * (1 + JITTER))
 _rng = random.SystemRandom()
-_TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
 
 # The fields of callbacks about templates. Source: Cloud API, webhooks.
 STATUS, QUALITY = "message_template_status_update", "message_template_quality_update"
@@ -46,17 +33,8 @@ FIELDS = {STATUS, QUALITY, CATEGORY, COMPONENTS}
 # Words for a status that a callback has and a list has not.
 _STATUS_OF = {"REINSTATED": TemplateStatus.APPROVED, "UNPAUSED": TemplateStatus.APPROVED}
 NO_REASON = {None, "", "NONE"}
-_DUE = Prepared(
-    (
-        lambda now, latest: (
-            TemplateList.select()
-            .where((TemplateList.due_at <= now) | (TemplateList.due_at > latest))
-            .order_by(TemplateList.due_at)
-            .limit(1)
-        )
-    ),
-    TemplateList,
-)
+# Beside the components, the columns whose changes are told.
+TOLD = ("status", "category", "quality_score", "rejected_reason")
 
 
 def is_due(known: TemplateList | None) -> bool:
@@ -157,7 +135,7 @@ def _told_changes(told: Notice) -> dict[str, Any]:
         reason = value.get("reason") if status == TemplateStatus.REJECTED else None
         return {"status": status, "rejected_reason": None if reason in NO_REASON else str(reason)}
     if told.field == QUALITY and (score := _word(value, "new_quality_score")):
-        return {"quality_score": score}
+        return {"quality_score": None if score == NO_SCORE else score}
     if told.field == CATEGORY and (category := _word(value, "new_category")):
         return {"category": category}
     return {}
@@ -197,13 +175,28 @@ def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Te
 
 
 def _change(row: Template, numbers: Sequence[str], at: int | None = None, **values: Any) -> None:
-    """Change what differs, and emit one event if anything did."""
-    if "components" in values:
-        values["components_json"] = _encoded(values.pop("components"))
+    """Change what differs, and emit one event if that is of TOLD."""
     changes = {name: value for name, value in values.items() if getattr(row, name) != value}
-    if changes:
-        row.amend(**changes, updated_at=clock.now())
+    if not changes:
+        return
+    is_told = any(name in changes for name in TOLD)
+    if "components" in changes:
+        is_told |= _without_examples(row.components) != _without_examples(changes["components"])
+        changes["components_json"] = _encoded(changes.pop("components"))
+    if is_told:
+        changes["updated_at"] = clock.now()
+    row.amend(**changes)
+    if is_told:
         _emit(row, numbers, at)
+
+
+def _without_examples(part: Any) -> Any:
+    """Components less their examples: those of files are addresses that the platform renews each time."""
+    if isinstance(part, list):
+        return [_without_examples(each) for each in part]
+    if isinstance(part, dict):
+        return {n: _without_examples(each) for n, each in part.items() if n != "example"}
+    return part
 
 
 def _remove(rows: Iterable[Template], numbers: Sequence[str], at: int | None = None) -> None:
@@ -229,64 +222,10 @@ def _encoded(components: list[Any]) -> str:
     return json.dumps(components, sort_keys=True)
 
 
-def read_due() -> None:
-    """Read one list after the other from the network until none is due, at most MAX_LISTS."""
-    for _ in range(MAX_LISTS):
-        known = _claim()
-        if known is None or not _read(known):
-            return
-
-
-def _claim() -> TemplateList | None:
-    """Claim the list that has been due the longest. If the worker dies, it is due again after LEASE_MS."""
-    while True:
-        with reading():
-            now = clock.shared_now()
-            known: TemplateList | None = _DUE.execute(now, now + LATEST_MS).first()
-        if known is None:
-            return None
-        with writing():
-            claimed = TemplateList.update(due_at=now + LEASE_MS, tries=known.tries + 1).where(
-                TemplateList.id == known.id, TemplateList.due_at == known.due_at
-            )
-            if claimed.execute():
-                return TemplateList.get_by_id(known.id)
-
-
-def _read(known: TemplateList) -> bool:
-    """Read a claimed list. False when the network could not be asked: the others would only wait as well."""
-    numbers = known.numbers()
-    if not numbers:
-        # Nobody may read it any more. A number that comes back asks for it anew.
-        with writing():
-            known.forget()
-        return True
-    number = numbers[0]
-    sender = Sender(number.phone_number_id, number.access_token)
-    try:
-        listed = wait_for(get_network().list_templates(sender, known.waba_id))
-    except network.NetworkError as error:
-        logger.warning("the templates of number %s could not be read: %s", number.id, error)
-        with writing():
-            _postpone(known)
-            lifecycle.apply_error(number, error)
-        deliver.bell.ring()
-        return not isinstance(error, _TRY_AGAIN)
-    take(known, listed)
-    deliver.bell.ring()
-    return True
-
-
-def _postpone(known: TemplateList) -> None:
-    pause_ms = min(BACK_OFF_MS * 2 ** min(known.tries, 10), MAX_AGE_MS)
-    TemplateList.update(due_at=clock.now() + _varied(pause_ms)).where(
-        TemplateList.id == known.id, TemplateList.version == known.version
-    ).execute()
-
-
 def _next_read_at() -> int:
-    return clock.now() + _varied(MAX_AGE_MS)
+    return clock.now() + varied(MAX_AGE_MS)
 
 
-def _varied(pause_ms: float) -> int:
+def varied(pause_ms: float) -> int:
+    """A pause of about so long, so that what began together does not go on together."""
     return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))

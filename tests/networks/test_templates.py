@@ -80,6 +80,10 @@ def test_all_pages_are_read(api: CloudApi, receiver: Receiver) -> None:
             ("APPROVED", "UNKNOWN", [], "RED", None, None),
         ),
         (
+            {**ITEM, "quality_score": {"score": "UNKNOWN"}},
+            ("APPROVED", "UTILITY", [], None, None, None),
+        ),
+        (
             {"id": 501, "name": "hi", "language": "en", "components": "odd", "quality_score": 7},
             ("UNKNOWN", "UNKNOWN", [], None, None, None),
         ),

@@ -14,7 +14,7 @@ from models.notice import Notice
 from models.number import Number, NumberStatus
 from models.template import Template, TemplateList
 from networks import errors
-from tasks import templates
+from tasks import template_lists, templates
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition, known
@@ -32,7 +32,7 @@ ABOUT = {
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """What the worker asks."""
     network = Network(definition())
-    monkeypatch.setattr(templates, "get_network", lambda: network)
+    monkeypatch.setattr(template_lists, "get_network", lambda: network)
     return network
 
 
@@ -150,18 +150,27 @@ def test_changed_components_are_read_from_the_network_and_told_once(
     known(number, definition())
     network.templates = [definition("order_shipped", "en_US", {"type": "BODY", "text": "New"})]
     _tell("message_template_components_update", message_template_element="New")
-    templates.read_due()
-    templates.read_due()
+    template_lists.read_due()
+    template_lists.read_due()
     [event] = _told()
     assert event["data"]["components"] == [{"type": "BODY", "text": "New"}]
     assert network.asked == [("list", "2001")]
 
 
-def test_components_with_their_keys_in_another_order_are_no_change(number: Number) -> None:
+@pytest.mark.parametrize(
+    "components",
+    [
+        [{name: BODY[name] for name in reversed(BODY)}],
+        [BODY | {"example": {"body_text": [["Ana", "4711"]]}}],
+    ],
+)
+def test_another_order_of_keys_and_another_example_are_no_change(
+    number: Number, components: list[dict[str, Any]]
+) -> None:
     known(number, definition())
-    reordered = {name: BODY[name] for name in reversed(BODY)}
-    known(number, definition("order_shipped", "en_US", reordered))
+    known(number, definition("order_shipped", "en_US", *components, parameter_format="POSITIONAL"))
     assert _told() == []
+    assert (_row().components, _row().parameter_format) == (components, "POSITIONAL")
 
 
 def test_a_deleted_template_is_told_once_more_and_gone(number: Number, network: Network) -> None:
@@ -169,7 +178,7 @@ def test_a_deleted_template_is_told_once_more_and_gone(number: Number, network: 
     network.templates = []
     _status("DELETED")
     assert (_statuses(), Template.select().count()) == (["DELETED"], 0)
-    templates.read_due()
+    template_lists.read_due()
     assert _statuses() == ["DELETED"]
 
 
@@ -177,7 +186,7 @@ def test_a_deleted_template_is_told_once_more_and_gone(number: Number, network: 
 def test_a_template_that_appears_in_whatsapp_manager_is_told(number: Number) -> None:
     known(number)
     _status("APPROVED")
-    templates.read_due()
+    template_lists.read_due()
     assert _statuses() == ["APPROVED"]
 
 
@@ -221,15 +230,15 @@ def test_an_account_without_an_active_number_there_is_told_nothing(number: Numbe
 def test_the_worker_reads_what_was_asked_for_and_then_every_hour(
     clock: Clock, number: Number, network: Network
 ) -> None:
-    templates.read_due()
+    template_lists.read_due()
     assert network.asked == []
     templates.begin(number)
-    templates.read_due()
-    templates.read_due()
+    template_lists.read_due()
+    template_lists.read_due()
     assert network.asked == [("list", "2001")]
     assert (_row().name, _told()) == ("order_shipped", [])
     clock.advance(minutes=70)
-    templates.read_due()
+    template_lists.read_due()
     assert len(network.asked) == 2
 
 
@@ -244,12 +253,12 @@ def test_a_network_that_cannot_be_asked_is_asked_again_later_and_later(
     network.failure = failure
     pauses = []
     for _ in range(3):
-        templates.read_due()
+        template_lists.read_due()
         pauses.append(_list().due_at - clock.at)
         clock.at = _list().due_at
     assert 50_000 < pauses[0] < 70_000 < pauses[1] < 140_000 < pauses[2]
     network.failure = None
-    templates.read_due()
+    template_lists.read_due()
     assert _list().read_at == clock.at
 
 
@@ -259,10 +268,10 @@ def test_a_lost_number_is_disconnected_and_its_templates_forgotten(
     known(number, definition())
     clock.advance(hours=2)
     network.failure = errors.NumberLostError("190", "Expired")
-    templates.read_due()
+    template_lists.read_due()
     assert Number.get_by_id(number.id).status == NumberStatus.DISCONNECTED
     clock.advance(hours=2)
-    templates.read_due()
+    template_lists.read_due()
     assert (TemplateList.select().count(), Template.select().count()) == (0, 0)
     assert _told() == []
 
@@ -277,14 +286,14 @@ def test_a_worker_that_died_gives_its_list_back(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(templates, "wait_for", die)
+        patch.setattr(template_lists, "wait_for", die)
         with pytest.raises(SystemExit):
-            templates.read_due()
+            template_lists.read_due()
     network.asked.clear()
-    templates.read_due()
+    template_lists.read_due()
     assert network.asked == []
     clock.advance(minutes=6)
-    templates.read_due()
+    template_lists.read_due()
     assert network.asked == [("list", "2001")]
 
 
@@ -301,7 +310,7 @@ def test_an_answer_that_a_callback_overtook_is_dropped_and_read_again(
 
     _status("PENDING")
     network.meanwhile = approve
-    templates.read_due()
+    template_lists.read_due()
     assert (_row().status, _statuses()) == ("APPROVED", ["APPROVED"])
     assert len(network.asked) == 2
 
@@ -311,6 +320,6 @@ def test_the_first_list_tells_only_of_what_was_known_before(
 ) -> None:
     templates.add(number, definition(status="PENDING"))
     network.templates = [definition(), definition("other", template_id="502")]
-    templates.read_due()
+    template_lists.read_due()
     assert _statuses() == ["PENDING", "APPROVED"]
     assert Template.select().count() == 2
