@@ -165,14 +165,14 @@ def test_a_repeated_callback_is_told_once(
 
 
 def test_a_template_of_the_account_is_out_of_another_s_reach(
-    other_api: Api, api: Api, path: str
+    other_api: Api, other_customer: Customer, api: Api, path: str
 ) -> None:
     """A resource that belongs to a different account yields 403 FORBIDDEN."""
     template = create(api, path)
     other_api.get(path, 403)
     other_api.call("DELETE", path, 403, params={"name": template["name"]})
-    [theirs] = other_api.get("/numbers")["data"][:1]
-    names = {each["name"] for each in other_api.get(f"/numbers/{theirs['id']}/templates")["data"]}
+    theirs = other_api.get(f"/numbers/{other_customer.number['id']}/templates")["data"]
+    names = {each["name"] for each in theirs}
     assert "hello_world" in names
     assert template["name"] not in names
 
