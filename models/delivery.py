@@ -96,8 +96,7 @@ class Delivery(BaseModel):
         can be redelivered later.
         """
         now = clock.now()
-        about = number_ids or (event.number_id,)
-        wanted = [w for w in webhooks if any(w.wants(event.kind, each) for each in about)]
+        wanted = [w for w in webhooks if w.wants(event.kind, event.number_id, *number_ids)]
         for webhook in wanted:
             _schedule.execute(
                 new_id("dlv"),

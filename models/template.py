@@ -50,7 +50,7 @@ class TemplateList(Owned):
     version = IntegerField(default=0)
 
     class Meta:
-        indexes = ((("account", "waba_id"), True),)
+        indexes = ((("waba_id", "account"), True),)
 
     @classmethod
     def of(cls, number: Number) -> Self | None:

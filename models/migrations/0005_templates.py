@@ -34,7 +34,7 @@ TABLES = (
 INDEXES = (
     ("INDEX", "template_list_account_id", "template_list (account_id)"),
     ("INDEX", "template_list_due_at", "template_list (due_at)"),
-    ("UNIQUE INDEX", "template_list_account_id_waba_id", "template_list (account_id, waba_id)"),
+    ("UNIQUE INDEX", "template_list_waba_id_account_id", "template_list (waba_id, account_id)"),
     ("INDEX", "template_account_id", "template (account_id)"),
     (
         "UNIQUE INDEX",

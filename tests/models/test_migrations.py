@@ -119,14 +119,16 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(
 ) -> None:
     older = database.connect(_empty(tmp_path))
     database.migrate()
-    new = [_described(table) for table in tables]
+    with database.reading():
+        new = [_described(table) for table in tables]
     with database.writing():
         for table in tables:
             database.database.execute_sql(f"DROP TABLE {table}")
         history = Runner(older, str(engine.MIGRATIONS)).History
         history.delete().where(history.name == migration).execute()
     assert database.migrate() == [migration]
-    assert [_described(table) for table in tables] == new
+    with database.reading():
+        assert [_described(table) for table in tables] == new
     older.close()
 
 
