@@ -184,10 +184,15 @@ def _change(row: Template, numbers: Sequence[str], at: int | None = None, **valu
         is_told |= _without_examples(row.components) != _without_examples(changes["components"])
         changes["components_json"] = _encoded(changes.pop("components"))
     if is_told:
-        changes["updated_at"] = clock.now()
+        changes["updated_at"] = _next_moment(row)
     row.amend(**changes)
     if is_told:
         _emit(row, numbers, at)
+
+
+def _next_moment(row: Template) -> int:
+    """Now, but later than the change before, so that a receiver can tell the two apart."""
+    return max(clock.now(), row.updated_at + 1)
 
 
 def _without_examples(part: Any) -> Any:
@@ -202,6 +207,7 @@ def _without_examples(part: Any) -> Any:
 def _remove(rows: Iterable[Template], numbers: Sequence[str], at: int | None = None) -> None:
     for row in rows:
         Template.delete().where(Template.id == row.id).execute()
+        row.updated_at = _next_moment(row)
         _emit(row, numbers, at, TemplateStatus.DELETED)
 
 

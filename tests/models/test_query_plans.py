@@ -112,11 +112,10 @@ def _send(world: World) -> None:
 
 def _send_template(world: World) -> None:
     known(world.number, definition())
-    content = {"name": "order_shipped", "language": {"code": "en_US"}}
-    body = {"number_id": world.number.id, "to": "15551234567", "type": "template"}
     given = [{"type": "body", "parameters": [{"type": "text", "text": "x"}] * 2}]
-    body |= {"template": content | {"components": given}}
-    asyncio.run(sending.send(world.account.id, body, "key-1"))
+    content = {"name": "order_shipped", "language": {"code": "en_US"}, "components": given}
+    body = {"number_id": world.number.id, "to": "15551234567", "type": "template"}
+    asyncio.run(sending.send(world.account.id, body | {"template": content}, "key-1"))
 
 
 def _follow_template(world: World) -> None:

@@ -88,6 +88,15 @@ def test_a_rejection_has_its_reason_until_the_template_is_approved(number: Numbe
     assert _told()[1]["data"]["rejectedReason"] is None
 
 
+def test_changes_of_one_moment_have_times_of_their_own(clock: Clock, number: Number) -> None:
+    known(number, definition())
+    for event in ("PAUSED", "APPROVED", "DELETED"):
+        _status(event)
+    times = [event["data"]["updatedAt"] for event in _told()]
+    assert (len(times), len(set(times)), _statuses()[-1]) == (3, 3, "DELETED")
+    assert clock.at == 1_795_167_000_000
+
+
 def test_an_old_callback_that_comes_late_or_again_does_not_turn_back(number: Number) -> None:
     known(number, definition(status="PENDING"))
     _status("APPROVED", at=AT)
