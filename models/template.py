@@ -154,8 +154,13 @@ class Template(Owned):
     @classmethod
     def named(cls, number: Number, name: str, network_id: str | None = None) -> list[Self]:
         """Those of this name, in all languages unless an identifier picks one."""
-        rows = cls.of_account(number.account_id, number.waba_id)
-        return [row for row in rows if row.name == name and network_id in {None, row.network_id}]
+        query = cls.select().where(
+            cls.account == number.account_id, cls.waba_id == number.waba_id, cls.name == name
+        )
+        if network_id is not None:
+            query = query.where(cls.network_id == network_id)
+        with reading():
+            return list(query.order_by(cls.language))
 
     @classmethod
     def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:

@@ -175,14 +175,16 @@ def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Te
 
 
 def _change(row: Template, numbers: Sequence[str], at: int | None = None, **values: Any) -> None:
-    """Change what differs, and emit one event if that is of TOLD."""
+    """Change what differs, and emit one event if that is of TOLD, or more of the components than examples."""
+    if "components" in values:
+        values["components_json"] = _encoded(values.pop("components"))
     changes = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not changes:
         return
     is_told = any(name in changes for name in TOLD)
-    if "components" in changes:
-        is_told |= _without_examples(row.components) != _without_examples(changes["components"])
-        changes["components_json"] = _encoded(changes.pop("components"))
+    if "components_json" in changes:
+        after = json.loads(changes["components_json"])
+        is_told |= _without_examples(row.components) != _without_examples(after)
     if is_told:
         changes["updated_at"] = _next_moment(row)
     row.amend(**changes)
