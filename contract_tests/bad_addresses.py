@@ -207,8 +207,11 @@ def _repeated(target: Target) -> Iterator[Request]:
 
 
 def _path(name: str, status: int | tuple[int, ...], change: Callable[[bytes], bytes]) -> Kind:
-    changed = kind(f"the path: {name}", status, lambda r: replace(r, target=change(r.target)))
-    return replace(changed, elsewhere=True)
+    def changed(request: Request) -> Request:
+        path, mark, query = request.target.partition(b"?")
+        return replace(request, target=change(path) + mark + query)
+
+    return replace(kind(f"the path: {name}", status, changed), elsewhere=True)
 
 
 def _unknown_query(name: str, query: bytes) -> Kind:

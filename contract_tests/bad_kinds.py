@@ -50,7 +50,15 @@ class Target:
         path = self.operation.path.encode()
         for known, good in self.path_values.items():
             path = path.replace(b"{%s}" % known.encode(), value if known == name else good.encode())
-        return Request(self.good.method, path, self.good.headers, self.good.body)
+        _, mark, query = self.good.target.partition(b"?")
+        return Request(self.good.method, path + mark + query, self.good.headers, self.good.body)
+
+
+def required_query(operation: Operation) -> bytes:
+    """The query that the operation cannot do without, from its question mark on; empty where it can."""
+    needed = [p for p in operation.parameters if p["in"] == "query" and p.get("required")]
+    query = "&".join(f"{p['name']}={p['example']}" for p in needed)
+    return f"?{query}".encode() if query else b""
 
 
 def sample_targets(operation: Operation) -> Iterator[Target]:
@@ -62,7 +70,7 @@ def sample_targets(operation: Operation) -> Iterator[Target]:
 def _sample_target(operation: Operation, example: Any) -> Target:
     values = {p["name"]: str(p["example"]) for p in operation.parameters if p["in"] == "path"}
     body = b"" if example is None else json.dumps(example).encode()
-    path = operation.path.format(**values).encode()
+    path = operation.path.format(**values).encode() + required_query(operation)
     headers: Headers = ((b"Host", b"127.0.0.1"), (b"Authorization", b"Bearer x"))
     if operation.takes_form:
         headers, body = (*headers, (b"Content-Type", FORM_TYPE)), GOOD_FORM

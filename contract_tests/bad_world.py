@@ -3,12 +3,13 @@
 import hashlib
 import json
 import secrets
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import requests
 
-from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, Target
+from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, Target, required_query
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from contract_tests.operations import Operation
 from contract_tests.raw_http import Headers, Request
@@ -16,8 +17,13 @@ from contract_tests.stored import Stored
 
 RECIPIENT = "15551234567"
 # When a key was last used is noted about once an hour, whatever it was used for; and the time alone decides
-# when the network is asked what a number is, and when the worker gives its sign of life.
-UNWATCHED = {("api_key", "last_used_at"), ("number", "check_due_at"), ("heartbeat", "at")}
+# when the network is asked what a number is or for templates, and when the worker gives its sign of life.
+UNWATCHED = {
+    ("api_key", "last_used_at"),
+    ("number", "check_due_at"),
+    ("heartbeat", "at"),
+    *(("template_list", name) for name in ("read_at", "due_at", "tries", "version")),
+}
 
 
 class Database:
@@ -52,14 +58,15 @@ class Database:
         return [{k: v for k, v in row.items() if k not in unwatched} for row in rows]
 
     def is_quiet(self) -> bool:
-        """Whether nothing waits: no callback, no delivery, no redelivery, no deleted webhook to remove."""
+        """Whether nothing waits: no callback, delivery, redelivery, deleted webhook, or list of templates."""
         waiting = (
             "SELECT (SELECT count(*) FROM callback WHERE ingested_at IS NULL)"
             " + (SELECT count(*) FROM delivery WHERE state = 'pending')"
             " + (SELECT count(*) FROM redelivery)"
             " + (SELECT count(*) FROM webhook WHERE deleted_at IS NOT NULL)"
+            " + (SELECT count(*) FROM template_list WHERE due_at < ? OR tries > 0)"
         )
-        return self._stored.rows(waiting) == [(0,)]
+        return self._stored.rows(waiting, time.time_ns() // 1_000_000) == [(0,)]
 
 
 class World:
@@ -67,6 +74,9 @@ class World:
 
     def __init__(self, gateway: Gateway, receiver: Receiver) -> None:
         self._gateway, self._receiver = gateway, receiver
+        # A review that ends tells so, at any time.
+        knobs = {"template_review": "none"}
+        requests.put(f"{gateway.sandbox}/_sandbox/behaviour", json=knobs, timeout=5)
         self._customer, stranger = gateway.customer(), gateway.customer()
         self._message_id = self._customer.send(RECIPIENT).json()["id"]
         self._inbound_id = self._receive_picture()
@@ -91,7 +101,9 @@ class World:
             headers += ((b"Content-Type", b"application/json"),)
         if operation.takes_form:
             headers, body = (*headers, (b"Content-Type", FORM_TYPE)), GOOD_FORM
-        path = operation.path.format(**values).encode()
+        path = operation.path.format(**values).encode() + required_query(operation)
+        if operation.id == "deleteTemplate":
+            self._create_template(operation)
         good = Request(operation.method.encode(), path, headers, body)
         wait_for(self._is_quiet, "a quiet service")
         return Target(operation, good, values, self._foreign, self._customer.key.encode())
@@ -119,6 +131,14 @@ class World:
                 "signup-links", "create", account, "--slug", ours["slug"], "--exact", "--yes"
             )
         return values | {name: value for name, value in ours.items() if name in wanted}
+
+    def _create_template(self, operation: Operation) -> None:
+        """Create the template that the example of the operation names."""
+        [name] = [p["example"] for p in operation.parameters if p["name"] == "name"]
+        text = {"type": "BODY", "text": "It has shipped."}
+        body = {"language": "en_US", "category": "UTILITY", "components": [text], "name": name}
+        path = f"/numbers/{self._customer.number['id']}/templates"
+        assert self._customer.request("POST", path, json=body).status_code == 201
 
     def _receive_picture(self) -> str:
         """A person sends the customer a picture; the message's identifier."""

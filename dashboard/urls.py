@@ -8,6 +8,7 @@ from dashboard import (
     delivery,
     keys,
     links,
+    message_templates,
     messages,
     numbers,
     overview,
@@ -22,6 +23,7 @@ from dashboard.site import blueprint, go
 PAGES = (
     overview,
     numbers,
+    message_templates,
     keys,
     links,
     webhooks,

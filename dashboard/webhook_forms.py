@@ -24,6 +24,7 @@ TELLS = {
     EventKind.NUMBER_ACTIVATED: "A number is connected and can send.",
     EventKind.NUMBER_DISCONNECTED: "Its owner or the platform disconnected a number.",
     EventKind.NUMBER_BANNED: "The platform banned a number.",
+    EventKind.TEMPLATE_UPDATED: "The platform approved, paused or changed a template.",
 }
 
 

@@ -16,6 +16,7 @@ from opentelemetry.trace import SpanKind
 from starlette.responses import Response
 
 from gateway.settings import get_settings
+from handlers import template_check
 from handlers.errors import ApiError, ConflictError, ThrottledError
 from handlers.outcomes import Asked, answer_to
 from handlers.resources import no_access, owned
@@ -84,6 +85,8 @@ def _begin(
     def begin() -> tuple[Number, Message, OutboundMessage]:
         number = _check_sender(account_id, body["number_id"])
         to, type_, quoted_id = body["to"], body["type"], quoted(body, number)
+        if type_ == "template":
+            template_check.check(number, body["template"])
         message = Message.write_outbound(number, to, type_, as_stored(body))
         if key is not None:
             known = IdempotencyKey.claim(account_id, key, fingerprint, message)

@@ -86,14 +86,17 @@ class Delivery(BaseModel):
         return self.attempt_count - (self.lease_token is not None)
 
     @classmethod
-    def schedule(cls, event: Event, webhooks: Iterable[Webhook]) -> None:
+    def schedule(
+        cls, event: Event, webhooks: Iterable[Webhook], number_ids: Sequence[str] = ()
+    ) -> None:
         """Write one delivery for each webhook that wants the event, inside the caller's transaction.
 
-        None of an event that is nowhere (Event.append). An inactive webhook gets a skipped one, so that it
+        ``number_ids`` are the numbers that it is about, where it is more than the event's own. None of an
+        event that is nowhere (Event.append). An inactive webhook gets a skipped one, so that it
         can be redelivered later.
         """
         now = clock.now()
-        wanted = [w for w in webhooks if w.wants(event.kind, event.number_id)]
+        wanted = [w for w in webhooks if w.wants(event.kind, event.number_id, *number_ids)]
         for webhook in wanted:
             _schedule.execute(
                 new_id("dlv"),

@@ -43,20 +43,22 @@ class Notice(BaseModel):
     @classmethod
     def keep(
         cls, waba_id: str, field: str, phone_number: str | None, value: dict[str, Any], at: int
-    ) -> None:
+    ) -> bool:
         """Keep a notice once: the platform repeats its callbacks. Joins a transaction of the caller.
 
-        ``at`` is the platform's own time, in milliseconds; 0 when it tells none.
+        ``at`` is the platform's own time, in milliseconds; 0 when it tells none. False when it is known.
         """
         value_json = json.dumps(value, sort_keys=True)
+        digest = secret.digest(json.dumps([waba_id, phone_number, field, value_json, at]))
         ours = Number.select(fn.MAX(Number.id)).where(
             Number.waba_id == waba_id, Number.phone_number == phone_number
         )
         with writing():
+            if cls.select().where(cls.digest == digest).exists():
+                return False
             cls.create(
-                once=True,
                 id=new_id("ntc"),
-                digest=secret.digest(json.dumps([waba_id, phone_number, field, value_json, at])),
+                digest=digest,
                 waba_id=waba_id,
                 number=ours.scalar(),
                 phone_number=phone_number,
@@ -65,6 +67,7 @@ class Notice(BaseModel):
                 value_json=value_json,
                 at=at or clock.now(),
             )
+        return True
 
     @classmethod
     def newest(cls, limit: int, number: Number | None = None) -> list[Self]:

@@ -96,8 +96,12 @@ class Webhook(Owned):
         """Numbers to which delivery is limited; empty for all."""
         return list(json.loads(self.number_ids_json))
 
-    def wants(self, kind: str, number_id: str) -> bool:
-        return kind in self.events and (not self.number_ids or number_id in self.number_ids)
+    def wants(self, kind: str, *number_ids: str) -> bool:
+        """Whether it gets an event of this kind about any of these numbers."""
+        if kind not in self.events:
+            return False
+        chosen = self.number_ids
+        return not chosen or any(number_id in chosen for number_id in number_ids)
 
     @classmethod
     def register(cls, account_id: str, url: str, events: list[str], number_ids: list[str]) -> Self:

@@ -47,6 +47,7 @@ CLASS_OF: dict[int, type[NetworkError]] = {
     4: ThrottledError,  # calls of the app
     613: ThrottledError,  # calls of the Graph API
     80007: ThrottledError,  # calls of the business account
+    80008: ThrottledError,  # management calls of the business account
     130429: ThrottledError,  # messages per second of the number
     131048: ThrottledError,  # spam limit
     131056: ThrottledError,  # messages to this one recipient

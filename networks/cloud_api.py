@@ -6,7 +6,7 @@ One method for each call that the gateway needs, over networks.graph.
 from collections.abc import Mapping
 from typing import Any
 
-from networks import media
+from networks import media, templates
 from networks.graph import GraphClient, members, required
 from networks.interface import (
     MediaDownload,
@@ -14,6 +14,7 @@ from networks.interface import (
     NumberProfile,
     OutboundMessage,
     Sender,
+    TemplateDefinition,
     TokenGrant,
 )
 
@@ -139,6 +140,22 @@ class CloudApi:
             params={"fields": NUMBER_FIELDS},
         )
         return _profile(answer)
+
+    async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
+        """GET /{waba_id}/message_templates, all its pages."""
+        return await templates.fetch(self._graph, sender, waba_id)
+
+    async def create_template(
+        self, sender: Sender, waba_id: str, template: dict[str, Any]
+    ) -> TemplateDefinition:
+        """POST /{waba_id}/message_templates."""
+        return await templates.create(self._graph, sender, waba_id, template)
+
+    async def delete_template(
+        self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
+    ) -> None:
+        """DELETE /{waba_id}/message_templates."""
+        await templates.delete(self._graph, sender, waba_id, name, template_id)
 
 
 def _content(message: OutboundMessage) -> dict[str, Any]:

@@ -76,6 +76,25 @@ class MediaDownload(Protocol):
         """End the download, complete or not."""
 
 
+@dataclass(frozen=True)
+class TemplateDefinition:
+    """A message template at the network, in the network's words.
+
+    ``components`` are its parts as the network has them. ``quality_score``, ``rejected_reason`` and
+    ``parameter_format`` are None where the network says nothing.
+    """
+
+    id: str
+    name: str
+    language: str
+    status: str
+    category: str
+    components: list[Any]
+    quality_score: str | None = None
+    rejected_reason: str | None = None
+    parameter_format: str | None = None
+
+
 class Network(Protocol):
     """A messaging network."""
 
@@ -108,6 +127,19 @@ class Network(Protocol):
 
     async def get_number(self, sender: Sender) -> NumberProfile:
         """The number's current state at the network."""
+
+    async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
+        """The message templates of the sender's business account."""
+
+    async def create_template(
+        self, sender: Sender, waba_id: str, template: dict[str, Any]
+    ) -> TemplateDefinition:
+        """Submit a template for review. ``template`` has name, language, category and components."""
+
+    async def delete_template(
+        self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
+    ) -> None:
+        """Delete a template by its identifier, or without one in all its languages."""
 
     async def close(self) -> None:
         """Close the connections of this event loop."""

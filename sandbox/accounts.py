@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import attachments, auth, errors, overrides, uploads
+from sandbox import attachments, auth, errors, overrides, templates_graph, uploads
 from sandbox.bodies import graph_body
 from sandbox.contents.checks import text
 from sandbox.entities import Waba
@@ -18,14 +18,16 @@ check_line = text(100, refusal=errors.parameter)
 
 
 async def get_node(request: web.Request) -> web.Response:
-    """``GET {id}``: a number, an account, a media object, the app, or a business, with ``fields``."""
+    """``GET {id}`` with ``fields``: a number, an account, media, a template, the app, or a business."""
     fields, object_id = request.query.get("fields"), request.match_info["object_id"]
     network = request.app[NETWORK]
     if object_id in network.wabas:
         waba = auth.own_waba(request)
         return web.json_response(waba_node(waba, fields, _subscriptions(request, waba)))
-    if object_id in network.media:
-        return web.json_response(attachments.node(request))
+    if object_id in network.media or object_id in network.templates:
+        is_media = object_id in network.media
+        shown = attachments.node(request) if is_media else templates_graph.node(request, fields)
+        return web.json_response(shown)
     if object_id == request.app[SETTINGS].app_id:
         auth.require_any(request)
         return web.json_response(app_node(object_id, fields))

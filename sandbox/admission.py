@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox import clock, errors, media
+from sandbox import clock, errors, media, templates_sends
 from sandbox.behaviour import IN_ANSWER
 from sandbox.entities import BANNED, CONNECTED, DELETED, Number
 from sandbox.fates import fate_of
@@ -27,6 +27,8 @@ def check(network: Network, number: Number, order: Order) -> int | None:
         raise errors.overloaded()
     if order.flaw is not None and behaviour.strict_sends:
         raise order.flaw
+    if order.type == "template":
+        templates_sends.check(network, number, order.content)
     if behaviour.known_media:
         _require_media(network, number, order)
     refusal = fate_of(order.to, more=behaviour.more_fates).refusal

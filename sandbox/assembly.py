@@ -7,16 +7,28 @@ import logging
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from sandbox import attachments, control, dialog, errors, graph, page, rules, sdk, verification
+from sandbox import (
+    attachments,
+    control,
+    dialog,
+    errors,
+    graph,
+    page,
+    rules,
+    sdk,
+    templates_control,
+    verification,
+)
 from sandbox.callbacks import Outbox
 from sandbox.callers import refuse_strangers
 from sandbox.control import ControlError, is_control
 from sandbox.dispatch import Dispatcher
 from sandbox.errors import GraphError
 from sandbox.journal import Journal
-from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS, TIMETABLE
+from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, REVIEWER, SETTINGS, TIMETABLE
 from sandbox.settings import Settings
 from sandbox.state import Network
+from sandbox.templates_review import Reviewer
 from sandbox.timetable import Timetable
 
 log = logging.getLogger(__name__)
@@ -36,9 +48,11 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     app[TIMETABLE] = Timetable()
     app[OUTBOX] = Outbox(network, settings, app[TIMETABLE])
     app[DISPATCHER] = Dispatcher(network, app[OUTBOX], app[TIMETABLE], settings.callback_url)
+    app[REVIEWER] = Reviewer(network, app[DISPATCHER], app[TIMETABLE])
     # The fixed paths go first: the Graph paths begin with an id that could be anything.
     control.add_routes(app)
     rules.add_routes(app)
+    templates_control.add_routes(app)
     page.add_routes(app)
     attachments.add_routes(app)
     sdk.add_routes(app)
@@ -53,6 +67,7 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
 async def _start(app: web.Application) -> None:
     await app[OUTBOX].client.open()
     app[DISPATCHER].resume()
+    app[REVIEWER].resume()
 
 
 async def _stop(app: web.Application) -> None:

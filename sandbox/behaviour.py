@@ -13,6 +13,17 @@ MAX_BATCH = 1000
 MAX_THROUGHPUT = 1000
 MAX_SEED = 2**53
 IN_ANSWER, IN_STATUS = "answer", "status"
+APPROVE, REJECT, NO_REVIEW = "approve", "reject", "none"
+# Why the review refuses a template (Cloud API, Template review).
+INVALID_FORMAT = "INVALID_FORMAT"
+REASONS = (
+    INVALID_FORMAT,
+    "ABUSIVE_CONTENT",
+    "INCORRECT_CATEGORY",
+    "PROMOTIONAL",
+    "SCAM",
+    "TAG_CONTENT_MISMATCH",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,12 @@ class Behaviour:
     known_media: bool = knob(default=False, check=switch)
     strict_sends: bool = knob(default=False, check=switch)
     more_fates: bool = knob(default=False, check=switch)
+    known_templates: bool = knob(default=False, check=switch)
+
+    # What the review of a template ends with, and when.
+    template_review: str = knob(APPROVE, one_of(APPROVE, REJECT, NO_REVIEW))
+    template_review_ms: float = knob(1000, milliseconds)
+    template_reject_reason: str = knob(INVALID_FORMAT, one_of(*REASONS))
 
     seed: int | None = knob(None, optional(whole(0, MAX_SEED)))
 

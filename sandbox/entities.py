@@ -164,3 +164,27 @@ class AccountUpdate:
     value: dict[str, Any]
     at: float
     webhook_field: str = "account_update"
+
+
+@dataclass(slots=True)
+class Template:
+    """A message template of a WABA in one language.
+
+    While a review is under way, ``review_at`` (Unix seconds) is when it ends, and ``verdict`` and
+    ``reason`` are what it ends with. ``refusal`` is the error code that every send of it gets, None for none.
+    """
+
+    id: str
+    waba_id: str
+    name: str
+    language: str
+    category: str
+    components: list[dict[str, Any]]
+    status: str = PENDING
+    parameter_format: str = "POSITIONAL"
+    quality_score: str = "UNKNOWN"
+    rejected_reason: str = "NONE"
+    review_at: float | None = None
+    verdict: str = "APPROVED"
+    reason: str = "NONE"
+    refusal: int | None = None

@@ -93,6 +93,38 @@ TABLE: dict[int, Known] = {
         "Message failed to send because there were too many messages sent from this phone number"
         " to the same phone number in a short period of time.",
     ),
+    132000: Known(
+        400,
+        "Number of parameters does not match the expected number of params",
+        "The number of parameters is not the one that the template has.",
+    ),
+    132001: Known(
+        404,
+        "Template name does not exist in the translation",
+        "The template does not exist in this language, or it is not approved.",
+    ),
+    132005: Known(
+        400, "Template hydrated text too long", "The text with its parameters is too long."
+    ),
+    132007: Known(
+        400,
+        "Template format character policy violated",
+        "The content of the template violates the platform's policy.",
+    ),
+    132015: Known(
+        400,
+        "Template is paused",
+        "The template is paused because of its low quality, so it cannot be sent.",
+    ),
+    132016: Known(
+        400,
+        "Template is disabled",
+        "The template was paused too often because of its low quality, and is disabled for good.",
+    ),
+    132068: Known(400, "Flow is blocked", "The flow is blocked."),
+    132069: Known(
+        400, "Flow is throttled", "The flow is throttled: too many were sent in an hour."
+    ),
     132012: Known(
         400, "Template parameter format mismatch", "A parameter does not fit the template."
     ),

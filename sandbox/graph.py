@@ -16,6 +16,7 @@ from sandbox import (
     profiles,
     qr_codes,
     sending,
+    templates_graph,
     uploads,
     verification,
 )
@@ -30,12 +31,14 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 async def change_node(request: web.Request) -> web.StreamResponse:
-    """``POST {id}``: a number, an account, or the bytes of an upload."""
+    """``POST {id}``: a number, an account, a template, or the bytes of an upload."""
     object_id = request.match_info["object_id"]
     if object_id.startswith(uploads.SESSION):
         return await uploads.take(request)
     if object_id in request.app[NETWORK].wabas:
         return await accounts.change(request)
+    if object_id in request.app[NETWORK].templates:
+        return await templates_graph.edit(request)
     return await numbers.change(request)
 
 
@@ -55,6 +58,11 @@ ROUTES: dict[str, dict[str, Handler]] = {
         "GET": accounts.list_subscriptions,
         "POST": accounts.subscribe,
         "DELETE": accounts.unsubscribe,
+    },
+    f"{OBJECT}/message_templates": {
+        "GET": templates_graph.fetch,
+        "POST": templates_graph.create,
+        "DELETE": templates_graph.delete,
     },
     f"{OBJECT}/client_whatsapp_business_accounts": {"GET": accounts.list_accounts},
     f"{OBJECT}/owned_whatsapp_business_accounts": {"GET": accounts.list_accounts},

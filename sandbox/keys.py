@@ -8,6 +8,7 @@ from sandbox.callbacks import Outbox
 from sandbox.dispatch import Dispatcher
 from sandbox.settings import Settings
 from sandbox.state import Network
+from sandbox.templates_review import Reviewer
 from sandbox.timetable import Timetable
 
 SETTINGS = web.AppKey("settings", Settings)
@@ -15,3 +16,4 @@ NETWORK = web.AppKey("network", Network)
 OUTBOX = web.AppKey("outbox", Outbox)
 DISPATCHER = web.AppKey("dispatcher", Dispatcher)
 TIMETABLE = web.AppKey("timetable", Timetable)
+REVIEWER = web.AppKey("reviewer", Reviewer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sandbox import clock
+from sandbox import clock, templates_ready
 from sandbox.entities import Number
 from sandbox.journal import Fact
 from sandbox.numbering import digits_of, new_code, new_object_id
@@ -33,7 +33,7 @@ def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
         digits = phone or free_number(network)
         waba_id, number_id = home or new_object_id(), new_object_id()
         newcomer = _newcomer(waba_id, number_id, digits, name or f"Sandbox {digits[-4:]}")
-        facts += newcomer[1:] if home else newcomer
+        facts += newcomer[1:] if home else [*newcomer, *templates_ready.of(waba_id)]
     else:
         waba_id, number_id, digits = number.waba_id, number.id, number.digits
         facts += _pin_reset(number) if reset_pin else []

@@ -14,7 +14,17 @@ from typing import Any
 from sandbox.behaviour import Behaviour
 from sandbox.chance import Chance
 from sandbox.clock import CLOCK
-from sandbox.entities import AccountUpdate, Code, Inbound, Media, Message, Number, Token, Waba
+from sandbox.entities import (
+    AccountUpdate,
+    Code,
+    Inbound,
+    Media,
+    Message,
+    Number,
+    Template,
+    Token,
+    Waba,
+)
 from sandbox.journal import Fact, Journal
 from sandbox.meters import Meters
 
@@ -41,6 +51,7 @@ class Network:
         self.last_inbound: dict[tuple[str, str], float] = {}
         self.owed: dict[str, Inbound | AccountUpdate] = {}
         self.media: dict[str, Media] = {}
+        self.templates: dict[str, Template] = {}
         self.statuses_owed = 0
         # Since the start of the process.
         self.sends_asked = self.sends_accepted = 0
@@ -66,6 +77,8 @@ class Network:
             "read": self._read,
             "media": self._keep_media,
             "media_gone": self._lose_media,
+            "template": self._keep_template,
+            "template_gone": self._lose_template,
             "done": self._done,
             "behaviour": self._behaviour,
         }
@@ -106,6 +119,7 @@ class Network:
             ("number", self.numbers),
             ("token", self.tokens),
             ("media", self.media),
+            ("template", self.templates),
         ):
             yield from ({"fact": name, **asdict(thing)} for thing in things.values())
         yield from (
@@ -224,6 +238,13 @@ class Network:
 
     def _lose_media(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
         self.media.pop(id, None)
+
+    def _keep_template(self, **data: Any) -> None:
+        template = Template(**data)
+        self.templates[template.id] = template
+
+    def _lose_template(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
+        self.templates.pop(id, None)
 
     def _done(self, *, keys: list[str]) -> None:
         for key in keys:

@@ -3,7 +3,7 @@
 After the transaction is committed the caller calls tasks.deliver.bell.ring().
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from models import clock
@@ -11,8 +11,15 @@ from models.delivery import Delivery
 from models.event import Event
 from models.message import Message
 from models.number import Number
+from models.template import Template
 from models.webhook import Webhook
-from webhooks.envelope import MessageError, MessageResource, NumberResource, envelope
+from webhooks.envelope import (
+    MessageError,
+    MessageResource,
+    NumberResource,
+    TemplateResource,
+    envelope,
+)
 from webhooks.kinds import EventKind
 
 
@@ -27,6 +34,25 @@ def message_resource(message: Message, error: tuple[str, str] | None = None) -> 
 
 def number_resource(number: Number) -> NumberResource:
     return NumberResource(**_members(NumberResource, number))
+
+
+def template_resource(
+    template: Template, number_ids: Sequence[str], status: str | None = None
+) -> TemplateResource:
+    """The contract's Template object of a row. ``status`` is shown in place of the row's own."""
+    return TemplateResource(
+        id=template.network_id,
+        number_ids=list(number_ids),
+        name=template.name,
+        language=template.language,
+        status=status or template.shown_status,
+        category=template.category,
+        components=template.components,
+        parameter_format=template.parameter_format,
+        quality_score=template.quality_score,
+        rejected_reason=template.rejected_reason,
+        updated_at=template.updated_at,
+    )
 
 
 def _members(resource: type[Any], row: Any) -> dict[str, Any]:
@@ -70,3 +96,23 @@ def emit_number(kind: EventKind, number: Number) -> None:
         once=False,
     )
     Delivery.schedule(event, webhooks)
+
+
+def emit_template(
+    template: Template, number_ids: Sequence[str], at: int | None = None, status: str | None = None
+) -> None:
+    """Emit ``template.updated``, once for each change.
+
+    It goes to the webhooks of any of ``number_ids``, the active numbers of its business account.
+    """
+    kind = EventKind.TEMPLATE_UPDATED
+    resource = template_resource(template, number_ids, status)
+    event = Event.append(
+        template.account_id,
+        kind,
+        number_id=number_ids[0],
+        subject_id=template.network_id,
+        payload=envelope(kind, at or clock.now(), resource),
+        once=False,
+    )
+    Delivery.schedule(event, Webhook.rows_of(template.account_id), number_ids)

@@ -27,7 +27,7 @@ from networks.callbacks import (
     Unreadable,
     parse,
 )
-from tasks import deliver, lifecycle, telemetry
+from tasks import deliver, lifecycle, telemetry, templates
 from tasks.emit import emit_message
 from tasks.outcome import SentMessages, record_status
 from tasks.queue import Doorbell
@@ -158,7 +158,11 @@ def _take(part: Part, sent: SentMessages | None = None) -> Reason | None:
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
         case Notice() as told:
-            KeptNotice.keep(told.waba_id, told.field, told.phone_number, told.value, told.at)
+            is_new = KeptNotice.keep(
+                told.waba_id, told.field, told.phone_number, told.value, told.at
+            )
+            if is_new and told.field in templates.FIELDS:
+                templates.follow(told)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")
         SetAside.keep(

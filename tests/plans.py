@@ -24,6 +24,8 @@ GROWING = {
     "callback",
     "idempotency_key",
     "set_aside",
+    # With what an account has at the platform.
+    "template",
 }
 # Indexes of what is still to be done: to look at all of one is to look at what waits.
 OF_OPEN_WORK = {"message_unsettled", "delivery_pending", "delivery_leased", "delivery_due"}

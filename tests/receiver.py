@@ -54,7 +54,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
         peer = (str(self.client_address[0]), int(self.client_address[1]))
         self.server.receiver.take(Received(self.command, self.path, headers, body, peer), self)
 
-    do_GET = do_POST  # noqa: N815 - the base class looks for this name
+    do_GET = do_DELETE = do_POST  # noqa: N815 - the base class looks for these names
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

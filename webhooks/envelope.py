@@ -84,7 +84,43 @@ class NumberResource:
         }
 
 
-def envelope(kind: EventKind, at: int, data: MessageResource | NumberResource) -> str:
+@dataclass(frozen=True)
+class TemplateResource:
+    """The Template object of the contract. ``id`` is the network's."""
+
+    id: str
+    number_ids: list[str]
+    name: str
+    language: str
+    status: str
+    category: str
+    components: list[Any]
+    parameter_format: str | None
+    quality_score: str | None
+    rejected_reason: str | None
+    updated_at: int
+
+    def as_json(self) -> dict[str, Any]:
+        """In the contract's spelling."""
+        return {
+            "id": self.id,
+            "numberIds": self.number_ids,
+            "name": self.name,
+            "language": self.language,
+            "status": self.status,
+            "category": self.category,
+            "components": self.components,
+            "parameterFormat": self.parameter_format,
+            "qualityScore": self.quality_score,
+            "rejectedReason": self.rejected_reason,
+            "updatedAt": timestamp(self.updated_at),
+        }
+
+
+Resource = MessageResource | NumberResource | TemplateResource
+
+
+def envelope(kind: EventKind, at: int, data: Resource) -> str:
     """The event as the JSON text whose UTF-8 bytes are sent."""
     event = {"event": kind, "timestamp": timestamp(at), "data": data.as_json()}
     return _encode(event)

@@ -2,7 +2,13 @@
 
 from collections.abc import Callable
 
-from webhooks.envelope import MessageError, MessageResource, NumberResource, envelope
+from webhooks.envelope import (
+    MessageError,
+    MessageResource,
+    NumberResource,
+    TemplateResource,
+    envelope,
+)
 from webhooks.kinds import EventKind
 
 _MESSAGE_STATUS = {
@@ -27,10 +33,12 @@ def _fixed_id(prefix: str) -> str:
 
 
 def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixed_id) -> str:
-    """An event of this kind about a message or number that does not exist.
+    """An event of this kind about a message, number or template that does not exist.
 
-    ``new_id`` makes its identifier from ``msg`` or ``num``. Without it, the identifier is fixed.
+    ``new_id`` makes its identifier from ``msg``, ``num`` or ``tpl``. Without it, the identifier is fixed.
     """
+    if kind is EventKind.TEMPLATE_UPDATED:
+        return envelope(kind, now, _template(new_id("tpl"), now))
     if kind in _NUMBER_STATUS:
         number = NumberResource(new_id("num"), _OURS, _TEXT, _NUMBER_STATUS[kind], now, now)
         return envelope(kind, now, number)
@@ -52,3 +60,19 @@ def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixe
         else None,
     )
     return envelope(kind, now, message)
+
+
+def _template(template_id: str, now: int) -> TemplateResource:
+    return TemplateResource(
+        id=template_id,
+        number_ids=[_NUMBER_ID],
+        name="test_delivery",
+        language="en_US",
+        status="APPROVED",
+        category="UTILITY",
+        components=[{"type": "BODY", "text": _TEXT}],
+        parameter_format="POSITIONAL",
+        quality_score=None,
+        rejected_reason=None,
+        updated_at=now,
+    )

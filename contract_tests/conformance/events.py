@@ -35,6 +35,7 @@ KINDS = (
     "number.activated",
     "number.disconnected",
     "number.banned",
+    "template.updated",
 )
 
 

@@ -29,6 +29,7 @@ DATES = {
     "nextAttemptAt",
     "startedAt",
     "timestamp",
+    "updatedAt",
 }
 PHONES = {"fromNumber", "phoneNumber", "toNumber"}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)

@@ -10,6 +10,12 @@ from contract_tests.conformance.operations import PROTECTED
 from contract_tests.conformance.world import Hook, Hooks, new_recipient, text_to
 
 NEW_HOOK = {"url": "https://example.com/hook", "events": ["message.read"]}
+NEW_TEMPLATE = {
+    "name": "order",
+    "language": "en_US",
+    "category": "UTILITY",
+    "components": [{"type": "BODY", "text": "It has shipped."}],
+}
 PICTURE = {"file": ("a.png", b"a picture", "image/png")}
 
 
@@ -35,6 +41,9 @@ REFERENCES = [
     Reference("downloadMedia", "GET", "/messages/{id}/media", "message"),
     Reference("markMessageRead", "POST", "/messages/{id}/read", "message"),
     Reference("uploadMedia", "POST", "/numbers/{id}/media", "number", PICTURE),
+    Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
+    Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
+    Reference("deleteTemplate", "DELETE", "/numbers/{id}/templates?name=order", "number"),
     Reference("createWebhook", "POST", "/webhooks", "number", NEW_HOOK | {"numberIds": ["{id}"]}),
     Reference("getWebhook", "GET", "/webhooks/{id}", "webhook"),
     Reference("updateWebhook", "PATCH", "/webhooks/{id}", "webhook", {"active": False}),

@@ -46,6 +46,10 @@ class Sandbox:
         """The messages to a recipient that the network ever accepted."""
         return [m for m in self._call("GET", "messages")["data"] if m["to"] == to]
 
+    def state(self) -> Any:
+        """What the network knows, in short."""
+        return self._call("GET", "state")
+
     def has_been_read(self, wa_message_id: str) -> bool:
         """Whether a person sees that their message was read."""
         found = self._call("GET", "inbound")["data"]
@@ -56,7 +60,7 @@ class Sandbox:
         return bool(self._call("GET", "state")["owed"]["total"] == 0)
 
     @contextmanager
-    def behaving(self, **knobs: float) -> Iterator[None]:
+    def behaving(self, **knobs: float | str) -> Iterator[None]:
         """Turn the network's knobs for a while."""
         before = self._call("GET", "behaviour")
         self._call("PUT", "behaviour", json=knobs)

@@ -1,6 +1,6 @@
 """Templates: which one, in which language, and what fills its variables.
 
-The sandbox knows no templates of its own: it takes any name, and any number of variables.
+Here only the shape. Whether the template is there and takes these variables, sandbox.templates_sends says.
 """
 
 from __future__ import annotations

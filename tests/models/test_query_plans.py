@@ -26,11 +26,13 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
 from models.redelivery import Redelivery
+from models.template import Template
 from models.webhook import Webhook
-from tasks import ingest
+from tasks import ingest, template_lists
 from tasks.retention import KINDS, remove_deleted
 from tasks.sweep import recall
 from tests import factories
+from tests.fake_templates import definition, known
 from tests.plans import queries_of
 
 LEASE_MS = 30_000
@@ -108,6 +110,23 @@ def _send(world: World) -> None:
     asyncio.run(sending.send(world.account.id, body | {"text": {"body": "Hi"}}, "key-1"))
 
 
+def _send_template(world: World) -> None:
+    known(world.number, definition())
+    given = [{"type": "body", "parameters": [{"type": "text", "text": "x"}] * 2}]
+    content = {"name": "order_shipped", "language": {"code": "en_US"}, "components": given}
+    body = {"number_id": world.number.id, "to": "15551234567", "type": "template"}
+    asyncio.run(sending.send(world.account.id, body | {"template": content}, "key-1"))
+
+
+def _follow_template(world: World) -> None:
+    known(world.number, definition())
+    value = {"event": "PAUSED", "message_template_id": 501}
+    change = {"field": "message_template_status_update", "value": value}
+    entry = {"id": "2001", "time": 1_795_167_002, "changes": [change]}
+    Callback.store(json.dumps({"entry": [entry]}).encode())
+    ingest.work_off()
+
+
 def _send_twice(world: World) -> None:
     _send(world)
     _send(world)
@@ -148,6 +167,8 @@ def _redeliver(world: World) -> None:
 HOT_PATHS: dict[str, Work] = {
     "a key is looked up": lambda world: factories.owner(world.key),
     "a message is sent, and again": _send_twice,
+    "a template is sent": _send_template,
+    "a callback about a template is taken in": _follow_template,
     "a key is released": _release,
     "a callback is stored": lambda _: Callback.store(b"{}"),
     "a status is taken in": lambda world: _ingest_status(world, "delivered"),
@@ -179,12 +200,14 @@ READS: dict[str, Work] = {
         world.account.id, world.delivery.id
     ),
     "attempts are read": lambda world: Attempt.of(world.delivery),
+    "templates are listed": lambda world: Template.search(world.number, 20, 0, name="x"),
     "numbers are listed": lambda world: Number.page(world.account.id, 20, 0),
     "webhooks are listed": lambda world: Webhook.page(world.account.id, 20, 0),
 }
 
 SWEEP: dict[str, Work] = {
     "deliveries of the future are recalled": lambda _: recall(),
+    "due lists of templates are claimed": lambda _: template_lists.read_due(),
     "waiting callbacks are claimed": lambda _: Callback.claim(10),
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),
@@ -206,6 +229,9 @@ SWEEP: dict[str, Work] = {
 # the webhooks that wait, one call's deliveries, an account's numbers and webhooks.
 FEW = {
     "a message is sent, and again",
+    "a template is sent",
+    "a callback about a template is taken in",
+    "templates are listed",
     "a status is taken in",
     "a failure is taken in",
     "an inbound text is taken in",

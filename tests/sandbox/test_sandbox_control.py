@@ -36,6 +36,10 @@ DEFAULTS = {
     "known_media": False,
     "strict_sends": False,
     "more_fates": False,
+    "known_templates": False,
+    "template_review": "approve",
+    "template_review_ms": 1000,
+    "template_reject_reason": "INVALID_FORMAT",
     "seed": None,
 }
 

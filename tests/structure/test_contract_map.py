@@ -22,6 +22,7 @@ from models.clock import new_id
 from models.delivery import DeliveryState
 from models.message import Direction, MessageStatus
 from models.number import NumberStatus
+from models.template import TemplateStatus
 from tasks.subscriptions import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.envelope import timestamp
@@ -41,6 +42,8 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 HANDLER_OF = handlers_of(CONTRACT["paths"])
 # The contract looks at two numbers of an address. These blocks have special addresses, and public ones.
 PARTLY_PUBLIC = {"168.63", "192.0", "192.88", "198.51", "203.0"}
+# The schema of an event's data.
+DATA_OF = {"message": "Message", "number": "ConnectedNumber", "template": "Template"}
 CALLBACKS: dict[str, dict[str, Any]] = OPERATIONS["createWebhook"]["callbacks"]
 
 
@@ -85,7 +88,7 @@ def test_a_callback_describes_its_own_kind_and_the_signature(kind: EventKind) ->
     reference = post["requestBody"]["content"]["application/json"]["schema"]["$ref"]
     event = SCHEMAS[reference.rpartition("/")[2]]
     assert event["properties"]["event"]["enum"] == [kind]
-    data = "Message" if kind.startswith("message.") else "ConnectedNumber"
+    data = DATA_OF[kind.partition(".")[0]]
     assert event["properties"]["data"] == {"$ref": f"#/components/schemas/{data}"}
     assert {"$ref": f"#/components/parameters/{HEADER}"} in post["parameters"]
 
@@ -104,6 +107,7 @@ def test_every_error_code_is_in_the_contract_and_the_other_way_round() -> None:
         ("MessageStatus", MessageStatus),
         ("Direction", Direction),
         ("DeliveryState", DeliveryState),
+        ("TemplateStatus", TemplateStatus),
     ],
 )
 def test_an_enum_has_the_contracts_values(schema: str, enum: type[StrEnum]) -> None:

@@ -1,5 +1,6 @@
 """What the code renders is what the contract describes."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from openapi_schema_validator import OAS30Validator
 
 from gateway.api import contract
-from handlers import deliveries, messages, numbers, sending, signup, webhooks
+from handlers import deliveries, messages, numbers, sending, signup, templates, webhooks
 from handlers.errors import CODES, ApiError
 from models.account import Account
 from models.attempt import record_outcomes
@@ -17,10 +18,12 @@ from models.event import Event
 from models.message import Message
 from models.number import Number
 from models.signup import SignupLink
+from models.template import Template
 from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories
 from tests.factories import claim_due
+from tests.fake_templates import definition, known
 from webhooks.kinds import EventKind
 from webhooks.sample import sample_event
 
@@ -57,6 +60,15 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
         if message.wa_message_id and message.direction == "OUTBOUND":
             _check("SentMessage", json.loads(sending.sent_response(message)))
     _check("MessagePage", messages.list_messages(account.id, limit=20, offset=0))
+
+
+@pytest.mark.parametrize("status", ["APPROVED", "INVENTED"])
+def test_a_template_is_the_contracts(number: Number, status: str) -> None:
+    known(number, definition(status=status, quality_score="GREEN", rejected_reason="SCAM"))
+    [row] = Template.search(number, 20, 0).rows
+    _check("Template", templates.render(row, [number.id]))
+    page = asyncio.run(templates.list_templates(number.account_id, number.id, 20, 0))
+    _check("TemplatePage", page)
 
 
 def test_a_webhook_is_the_contracts(account: Account, number: Number) -> None:

@@ -101,10 +101,14 @@ def test_every_kind_has_a_sample_of_the_same_shape(kind: EventKind) -> None:
         assert data["status"] == kind.removeprefix("message.")
         assert (data["direction"] == "INBOUND") == (kind is EventKind.MESSAGE_RECEIVED)
         assert (data["error"] is not None) == (kind is EventKind.MESSAGE_FAILED)
+        told = data["body"]["body"]
+    elif kind.startswith("template."):
+        assert data["numberIds"] == ["num_sample"]
+        told = data["components"][0]["text"]
     else:
         assert data["phoneNumber"]
         assert data["status"] != "PROVISIONING"
-    told = data["body"]["body"] if kind.startswith("message.") else data["displayName"]
+        told = data["displayName"]
     assert told == "This is a test delivery.", "a receiver can tell that this is no real resource"
     assert data.get("numberId", "num_sample") == "num_sample"
 

@@ -41,6 +41,8 @@ export function tell(event: Event): string {
     case "number.disconnected":
     case "number.banned":
       return event.data.phoneNumber;
+    case "template.updated":
+      return event.data.name;
     default:
       return event.data.fromNumber;
   }

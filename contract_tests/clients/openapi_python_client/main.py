@@ -81,6 +81,7 @@ from messaging_gateway_client.models import (
     TemplateHeader,
     TemplateHeaderType,
     TemplateLanguage,
+    TemplateUpdatedEvent,
     TestWebhookRequest,
     TextContent,
     TextParameter,
@@ -102,6 +103,7 @@ Event = (
     | MessageReadEvent
     | MessageFailedEvent
     | NumberEvent
+    | TemplateUpdatedEvent
 )
 Request = (
     SendTextRequest
@@ -121,6 +123,7 @@ PARSERS: dict[EventKind, Callable[[dict[str, Any]], Event]] = {
     EventKind.NUMBER_ACTIVATED: NumberActivatedEvent.from_dict,
     EventKind.NUMBER_DISCONNECTED: NumberDisconnectedEvent.from_dict,
     EventKind.NUMBER_BANNED: NumberBannedEvent.from_dict,
+    EventKind.TEMPLATE_UPDATED: TemplateUpdatedEvent.from_dict,
 }
 
 RECIPIENT = "15551234567"
@@ -165,6 +168,8 @@ def told(event: Event) -> list[str]:
     """What happened, to which message or number, and whose phone number it tells."""
     if isinstance(event, NumberEvent):
         return [event.event.value, event.data.id, event.data.phone_number]
+    if isinstance(event, TemplateUpdatedEvent):
+        return [event.event.value, event.data.id, event.data.name]
     return [event.event.value, event.data.id, event.data.from_number]
 
 

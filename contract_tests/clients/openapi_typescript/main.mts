@@ -93,6 +93,8 @@ function told(event: Event): Told {
     case "number.disconnected":
     case "number.banned":
       return [event.event, event.data.id, event.data.phoneNumber];
+    case "template.updated":
+      return [event.event, event.data.id, event.data.name];
     default:
       return [event.event, event.data.id, event.data.fromNumber];
   }
@@ -237,6 +239,7 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
     "number.activated",
     "number.disconnected",
     "number.banned",
+    "template.updated",
   ];
   const body = { url: setting("RECEIVER_URL"), events };
   return expect(201, await gateway.POST("/webhooks", { body }));

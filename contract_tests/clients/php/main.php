@@ -31,6 +31,7 @@ const EVENTS = [
     'number.activated' => Model\NumberActivatedEvent::class,
     'number.disconnected' => Model\NumberDisconnectedEvent::class,
     'number.banned' => Model\NumberBannedEvent::class,
+    'template.updated' => Model\TemplateUpdatedEvent::class,
 ];
 
 /** What the platform and the recipient do; no part of the gateway's contract. */
@@ -152,7 +153,11 @@ function parse(string $body): Model\ModelInterface
 function tell(Model\ModelInterface $event): array
 {
     $about = $event->getData();
-    $phone = $about instanceof Model\Message ? $about->getFromNumber() : $about->getPhoneNumber();
+    $phone = match (true) {
+        $about instanceof Model\Message => $about->getFromNumber(),
+        $about instanceof Model\Template => $about->getName(),
+        default => $about->getPhoneNumber(),
+    };
     return [$event->getEvent(), $about->getId(), $phone];
 }
 

@@ -61,6 +61,7 @@ from openapi_client import (
     TemplateHeader,
     TemplateHeaderParameter,
     TemplateLanguage,
+    TemplateUpdatedEvent,
     TestWebhookRequest,
     TextContent,
     TextParameter,
@@ -107,6 +108,8 @@ def told(event: Event) -> list[str]:
     assert happened is not None
     if isinstance(happened, NumberActivatedEvent | NumberDisconnectedEvent | NumberBannedEvent):
         return [happened.event, happened.data.id, happened.data.phone_number]
+    if isinstance(happened, TemplateUpdatedEvent):
+        return [happened.event, happened.data.id, happened.data.name]
     return [happened.event, happened.data.id, happened.data.from_number]
 
 

@@ -115,6 +115,8 @@ end
 # What happened, to which message or number, and whose phone number it tells.
 def tell(event)
   about = event.data
+  return [event.event, about.id, about.name] if about.is_a?(Template)
+
   [event.event, about.id, about.is_a?(Message) ? about.from_number : about.phone_number]
 end
 

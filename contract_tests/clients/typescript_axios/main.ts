@@ -150,6 +150,8 @@ function tell(event: Event): Told {
     case "number.disconnected":
     case "number.banned":
       return [event.event, event.data.id, event.data.phoneNumber];
+    case "template.updated":
+      return [event.event, event.data.id, event.data.name];
     default:
       return [event.event, event.data.id, event.data.fromNumber];
   }

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from starlette.types import ASGIApp
 
-from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM
+from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
 from gateway.http.errors import CRASH_MESSAGE
@@ -61,7 +61,8 @@ def _ask(app: ASGIApp, operation: Operation, key: str) -> Answered:
         headers["Content-Type"] = FORM_TYPE.decode()
         body = GOOD_FORM
     path = operation.path.format(**values)
-    answered = ask(app, http_scope(operation.method, path, headers=headers), [body])
+    query = required_query(operation).removeprefix(b"?")
+    answered = ask(app, http_scope(operation.method, path, query=query, headers=headers), [body])
     assert answered is not None
     return answered
 

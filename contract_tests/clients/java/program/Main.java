@@ -213,6 +213,7 @@ public class Main {
     if (happened instanceof NumberActivatedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberDisconnectedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberBannedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof TemplateUpdatedEvent e) return of(e.getEvent(), e.getData());
     throw new AssertionError("an event of no kind");
   }
 
@@ -222,6 +223,10 @@ public class Main {
 
   private static List<String> of(Object kind, ConnectedNumber number) {
     return List.of(kind.toString(), number.getId(), number.getPhoneNumber());
+  }
+
+  private static List<String> of(Object kind, Template template) {
+    return List.of(kind.toString(), template.getId(), template.getName());
   }
 
   /** What the platform and the recipient do; no part of the gateway's contract. */

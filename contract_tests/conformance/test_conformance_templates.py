@@ -1,0 +1,220 @@
+"""Templates: their life between an account, the platform's review, sends, events and the dashboard."""
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from contract_tests.conformance.exchange import Api
+from contract_tests.conformance.world import Hook, Hooks, Sandbox, new_recipient
+from contract_tests.dashboard.person import Person
+from contract_tests.harness import Customer, Gateway, wait_for
+
+KIND = "template.updated"
+BODY = {
+    "type": "BODY",
+    "text": "Hello {{1}}, your order {{2}} has shipped.",
+    "example": {"body_text": [["Ana", "4711"]]},
+}
+TEXT = {"type": "text", "text": "Ana"}
+
+
+@pytest.fixture(autouse=True)
+def slow_review(sandbox: Sandbox) -> Iterator[None]:
+    """A review ends only when a test says so."""
+    with sandbox.behaving(template_review="none"):
+        yield
+
+
+@pytest.fixture
+def path(number: dict[str, str]) -> str:
+    """The templates of the customer's number."""
+    return f"/numbers/{number['id']}/templates"
+
+
+def create(api: Api, path: str, **changes: Any) -> dict[str, Any]:
+    """A new template of a name of its own."""
+    body = {
+        "name": f"order_{secrets.token_hex(6)}",
+        "language": "en_US",
+        "category": "UTILITY",
+        "components": [BODY],
+    }
+    made: dict[str, Any] = api.post(path, 201, json=body | changes)
+    return made
+
+
+def message(number: dict[str, str], to: str, name: str, *parameters: Any) -> dict[str, Any]:
+    """The body of a send of a template."""
+    template = {
+        "name": name,
+        "language": {"code": "en_US"},
+        "components": [{"type": "body", "parameters": list(parameters)}],
+    }
+    return {"number_id": number["id"], "to": to, "type": "template", "template": template}
+
+
+def refused(api: Api, body: dict[str, Any]) -> dict[str, Any]:
+    """The error of a send that the contract allows, and the template does not."""
+    answer = api.call("POST", "/messages/send", 400, json=body, fits=True)
+    error: dict[str, Any] = answer.json()["error"]
+    return error
+
+
+def statuses(hook: Hook, name: str, count: int) -> list[str]:
+    """The statuses that the events about a template report, in the order of the changes."""
+    found = hook.wait(count, lambda event: bool(event["data"]["name"] == name))
+    return [e["data"]["status"] for e in sorted(found, key=lambda e: str(e["data"]["updatedAt"]))]
+
+
+def test_the_life_of_a_template(
+    gateway: Gateway,
+    sandbox: Sandbox,
+    hooks: Hooks,
+    customer: Customer,
+    number: dict[str, str],
+    path: str,
+) -> None:
+    """Decision 29 of the design: template.updated, a Template, for each change."""
+    api, hook, to = hooks.api, hooks(KIND, number_ids=[number["id"]]), new_recipient()
+    made = gateway.cli(
+        "users", "create", f"{secrets.token_hex(6)}@example.com", "--account", customer.account_id
+    )
+    person = Person(gateway.url, made["email"], made["password"]).signed_in()
+
+    def in_dashboard(status: str) -> bool:
+        page = person.get(f"/dashboard/numbers/{number['id']}/templates").text
+        row = page.partition(f">{template['name']}<")[2].partition("</tr>")[0]
+        return f">{status}<" in row
+
+    template = create(api, path)
+    name = template["name"]
+    assert template["status"] == "PENDING"
+    assert template["numberIds"] == [number["id"]]
+    assert statuses(hook, name, 1) == ["PENDING"]
+    assert in_dashboard("pending")
+    error = refused(api, message(number, to, name, TEXT, TEXT))
+    assert error["details"] == {"field": "/template/name"}
+
+    decide(gateway, template, status="APPROVED")
+    assert statuses(hook, name, 2) == ["PENDING", "APPROVED"]
+    assert in_dashboard("approved")
+    [shown] = api.get(path, params={"name": name, "status": "APPROVED"})["data"]
+    assert (shown["id"], shown["components"]) == (template["id"], [BODY])
+
+    asked = sends_asked(sandbox)
+    error = refused(api, message(number, to, name, TEXT))
+    assert error["details"] == {"field": "/template/components/0/parameters"}
+    assert "its body takes 2 parameters: {{1}}, {{2}}" in error["message"]
+    assert sends_asked(sandbox) == asked
+    api.post("/messages/send", json=message(number, to, name, TEXT, TEXT))
+    [accepted] = sandbox.accepted(to)
+    assert accepted["template"]["name"] == name
+
+    asked = sends_asked(sandbox)
+    decide(gateway, template, status="PAUSED")
+    assert statuses(hook, name, 3)[-1] == "PAUSED"
+    assert in_dashboard("paused")
+    error = refused(api, message(number, to, name, TEXT, TEXT))
+    assert error["details"] == {"field": "/template/name"}
+    assert "is PAUSED" in error["message"]
+    assert (sends_asked(sandbox), len(sandbox.accepted(to))) == (asked, 1)
+
+    api.call("DELETE", path, 204, params={"name": name})
+    assert statuses(hook, name, 4) == ["PENDING", "APPROVED", "PAUSED", "DELETED"]
+    assert api.get(path, params={"name": name})["data"] == []
+    wait_for(sandbox.has_told_all, "every callback")
+    assert len(hook.requests) == 4
+
+
+def decide(gateway: Gateway, template: dict[str, Any], **changes: Any) -> None:
+    """The platform decides about a template."""
+    gateway.sandbox_call(f"templates/{template['id']}", **changes)
+
+
+def sends_asked(sandbox: Sandbox) -> int:
+    """How many sends have reached the network so far."""
+    return int(sandbox.state()["sends"]["asked"])
+
+
+def state(template: dict[str, Any]) -> tuple[Any, ...]:
+    """What a template has of what the platform decides."""
+    names = ("status", "rejectedReason", "qualityScore", "category")
+    return tuple(template[name] for name in names)
+
+
+def test_a_repeated_callback_is_told_once(
+    gateway: Gateway, sandbox: Sandbox, hooks: Hooks, path: str
+) -> None:
+    """Decision 29 of the design: once for each change, although the network repeats its callbacks."""
+    api, hook = hooks.api, hooks(KIND)
+    template = create(api, path)
+    with sandbox.behaving(duplicate_rate=1):
+        decide(gateway, template, status="REJECTED", reason="PROMOTIONAL")
+        decide(gateway, template, quality_score="RED")
+        decide(gateway, template, category="MARKETING")
+        final = ("REJECTED", "PROMOTIONAL", "RED", "MARKETING")
+        hook.wait(1, lambda event: state(event["data"]) == final)
+        wait_for(sandbox.has_told_all, "every callback")
+    [shown] = api.get(path, params={"name": template["name"]})["data"]
+    assert state(shown) == final
+    # A list that is read between two callbacks has the changes of both.
+    told = [state(received.event["data"]) for received in hook.requests]
+    assert len(told) == len(set(told)) <= 4
+
+
+def test_a_template_of_the_account_is_out_of_another_s_reach(
+    other_api: Api, other_customer: Customer, api: Api, path: str
+) -> None:
+    """A resource that belongs to a different account yields 403 FORBIDDEN."""
+    template = create(api, path)
+    other_api.get(path, 403)
+    other_api.call("DELETE", path, 403, params={"name": template["name"]})
+    theirs = other_api.get(f"/numbers/{other_customer.number['id']}/templates")["data"]
+    names = {each["name"] for each in theirs}
+    assert "hello_world" in names
+    assert template["name"] not in names
+
+
+def test_a_template_exists_once_and_a_name_that_does_not_is_not_deleted(
+    api: Api, path: str
+) -> None:
+    """409 CONFLICT: Resource already exists. 404 NOT_FOUND: Resource does not exist."""
+    template = create(api, path)
+    again = {name: template[name] for name in ("name", "language", "category", "components")}
+    error = api.post(path, 409, json=again)["error"]
+    assert error["details"] == {"field": "/name"}
+    api.call("DELETE", path, 404, params={"name": template["name"], "id": "1"})
+    api.call("DELETE", path, 204, params={"name": template["name"], "id": template["id"]})
+    api.call("DELETE", path, 404, params={"name": template["name"]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"name": "Order"}, "/name"),
+        ({"language": "English"}, "/language"),
+        ({"category": "PROMOTION"}, "/category"),
+        ({"components": []}, "/components"),
+        ({"components": [{"type": "INVENTED"}]}, "/components/0/type"),
+        ({"components": [{"type": "BODY", "text": ""}]}, "/components/0/text"),
+        ({"components": [{"type": "HEADER"}]}, "/components/0/format"),
+        ({"components": [{"type": "BUTTONS", "buttons": [{}]}]}, "/components/0/buttons/0/type"),
+        ({"odd": 1}, "/odd"),
+    ],
+)
+def test_what_is_no_template_is_refused_by_its_place(
+    api: Api, path: str, changes: dict[str, Any], field: str
+) -> None:
+    """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
+    body = {"name": "order", "language": "en_US", "category": "UTILITY", "components": [BODY]}
+    assert api.post(path, 400, json=body | changes)["error"]["details"] == {"field": field}
+
+
+@pytest.mark.parametrize("query", [{"status": "ODD"}, {"category": "ODD"}, {"name": "Order"}])
+def test_a_filter_that_makes_no_sense_is_refused(
+    api: Api, path: str, query: dict[str, str]
+) -> None:
+    """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
+    api.get(path, 400, params=query)

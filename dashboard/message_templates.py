@@ -1,0 +1,34 @@
+"""/dashboard/numbers/.../templates: the message templates that a number can send."""
+
+from flask import Response
+
+from dashboard.paging import PER_PAGE, offset
+from dashboard.site import blueprint, mine, show
+from models.database import writing
+from models.number import Number, NumberStatus
+from models.template import Template, TemplateList
+
+KIND = {"APPROVED": "good", "REJECTED": "bad", "PAUSED": "bad", "DISABLED": "bad", "FLAGGED": "bad"}
+
+
+@blueprint.get("/numbers/<number_id>/templates")
+def message_templates(number_id: str) -> Response:
+    """The templates of a number's business account, as the platform last told of them.
+
+    Where it was never asked, the worker asks it now, and the page loads itself again.
+    """
+    number = mine(Number.by_id(number_id))
+    known = TemplateList.of(number)
+    can_ask = number.status == NumberStatus.ACTIVE
+    if known is None and can_ask:
+        with writing():
+            TemplateList.ask(number)
+    is_read = known is not None and known.read_at is not None
+    return show(
+        "message_templates.html",
+        number=number,
+        found=Template.search(number, PER_PAGE, offset()),
+        read_at=known.read_at if known else None,
+        is_live=can_ask and not is_read,
+        kind=KIND,
+    )

@@ -1,0 +1,190 @@
+"""A send of a template against the template as it is known, before the network is asked.
+
+Only what the network would refuse is refused. A template that is not known, and every part that is not
+understood here, is left to the network.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from handlers.errors import InvalidError
+from models.number import Number
+from models.template import Template, TemplateList, TemplateStatus
+
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
+PLACE = "/template"
+# What keeps a template from being sent, and what to do about it.
+UNSENDABLE = {
+    TemplateStatus.PENDING: "The platform has not reviewed it yet; wait until it is APPROVED.",
+    TemplateStatus.REJECTED: "Edit it in WhatsApp Manager, or create another one.",
+    TemplateStatus.PAUSED: "Recipients did not want it. The platform ends the pause by itself.",
+    TemplateStatus.DISABLED: "The platform disabled it for good; create another one.",
+}
+FILES = {"IMAGE", "VIDEO", "DOCUMENT"}
+# The kinds of buttons whose parameters are known, and what a send calls them.
+SUB_TYPE = {"QUICK_REPLY": "quick_reply", "URL": "url"}
+
+
+def check(number: Number, content: dict[str, Any]) -> None:
+    """Check the content of a message of type template, inside the caller's transaction.
+
+    Raises InvalidError, whose ``field`` names what is wrong.
+    """
+    name, language = content["name"], content["language"]["code"]
+    template = Template.find(number, name, language)
+    if template is None:
+        _require_unknown(number, name, language)
+        return
+    if template.status in UNSENDABLE:
+        why = UNSENDABLE[TemplateStatus(template.status)]
+        reason = f" ({template.rejected_reason})" if template.rejected_reason else ""
+        _refuse("/name", f"the template {name} ({language}) is {template.status}{reason}. {why}")
+    _Given(template, content).check()
+
+
+def _require_unknown(number: Number, name: str, language: str) -> None:
+    """Pass a template that is not known, but not another language of one that is."""
+    languages = Template.languages(number, name)
+    known = TemplateList.of(number) if languages else None
+    if known is not None and known.read_at is not None:
+        listed = ", ".join(languages[:20])
+        _refuse(
+            "/language/code", f"the template {name} is not there in {language}, only in {listed}."
+        )
+    TemplateList.ask(number)
+
+
+def _refuse(field: str, problem: str) -> None:
+    place = f"{PLACE}{field}"
+    raise InvalidError(f"Request body, {place[1:].replace('/', '.')}: {problem}", field=place)
+
+
+class _Given:
+    """The components of a send, beside those of its template."""
+
+    def __init__(self, template: Template, content: dict[str, Any]) -> None:
+        self._title = f"the template {template.name} ({template.language})"
+        self._parts = {
+            str(part.get("type", "")).upper(): part
+            for part in template.components
+            if isinstance(part, dict)
+        }
+        self._given = [
+            (f"/components/{position}", str(each.get("type", "")).lower(), each)
+            for position, each in enumerate(content.get("components") or [])
+        ]
+
+    def check(self) -> None:
+        """Raise InvalidError for the first part that does not fit."""
+        if not self._parts:
+            # The network told of no components: nothing is known of its parameters.
+            return
+        self._check_header()
+        # An authentication template has a text that only the network knows.
+        if isinstance(text := self._parts.get("BODY", {}).get("text"), str):
+            self._check_text("body", text)
+        self._check_buttons()
+
+    def _of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        return ((place, each) for place, its_kind, each in self._given if its_kind == kind)
+
+    def _check_header(self) -> None:
+        header = self._parts.get("HEADER", {})
+        form = str(header.get("format") or "TEXT").upper()
+        if form == "TEXT":
+            self._check_text("header", str(header.get("text") or ""))
+        elif form in FILES or form == "LOCATION":
+            self._check_file(form.lower())
+
+    def _check_file(self, kind: str) -> None:
+        expected = f"its header takes one parameter of the type {kind}"
+        given = list(self._of("header"))
+        if not given:
+            _refuse("/components", f"{self._title} has a header that is missing here: {expected}.")
+        for place, component in given:
+            parameters = component.get("parameters") or []
+            if len(parameters) != 1:
+                _refuse(
+                    f"{place}/parameters",
+                    f"{len(parameters)} parameters for {self._title}; {expected}.",
+                )
+            found = str(parameters[0].get("type", "")).lower()
+            if found != kind:
+                _refuse(f"{place}/parameters/0/type", f"{found!r} for {self._title}; {expected}.")
+
+    def _check_text(self, kind: str, text: str) -> None:
+        variables = list(dict.fromkeys(VARIABLE.findall(text)))
+        given = list(self._of(kind))
+        if variables and not given:
+            expected = _expected(kind, variables)
+            _refuse("/components", f"{self._title} has no component {kind} here; {expected}.")
+        for place, component in given:
+            self._check_parameters(
+                f"{place}/parameters", kind, variables, component.get("parameters") or []
+            )
+
+    def _check_parameters(
+        self, place: str, kind: str, variables: list[str], parameters: list[dict[str, Any]]
+    ) -> None:
+        expected = _expected(kind, variables)
+        if len(parameters) != len(variables):
+            _refuse(place, f"{len(parameters)} parameters for {self._title}; {expected}.")
+        for position, parameter in enumerate(parameters):
+            found = str(parameter.get("type", "")).lower()
+            if found in {"image", "video", "document", "location", "payload"}:
+                _refuse(f"{place}/{position}/type", f"{found!r} for {self._title}; {expected}.")
+        if not all(variable.isdecimal() for variable in variables):
+            self._check_names(place, variables, parameters, expected)
+
+    def _check_names(
+        self, place: str, variables: list[str], parameters: list[dict[str, Any]], expected: str
+    ) -> None:
+        missing = set(variables)
+        for position, parameter in enumerate(parameters):
+            name = parameter.get("parameter_name")
+            if name not in missing:
+                _refuse(
+                    f"{place}/{position}/parameter_name",
+                    f"{name!r} for {self._title}; {expected}."
+                    if name is not None
+                    else f"missing for {self._title}; {expected}.",
+                )
+            missing.discard(str(name))
+
+    def _check_buttons(self) -> None:
+        buttons = self._parts.get("BUTTONS", {}).get("buttons")
+        buttons = [each for each in buttons if isinstance(each, dict)] if buttons else []
+        given = {str(each.get("index")): (place, each) for place, each in self._of("button")}
+        for index, (place, component) in given.items():
+            if not index.isdecimal() or int(index) >= len(buttons):
+                _refuse(f"{place}/index", f"{self._title} has {len(buttons)} buttons, from 0.")
+            self._check_button(place, component, buttons[int(index)])
+        for position, button in enumerate(buttons):
+            if _is_variable_url(button) and str(position) not in given:
+                _refuse(
+                    "/components",
+                    f"{self._title} has a button url whose parameter is missing here; give a"
+                    f' component button with the sub_type url and the index "{position}".',
+                )
+
+    def _check_button(self, place: str, component: dict[str, Any], button: dict[str, Any]) -> None:
+        kind = SUB_TYPE.get(str(button.get("type", "")).upper())
+        found = str(component.get("sub_type", "")).lower()
+        if kind is not None and found in SUB_TYPE.values() and found != kind:
+            _refuse(f"{place}/sub_type", f"{found!r}; this button of {self._title} is a {kind}.")
+        if found == kind == "url" and not _is_variable_url(button):
+            _refuse(place, f"this button of {self._title} has a fixed url and takes no parameter.")
+
+
+def _is_variable_url(button: dict[str, Any]) -> bool:
+    is_url = str(button.get("type", "")).upper() == "URL"
+    return is_url and bool(VARIABLE.search(str(button.get("url") or "")))
+
+
+def _expected(kind: str, variables: list[str]) -> str:
+    if not variables:
+        return f"its {kind} takes none: leave the component out"
+    listed = ", ".join(f"{{{{{variable}}}}}" for variable in variables)
+    noun = "parameter" if len(variables) == 1 else "parameters"
+    return f"its {kind} takes {len(variables)} {noun}: {listed}"

@@ -1,0 +1,144 @@
+"""Tag templates of the contract: the message templates of a number's business account.
+
+They are shown as they are on record. Where the record is not fresh, the network is asked first
+(tasks.templates).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from starlette.responses import Response
+
+from handlers.errors import ConflictError, NotFoundError
+from handlers.outcomes import Asked, asking
+from handlers.resources import owned, page_json
+from models.database import commit, read
+from models.number import Number, NumberStatus
+from models.template import Template, TemplateList, active_numbers
+from networks.current import get_network
+from tasks import deliver, templates
+from tasks.emit import template_resource
+
+READING = Asked(
+    verb="read templates",
+    done="read",
+    thing="request",
+    unclear="so the templates could not be read. Try again.",
+)
+CREATING = Asked(
+    verb="create templates",
+    done="created",
+    thing="template",
+    unclear="so the template may have been created. List the templates before you create it again.",
+)
+DELETING = Asked(
+    verb="delete templates",
+    done="deleted",
+    thing="request",
+    unclear="so the template may have been deleted. List the templates before you delete it again.",
+)
+# An answer is out of date where a callback or another request changed the rows meanwhile.
+MOST_READS = 3
+
+
+def render(template: Template, number_ids: Sequence[str]) -> dict[str, Any]:
+    """The Template object. ``number_ids`` are the active numbers of its business account."""
+    return template_resource(template, number_ids).as_json()
+
+
+async def list_templates(
+    user: str,
+    number_id: str,
+    limit: int,
+    offset: int,
+    name: str | None = None,
+    language: str | None = None,
+    status: str | None = None,
+    category: str | None = None,
+) -> dict[str, Any]:
+    """GET /numbers/{number_id}/templates."""
+    number = await read(partial(_active, user, number_id))
+    await _freshen(number)
+    wanted = {"name": name, "language": language, "status": status, "category": category}
+    return await read(partial(_page, number, limit, offset, wanted))
+
+
+def _page(number: Number, limit: int, offset: int, wanted: dict[str, str | None]) -> dict[str, Any]:
+    page = Template.search(number, limit, offset, **wanted)
+    return page_json(page, partial(render, number_ids=_number_ids(number)))
+
+
+def _number_ids(number: Number) -> list[str]:
+    return [each.id for each in active_numbers(number.account_id, number.waba_id)]
+
+
+async def create_template(
+    user: str, number_id: str, payload: dict[str, Any]
+) -> tuple[dict[str, Any], int]:
+    """POST /numbers/{number_id}/templates."""
+    number = await read(partial(_active, user, number_id))
+    await _freshen(number)
+    await read(partial(_refuse_known, number, payload))
+    submitted = {key: payload[key] for key in ("name", "language", "category", "components")}
+    if "parameterFormat" in payload:
+        submitted["parameter_format"] = payload["parameterFormat"]
+    async with asking(number, CREATING) as sender:
+        made = await get_network().create_template(sender, number.waba_id, submitted)
+    template = await commit(partial(templates.add, number, made))
+    deliver.bell.ring()
+    return render(template, await read(partial(_number_ids, number))), 201
+
+
+def _refuse_known(number: Number, payload: dict[str, Any]) -> None:
+    """Raise ConflictError if the business account has this name in this language."""
+    for known in Template.named(number, payload["name"]):
+        if known.language == payload["language"]:
+            raise ConflictError(
+                f"There is a template {known.name} in {known.language} already; it is"
+                f" {known.shown_status}. Choose another name, or delete it first.",
+                field="/name",
+            )
+
+
+async def delete_template(
+    user: str,
+    number_id: str,
+    name: str,
+    id: str | None = None,  # noqa: A002 - as in the contract
+) -> Response:
+    """DELETE /numbers/{number_id}/templates."""
+    number = await read(partial(_active, user, number_id))
+    await _freshen(number)
+    rows = await read(partial(Template.named, number, name, id))
+    if not rows:
+        wanted = name if id is None else f"{name} with the id {id}"
+        raise NotFoundError(f"The number {number.id} has no template {wanted}.")
+    async with asking(number, DELETING) as sender:
+        await get_network().delete_template(sender, number.waba_id, name, id)
+    await commit(partial(templates.remove, number, rows))
+    deliver.bell.ring()
+    return Response(status_code=204)
+
+
+def _active(user: str, number_id: str) -> Number:
+    """The number, whose token opens its business account. Raises ApiError."""
+    number = owned(Number, number_id, user)
+    if number.status != NumberStatus.ACTIVE:
+        raise ConflictError(f"The number {number.id} is {number.status} and has no templates.")
+    return number
+
+
+async def _freshen(number: Number) -> None:
+    """Ask the network for the templates where the record is not fresh. Raises ApiError."""
+    for _ in range(MOST_READS):
+        known = await read(partial(TemplateList.of, number))
+        if known is not None and not templates.is_due(known):
+            return
+        if known is None:
+            known = await commit(partial(templates.begin, number))
+        async with asking(number, READING) as sender:
+            listed = await get_network().list_templates(sender, number.waba_id)
+        if await commit(partial(templates.take, known, listed)):
+            deliver.bell.ring()
+            return

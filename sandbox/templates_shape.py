@@ -1,0 +1,101 @@
+"""What a template has to look like to be submitted, and to pass a review (Cloud API, Message templates)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sandbox import errors
+
+CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
+KINDS = ("HEADER", "BODY", "FOOTER", "BUTTONS", "LIMITED_TIME_OFFER", "CAROUSEL")
+FORMATS = ("TEXT", "IMAGE", "VIDEO", "DOCUMENT", "LOCATION")
+PARAMETER_FORMATS = ("POSITIONAL", "NAMED")
+MAX_TEXT = {"HEADER": 60, "BODY": 1024, "FOOTER": 60}
+MAX_BUTTONS = 10
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
+_NAME = re.compile(r"[a-z0-9_]{1,512}", re.ASCII)
+_LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Za-z0-9]{2,4})?", re.ASCII)
+
+
+def variables(text: str) -> list[str]:
+    """The variables of a text, each once, in their order."""
+    return list(dict.fromkeys(VARIABLE.findall(text)))
+
+
+def check_new(payload: dict[str, Any]) -> None:
+    """A template that is submitted. Raises GraphError 100."""
+    for name in ("name", "language", "category", "components"):
+        if payload.get(name) is None:
+            raise errors.parameter(f"The parameter {name} is required.")
+    if not _is(payload["name"], _NAME):
+        raise errors.parameter("Param name must be of small letters, digits and underscores.")
+    if not _is(payload["language"], _LANGUAGE):
+        raise errors.parameter("Param language is not a supported language.")
+    check_parts(payload)
+
+
+def check_parts(payload: dict[str, Any]) -> None:
+    """What a submission and an edit have in common. Raises GraphError 100."""
+    _require_word("category", payload.get("category", CATEGORIES[0]), CATEGORIES)
+    given_format = payload.get("parameter_format") or PARAMETER_FORMATS[0]
+    _require_word("parameter_format", given_format, PARAMETER_FORMATS)
+    components = payload.get("components", [])
+    if not isinstance(components, list):
+        raise errors.parameter("Param components must be an array.")
+    for position, component in enumerate(components):
+        place = f"components[{position}]"
+        if not isinstance(component, dict):
+            raise errors.parameter(f"Param {place} must be a JSON object.")
+        _require_word(f"{place}['type']", component.get("type"), KINDS)
+        _check_text(place, component)
+
+
+def _check_text(place: str, component: dict[str, Any]) -> None:
+    kind = str(component["type"]).upper()
+    text = component.get("text", "")
+    if not isinstance(text, str) or len(text) > MAX_TEXT.get(kind, MAX_TEXT["BODY"]):
+        raise errors.parameter(f"Param {place}['text'] is no text, or too long.")
+    if kind == "HEADER":
+        _require_word(f"{place}['format']", component.get("format"), FORMATS)
+    if kind == "BUTTONS":
+        buttons = component.get("buttons")
+        if not isinstance(buttons, list) or not 1 <= len(buttons) <= MAX_BUTTONS:
+            raise errors.parameter(
+                f"Param {place}['buttons'] must have 1 to {MAX_BUTTONS} buttons."
+            )
+        if not all(
+            isinstance(each, dict) and isinstance(each.get("type"), str) for each in buttons
+        ):
+            raise errors.parameter(f"Param {place}['buttons'] must be objects with a type.")
+
+
+def flaw(category: str, components: list[dict[str, Any]]) -> str | None:
+    """Why a review refuses a template whatever it says, None where it does not."""
+    parts = {str(each["type"]).upper(): each for each in components}
+    body = str(parts.get("BODY", {}).get("text", "")).strip()
+    footer = str(parts.get("FOOTER", {}).get("text", ""))
+    problems = {
+        "A kind of component may be there only once.": len(parts) < len(components),
+        "A template needs a component BODY.": "BODY" not in parts,
+        "The component BODY needs a text.": not body and category != "AUTHENTICATION",
+        "The text may neither begin nor end with a variable.": (
+            body.startswith("{{") or body.endswith("}}")
+        ),
+        "The component FOOTER may have no variables.": bool(variables(footer)),
+        "A component with variables needs an example.": any(
+            variables(str(part.get("text", ""))) and not part.get("example")
+            for kind, part in parts.items()
+            if kind in {"HEADER", "BODY"}
+        ),
+    }
+    return next((problem for problem, is_there in problems.items() if is_there), None)
+
+
+def _is(value: object, form: re.Pattern[str]) -> bool:
+    return isinstance(value, str) and form.fullmatch(value) is not None
+
+
+def _require_word(place: str, value: object, words: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value.upper() not in words:
+        raise errors.parameter(f"Param {place} must be one of {{{', '.join(words)}}}")

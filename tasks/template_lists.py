@@ -1,0 +1,89 @@
+"""Reading lists of templates that are due, one after the other (tasks.templates takes them)."""
+
+import logging
+
+from models import clock
+from models.database import Prepared, reading, writing
+from models.template import TemplateList
+from networks import errors as network
+from networks.current import get_network, wait_for
+from networks.interface import Sender
+from tasks import deliver, lifecycle
+from tasks.templates import JITTER, MAX_AGE_MS, take, varied
+
+logger = logging.getLogger(__name__)
+
+# A list is claimed for so long: an account of 6,000 templates has 60 pages.
+LEASE_MS = 300_000
+BACK_OFF_MS = 30_000
+# A round ends soon enough for a worker that is told to stop.
+MAX_LISTS = 20
+# What lies further ahead than any wait was written before the clock was set back.
+LATEST_MS = round(MAX_AGE_MS * (1 + JITTER))
+_TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
+_DUE = Prepared(
+    (
+        lambda now, latest: (
+            TemplateList.select()
+            .where((TemplateList.due_at <= now) | (TemplateList.due_at > latest))
+            .order_by(TemplateList.due_at)
+            .limit(1)
+        )
+    ),
+    TemplateList,
+)
+
+
+def read_due() -> None:
+    """Read one list after the other from the network until none is due, at most MAX_LISTS."""
+    for _ in range(MAX_LISTS):
+        known = _claim()
+        if known is None or not _read(known):
+            return
+
+
+def _claim() -> TemplateList | None:
+    """Claim the list that has been due the longest. If the worker dies, it is due again after LEASE_MS."""
+    while True:
+        with reading():
+            now = clock.shared_now()
+            known: TemplateList | None = _DUE.execute(now, now + LATEST_MS).first()
+        if known is None:
+            return None
+        with writing():
+            claimed = TemplateList.update(due_at=now + LEASE_MS, tries=known.tries + 1).where(
+                TemplateList.id == known.id, TemplateList.due_at == known.due_at
+            )
+            if claimed.execute():
+                return TemplateList.get_by_id(known.id)
+
+
+def _read(known: TemplateList) -> bool:
+    """Read a claimed list. False when the network could not be asked: the others would only wait as well."""
+    numbers = known.numbers()
+    if not numbers:
+        # Nobody may read it any more. A number that comes back asks for it anew.
+        with writing():
+            known.forget()
+        return True
+    number = numbers[0]
+    sender = Sender(number.phone_number_id, number.access_token)
+    try:
+        listed = wait_for(get_network().list_templates(sender, known.waba_id))
+    except network.NetworkError as error:
+        logger.warning("the templates of number %s could not be read: %s", number.id, error)
+        with writing():
+            _postpone(known)
+            lifecycle.apply_error(number, error)
+        deliver.bell.ring()
+        return not isinstance(error, _TRY_AGAIN)
+    take(known, listed)
+    deliver.bell.ring()
+    return True
+
+
+def _postpone(known: TemplateList) -> None:
+    pause_ms = min(BACK_OFF_MS * 2 ** min(known.tries, 10), MAX_AGE_MS)
+    TemplateList.update(due_at=clock.now() + varied(pause_ms)).where(
+        TemplateList.id == known.id, TemplateList.version == known.version
+    ).execute()

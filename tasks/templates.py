@@ -1,0 +1,239 @@
+"""Templates: kept as the network has them, with an event for each change.
+
+A list of templates is read from the network when it is first asked for, an hour after the last time, and
+after each callback about one of its templates. A callback changes its template at once where it says what the
+template now is. Callbacks come again and out of order: a repeated one changes nothing, and an older one only
+has the list read.
+"""
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from models import clock
+from models.clock import new_id
+from models.database import writing
+from models.number import Number
+from models.template import Template, TemplateList, TemplateStatus, active_numbers
+from networks.callbacks import Notice
+from networks.interface import TemplateDefinition
+from networks.templates import NO_SCORE
+from tasks.emit import emit_template
+
+# So old may a list be that no callback was about. The platform allows an app 200 calls an hour and account.
+MAX_AGE_MS = 3_600_000
+JITTER = 0.1
+_rng = random.SystemRandom()
+
+# The fields of callbacks about templates. Source: Cloud API, webhooks.
+STATUS, QUALITY = "message_template_status_update", "message_template_quality_update"
+CATEGORY, COMPONENTS = "template_category_update", "message_template_components_update"
+FIELDS = {STATUS, QUALITY, CATEGORY, COMPONENTS}
+# Words for a status that a callback has and a list has not.
+_STATUS_OF = {"REINSTATED": TemplateStatus.APPROVED, "UNPAUSED": TemplateStatus.APPROVED}
+NO_REASON = {None, "", "NONE"}
+# Beside the components, the columns whose changes are told.
+TOLD = ("status", "category", "quality_score", "rejected_reason")
+
+
+def is_due(known: TemplateList | None) -> bool:
+    """Whether the network has to be asked before the rows are shown."""
+    return known is None or known.read_at is None or known.due_at <= clock.now()
+
+
+def begin(number: Number) -> TemplateList:
+    """The list of the number's business account, made if it is not there yet."""
+    with writing():
+        TemplateList.ask(number)
+        return TemplateList.get(
+            TemplateList.account == number.account_id, TemplateList.waba_id == number.waba_id
+        )
+
+
+def take(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> bool:
+    """Make the rows what the network listed, with an event for each change.
+
+    The first list brings no events: nothing changed. False when the rows changed since ``seen`` was read:
+    then the answer is out of date.
+    """
+    with writing():
+        if not seen.settle(_next_read_at()):
+            return False
+        rows = {row.network_id: row for row in Template.of_account(seen.account_id, seen.waba_id)}
+        numbers = [each.id for each in seen.numbers()]
+        for definition in listed:
+            row = rows.pop(definition.id, None)
+            if row is not None:
+                _change(row, numbers, **_values(definition))
+            else:
+                made = _create(seen.account_id, seen.waba_id, definition)
+                if seen.read_at is not None:
+                    _emit(made, numbers)
+        _remove(rows.values(), numbers)
+    return True
+
+
+def add(number: Number, definition: TemplateDefinition) -> Template:
+    """A template was created through us. Emits its event."""
+    with writing():
+        TemplateList.ask(number)
+        TemplateList.touch(number.account_id, number.waba_id)
+        for known in Template.named(number, definition.name, definition.id):
+            # A list that was read in this moment had it already.
+            return known
+        made = _create(number.account_id, number.waba_id, definition)
+        _emit(made, _numbers_of(made))
+    return made
+
+
+def remove(number: Number, rows: Sequence[Template]) -> None:
+    """Templates were deleted through us. Emits their events, with the status DELETED."""
+    with writing():
+        TemplateList.touch(number.account_id, number.waba_id)
+        _remove(rows, [each.id for each in active_numbers(number.account_id, number.waba_id)])
+
+
+def follow(told: Notice) -> None:
+    """Do what a callback about a template says, in the caller's transaction."""
+    with writing():
+        lists = TemplateList.select().where(TemplateList.waba_id == told.waba_id)
+        for known in list(lists):
+            TemplateList.touch(known.account_id, known.waba_id)
+            for row in _rows_about(known, told.value):
+                _follow(row, told)
+
+
+def _rows_about(known: TemplateList, value: dict[str, Any]) -> list[Template]:
+    network_id = str(value.get("message_template_id"))
+    return list(
+        Template.select().where(
+            Template.account == known.account_id,
+            Template.waba_id == known.waba_id,
+            Template.network_id == network_id,
+        )
+    )
+
+
+def _follow(row: Template, told: Notice) -> None:
+    at = told.at or clock.now()
+    if at < row.told_at:
+        return
+    Template.update(told_at=at).where(Template.id == row.id).execute()
+    numbers, changes = _numbers_of(row), _told_changes(told)
+    if changes.get("status") == TemplateStatus.DELETED:
+        _remove([row], numbers, at)
+    elif changes:
+        _change(row, numbers, at, **changes)
+
+
+def _told_changes(told: Notice) -> dict[str, Any]:
+    """What the template now is by a callback. Of components it tells too little: the list is read."""
+    value = told.value
+    if told.field == STATUS and (event := _word(value, "event")):
+        status = str(_STATUS_OF.get(event, event))
+        reason = value.get("reason") if status == TemplateStatus.REJECTED else None
+        return {"status": status, "rejected_reason": None if reason in NO_REASON else str(reason)}
+    if told.field == QUALITY and (score := _word(value, "new_quality_score")):
+        return {"quality_score": None if score == NO_SCORE else score}
+    if told.field == CATEGORY and (category := _word(value, "new_category")):
+        return {"category": category}
+    return {}
+
+
+def _word(value: dict[str, Any], name: str) -> str | None:
+    word = value.get(name)
+    return word.upper() if isinstance(word, str) and word else None
+
+
+def _values(definition: TemplateDefinition) -> dict[str, Any]:
+    """The columns that the network fills."""
+    return {
+        "name": definition.name,
+        "language": definition.language,
+        "status": definition.status,
+        "category": definition.category,
+        "components": definition.components,
+        "parameter_format": definition.parameter_format,
+        "quality_score": definition.quality_score,
+        "rejected_reason": definition.rejected_reason,
+    }
+
+
+def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Template:
+    values = _values(definition)
+    return Template.create(
+        id=new_id("tpl"),
+        account=account_id,
+        waba_id=waba_id,
+        network_id=definition.id,
+        components_json=_encoded(values.pop("components")),
+        told_at=0,
+        updated_at=clock.now(),
+        **values,
+    )
+
+
+def _change(row: Template, numbers: Sequence[str], at: int | None = None, **values: Any) -> None:
+    """Change what differs, and emit one event if that is of TOLD, or more of the components than examples."""
+    if "components" in values:
+        values["components_json"] = _encoded(values.pop("components"))
+    changes = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if not changes:
+        return
+    is_told = any(name in changes for name in TOLD)
+    if "components_json" in changes:
+        after = json.loads(changes["components_json"])
+        is_told |= _without_examples(row.components) != _without_examples(after)
+    if is_told:
+        changes["updated_at"] = _next_moment(row)
+    row.amend(**changes)
+    if is_told:
+        _emit(row, numbers, at)
+
+
+def _next_moment(row: Template) -> int:
+    """Now, but later than the change before, so that a receiver can tell the two apart."""
+    return max(clock.now(), row.updated_at + 1)
+
+
+def _without_examples(part: Any) -> Any:
+    """Components less their examples: those of files are addresses that the platform renews each time."""
+    if isinstance(part, list):
+        return [_without_examples(each) for each in part]
+    if isinstance(part, dict):
+        return {n: _without_examples(each) for n, each in part.items() if n != "example"}
+    return part
+
+
+def _remove(rows: Iterable[Template], numbers: Sequence[str], at: int | None = None) -> None:
+    for row in rows:
+        Template.delete().where(Template.id == row.id).execute()
+        row.updated_at = _next_moment(row)
+        _emit(row, numbers, at, TemplateStatus.DELETED)
+
+
+def _emit(
+    row: Template, numbers: Sequence[str], at: int | None = None, status: str | None = None
+) -> None:
+    # An account without an active number there cannot use its templates, and is told nothing.
+    if numbers:
+        emit_template(row, numbers, at, status)
+
+
+def _numbers_of(row: Template) -> list[str]:
+    return [each.id for each in active_numbers(row.account_id, row.waba_id)]
+
+
+def _encoded(components: list[Any]) -> str:
+    # In one form, so that the same components in another order of their keys are no change.
+    return json.dumps(components, sort_keys=True)
+
+
+def _next_read_at() -> int:
+    return clock.now() + varied(MAX_AGE_MS)
+
+
+def varied(pause_ms: float) -> int:
+    """A pause of about so long, so that what began together does not go on together."""
+    return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))

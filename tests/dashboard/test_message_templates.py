@@ -1,0 +1,75 @@
+"""The page of a number's templates: what it shows, and how it comes to know them."""
+
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+
+from dashboard.urls import blueprint
+from models.account import Account
+from models.database import writing
+from models.number import Number, NumberStatus
+from models.template import TemplateList
+from models.user import User
+from models.user_session import UserSession
+from tests import factories
+from tests.fake_templates import definition, known
+
+Shown = Callable[[Number], str]
+
+
+@pytest.fixture
+def shown(account: Account) -> Shown:
+    """The page of a number's templates, as a user of the account sees it."""
+    user = User.enrol(account, "ada@example.com", "correct horse battery")
+    app = Flask("pages")
+    app.register_blueprint(blueprint)
+    client = app.test_client()
+
+    def show(number: Number) -> str:
+        client.set_cookie("gateway_session", UserSession.begin(user))
+        answer = client.get(f"/dashboard/numbers/{number.id}/templates")
+        assert answer.status_code in {200, 404}
+        return answer.text if answer.status_code == 200 else ""
+
+    return show
+
+
+def test_each_template_is_shown_with_its_status_and_the_reason_of_a_rejection(
+    number: Number, shown: Shown
+) -> None:
+    known(
+        number,
+        definition(quality_score="GREEN"),
+        definition("sale", category="MARKETING", status="REJECTED", template_id="502"),
+        definition("<b>", status="REJECTED", rejected_reason="SCAM", template_id="503"),
+    )
+    page = shown(number)
+    for said in ("order_shipped", "en_US", "approved", "green", "marketing", "rejected", "SCAM"):
+        assert said in page
+    assert "<b>" not in page
+    assert "hx-get" not in page
+
+
+def test_templates_that_were_never_read_are_asked_for_and_waited_for(
+    number: Number, shown: Shown
+) -> None:
+    page = shown(number)
+    assert "being read" in page
+    assert "hx-get" in page
+    assert TemplateList.of(number) is not None
+    known(number)
+    page = shown(number)
+    assert "No template yet" in page
+    assert "hx-get" not in page
+
+
+def test_a_number_that_is_not_connected_asks_for_nothing(number: Number, shown: Shown) -> None:
+    with writing():
+        number.move_to(NumberStatus.DISCONNECTED)
+    assert "must be connected" in shown(number)
+    assert TemplateList.of(number) is None
+
+
+def test_another_account_s_number_has_no_such_page(shown: Shown) -> None:
+    assert shown(factories.active_number(Account.open("Stranger", "pro"))) == ""

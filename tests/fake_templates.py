@@ -1,0 +1,83 @@
+"""A messaging network that knows templates, and a template to begin with."""
+
+from collections.abc import Callable
+from typing import Any
+
+from models.database import database
+from models.number import Number
+from networks import errors
+from networks.interface import OutboundMessage, Sender, TemplateDefinition
+from tasks import templates
+
+BODY = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has shipped."}
+
+
+def definition(
+    name: str = "order_shipped",
+    language: str = "en_US",
+    *components: dict[str, Any],
+    template_id: str = "501",
+    **values: Any,
+) -> TemplateDefinition:
+    """A template at the network."""
+    given: dict[str, Any] = {"status": "APPROVED", "category": "UTILITY"} | values
+    return TemplateDefinition(
+        template_id, name, language, components=list(components) or [BODY], **given
+    )
+
+
+def known(number: Number, *listed: TemplateDefinition) -> None:
+    """The gateway has read these templates of the number's business account."""
+    assert templates.take(templates.begin(number), list(listed))
+
+
+class Network:
+    """Lists ``templates``, notes what it is asked, and fails with ``failure`` where one is set.
+
+    ``meanwhile`` is done while it is asked.
+    """
+
+    def __init__(self, *listed: TemplateDefinition) -> None:
+        self.templates = list(listed)
+        self.asked: list[Any] = []
+        self.failure: errors.NetworkError | None = None
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def _ask(self, sender: Sender, what: Any) -> None:
+        assert sender == Sender("1001", "token-1")
+        assert not database.in_transaction(), "no transaction is held across the call"
+        self.asked.append(what)
+        self.meanwhile()
+        if self.failure is not None:
+            raise self.failure
+
+    async def send(self, sender: Sender, message: OutboundMessage) -> str:
+        """Take a message."""
+        self._ask(sender, message)
+        return f"wamid.{len(self.asked)}"
+
+    async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
+        """All templates."""
+        found = list(self.templates)
+        self._ask(sender, ("list", waba_id))
+        return found
+
+    async def create_template(
+        self, sender: Sender, waba_id: str, template: dict[str, Any]
+    ) -> TemplateDefinition:
+        """Take a template."""
+        self._ask(sender, ("create", waba_id, template))
+        made = TemplateDefinition(id="601", status="PENDING", **template)
+        self.templates.append(made)
+        return made
+
+    async def delete_template(
+        self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
+    ) -> None:
+        """Forget a template."""
+        self._ask(sender, ("delete", waba_id, name, template_id))
+        self.templates = [
+            each
+            for each in self.templates
+            if each.name != name or template_id not in {None, each.id}
+        ]

@@ -1,0 +1,243 @@
+"""Listing, creating and deleting templates: what the network is asked, and what an account gets to see."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from handlers import templates as handlers
+from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from models.account import Account
+from models.database import writing
+from models.delivery import Delivery
+from models.event import Event
+from models.number import Number, NumberStatus
+from models.template import Template, TemplateList
+from networks import errors
+from networks.interface import TemplateDefinition
+from tasks import templates
+from tests import factories
+from tests.conftest import Clock
+from tests.fake_templates import BODY, Network, definition
+
+NEW = {"name": "sale", "language": "de", "category": "MARKETING", "components": [BODY]}
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Network:
+    """A network with two templates of one name, and another one."""
+    network = Network(
+        definition(template_id="502", language="en_US", quality_score="GREEN"),
+        definition(template_id="501", language="de", status="PAUSED"),
+        definition("hello", template_id="503", category="MARKETING"),
+    )
+    monkeypatch.setattr(handlers, "get_network", lambda: network)
+    return network
+
+
+def _list(number: Number, limit: int = 20, offset: int = 0, **wanted: Any) -> Any:
+    return asyncio.run(
+        handlers.list_templates(number.account_id, number.id, limit, offset, **wanted)
+    )
+
+
+def _create(number: Number, **changes: Any) -> Any:
+    return asyncio.run(handlers.create_template(number.account_id, number.id, NEW | changes))
+
+
+def _delete(number: Number, name: str, template_id: str | None = None) -> int:
+    deleted = handlers.delete_template(number.account_id, number.id, name, template_id)
+    return asyncio.run(deleted).status_code
+
+
+def _ids(page: Any) -> list[str]:
+    return [each["id"] for each in page["data"]]
+
+
+def _told() -> list[tuple[str, str]]:
+    """The template and status of each event."""
+    data = [json.loads(event.payload)["data"] for event in Event.select().order_by(Event.id)]
+    return [(each["name"], each["status"]) for each in data]
+
+
+def test_templates_are_read_once_and_listed_by_name_and_language(
+    number: Number, network: Network
+) -> None:
+    page = _list(number)
+    assert _ids(page) == ["503", "501", "502"]
+    assert page["pagination"] == {"total": 3, "limit": 20, "offset": 0}
+    assert page["data"][2]["numberIds"] == [number.id]
+    assert page["data"][2]["qualityScore"] == "GREEN"
+    assert _ids(_list(number, limit=1, offset=1)) == ["501"]
+    assert network.asked == [("list", "2001")]
+    assert Event.select().count() == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"name": "order_shipped"}, ["501", "502"]),
+        ({"language": "de"}, ["501"]),
+        ({"status": "APPROVED", "name": "order_shipped"}, ["502"]),
+        ({"category": "MARKETING"}, ["503"]),
+        ({"name": "order"}, []),
+    ],
+)
+def test_a_list_can_be_filtered(
+    number: Number, network: Network, wanted: dict[str, Any], found: list[str]
+) -> None:
+    assert network.asked == []
+    assert _ids(_list(number, **wanted)) == found
+
+
+def test_a_list_that_is_an_hour_old_is_read_again(
+    clock: Clock, number: Number, network: Network
+) -> None:
+    _list(number)
+    clock.advance(minutes=50)
+    _list(number)
+    assert len(network.asked) == 1
+    clock.advance(minutes=20)
+    network.templates = network.templates[:1]
+    assert _ids(_list(number)) == ["502"]
+    assert len(network.asked) == 2
+    assert sorted(_told()) == [("hello", "DELETED"), ("order_shipped", "DELETED")]
+
+
+def test_an_answer_from_before_a_callback_is_not_believed(number: Number, network: Network) -> None:
+    def tell() -> None:
+        network.meanwhile = lambda: None
+        network.templates = network.templates[1:]
+        with writing():
+            TemplateList.touch(number.account_id, number.waba_id)
+
+    network.meanwhile = tell
+    assert _ids(_list(number)) == ["503", "501"]
+    assert len(network.asked) == 2
+
+
+@pytest.mark.usefixtures("network")
+def test_the_numbers_of_a_business_account_share_its_templates(
+    account: Account, number: Number
+) -> None:
+    sibling = factories.active_number(account, "1002", phone_number="15550002222")
+    foreign = factories.active_number(account, "1003", "2002", phone_number="15550003333")
+    _list(number)
+    page = _list(sibling)
+    assert _ids(page) == ["503", "501", "502"]
+    assert page["data"][0]["numberIds"] == [number.id, sibling.id]
+    assert Template.search(foreign, 20, 0).total == 0
+
+
+def test_two_accounts_never_see_each_other_s(number: Number, network: Network) -> None:
+    _list(number)
+    stranger = Account.open("Stranger", "pro")
+    theirs = factories.active_number(stranger, "1009", phone_number="15550009999")
+    assert theirs.waba_id == number.waba_id
+    assert Template.search(theirs, 20, 0).total == 0
+    with pytest.raises(ForbiddenError):
+        asyncio.run(handlers.list_templates(stranger.id, number.id, 20, 0))
+    with pytest.raises(ForbiddenError):
+        asyncio.run(handlers.create_template(stranger.id, number.id, NEW))
+    with pytest.raises(ForbiddenError):
+        asyncio.run(handlers.delete_template(stranger.id, number.id, "hello"))
+    assert network.asked == [("list", "2001")]
+
+
+def test_a_number_that_is_not_active_has_none(number: Number, network: Network) -> None:
+    with writing():
+        number.move_to(NumberStatus.DISCONNECTED)
+    for refused in (_list, _create):
+        with pytest.raises(ConflictError, match="is DISCONNECTED"):
+            refused(number)
+    assert network.asked == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [
+        (errors.ThrottledError("80007", "Too many calls"), 429),
+        (errors.AmbiguousError("timeout", "No answer"), 500),
+        (errors.NotReachedError("unreachable", "Away"), 500),
+        (errors.NumberLostError("190", "Expired"), 409),
+        (errors.RefusedError("100", "Invalid parameter"), 400),
+    ],
+)
+def test_an_error_of_the_network_is_answered_as_everywhere(
+    number: Number, network: Network, failure: errors.NetworkError, status: int
+) -> None:
+    network.failure = failure
+    with pytest.raises(ApiError) as caught:
+        _list(number)
+    assert caught.value.status == status
+    lost = isinstance(failure, errors.NumberLostError)
+    assert (Number.get_by_id(number.id).status == NumberStatus.DISCONNECTED) == lost
+
+
+def test_a_template_is_created_pending_and_told(
+    account: Account, number: Number, network: Network
+) -> None:
+    factories.webhook(account, number_ids=[number.id])
+    made, status = _create(number, parameterFormat="POSITIONAL")
+    assert (status, made["id"], made["status"]) == (201, "601", "PENDING")
+    assert network.asked[-1] == ("create", "2001", NEW | {"parameter_format": "POSITIONAL"})
+    assert _told() == [("sale", "PENDING")]
+    assert Delivery.select().count() == 1
+    assert "601" in _ids(_list(number))
+    assert _told() == [("sale", "PENDING")]
+
+
+def test_a_template_that_is_there_is_not_created_again(number: Number, network: Network) -> None:
+    with pytest.raises(ConflictError, match="order_shipped in de already; it is PAUSED") as caught:
+        _create(number, name="order_shipped")
+    assert caught.value.details == {"field": "/name"}
+    assert [what for what, *_ in network.asked] == ["list"]
+
+
+def test_a_created_template_that_a_list_brought_first_is_there_once(
+    number: Number, network: Network
+) -> None:
+    _list(number)
+
+    def read_all() -> None:
+        network.meanwhile = lambda: None
+        seen = templates.begin(number)
+        both = [
+            *network.templates,
+            TemplateDefinition("601", "sale", "de", "PENDING", "MARKETING", [BODY]),
+        ]
+        assert templates.take(seen, both)
+
+    network.meanwhile = read_all
+    made, _ = _create(number)
+    assert made["id"] == "601"
+    assert Template.select().where(Template.network_id == "601").count() == 1
+    assert _told() == [("sale", "PENDING")]
+
+
+def test_a_refused_template_changes_nothing(number: Number, network: Network) -> None:
+    _list(number)
+    network.failure = errors.RefusedError("100", "Invalid parameter")
+    with pytest.raises(ApiError, match="refused the template: 100 Invalid parameter"):
+        _create(number)
+    assert Template.select().count() == 3
+    assert _told() == []
+
+
+def test_a_template_is_deleted_in_all_languages_or_one(number: Number, network: Network) -> None:
+    assert _delete(number, "order_shipped", "501") == 204
+    assert network.asked[-1] == ("delete", "2001", "order_shipped", "501")
+    assert {row.network_id for row in Template.select()} == {"502", "503"}
+    assert _delete(number, "hello") == 204
+    assert network.asked[-1] == ("delete", "2001", "hello", None)
+    assert _told() == [("order_shipped", "DELETED"), ("hello", "DELETED")]
+
+
+@pytest.mark.parametrize(("name", "template_id"), [("unknown", None), ("hello", "501")])
+def test_what_is_not_there_is_not_deleted(
+    number: Number, network: Network, name: str, template_id: str | None
+) -> None:
+    with pytest.raises(NotFoundError):
+        _delete(number, name, template_id)
+    assert [what for what, *_ in network.asked] == ["list"]
