@@ -11,6 +11,7 @@ from models.database import read
 from models.message import Direction, Message, StatusChange
 from models.number import Number, NumberStatus
 from networks.current import get_network
+from networks.error_codes import explained
 from tasks.emit import message_resource
 from webhooks.envelope import timestamp
 
@@ -28,12 +29,9 @@ def render(message: Message) -> dict[str, Any]:
 
 
 def _render_step(step: StatusChange) -> dict[str, Any]:
-    error = {"code": step.error_code, "message": step.error_message or ""}
-    return {
-        "status": step.status,
-        "at": timestamp(step.at),
-        "error": error if step.error_code is not None else None,
-    }
+    code, text = step.error_code, step.error_message or ""
+    error = None if code is None else {"code": code, "message": explained(code, text)}
+    return {"status": step.status, "at": timestamp(step.at), "error": error}
 
 
 def list_messages(
