@@ -49,11 +49,14 @@ def list_messages(
     return page_json(page, render)
 
 
-async def mark_message_read(user: str, message_id: str) -> dict[str, Any]:
+async def mark_message_read(
+    user: str, message_id: str, payload: dict[str, Any] | None
+) -> dict[str, Any]:
     """POST /messages/{message_id}/read."""
     message, number = await read(partial(_to_mark, user, message_id))
     async with asking(number, MARKING) as sender:
-        await get_network().mark_read(sender, str(message.wa_message_id))
+        typing = (payload or {}).get("typingIndicator", False)
+        await get_network().mark_read(sender, str(message.wa_message_id), typing=typing)
     return render(message)
 
 

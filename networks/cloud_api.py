@@ -71,8 +71,9 @@ class CloudApi:
         """GET /{media_id}, and the address that it names."""
         return await media.open_download(self._graph, sender, media_id)
 
-    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+    async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
         """POST /{phone_number_id}/messages with a status instead of a message."""
+        indicator = {"typing_indicator": {"type": "text"}} if typing else {}
         await self._graph.call(
             "POST",
             f"{sender.phone_number_id}/messages",
@@ -81,6 +82,7 @@ class CloudApi:
                 "messaging_product": "whatsapp",
                 "status": "read",
                 "message_id": wa_message_id,
+                **indicator,
             },
         )
 

@@ -88,8 +88,11 @@ class Network(Protocol):
     async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
         """Open a media object of a message to the sender's number. Raises MediaGoneError."""
 
-    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
-        """Show the person that their message was read. Doing it again changes nothing."""
+    async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
+        """Show the person that their message was read, and if ``typing`` that an answer is being written.
+
+        Doing it again changes nothing.
+        """
 
     async def exchange_code(self, code: str) -> str:
         """Turn the code of the embedded signup (single use, 30 s) into the customer's token."""

@@ -5,60 +5,175 @@ The sandbox knows no templates of its own: it takes any name, and any number of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sandbox import errors
 from sandbox.contents import media
-from sandbox.contents.checks import array, by_word, fields, matching, text, whole, word
+from sandbox.contents.checks import (
+    Check,
+    array,
+    by_word,
+    fields,
+    matching,
+    number,
+    require_object,
+    text,
+    whole,
+    word,
+)
+from sandbox.contents.interactive import PRODUCT, PRODUCT_ACTION, SECTIONS, check_products
+from sandbox.contents.simple import LOCATION
+
+
+def in_any_case(names: tuple[str, ...], check: Check) -> Check:
+    """These words may be in upper or lower case: the platform's own pages write both."""
+
+    def folded(place: str, value: Any) -> None:
+        check(place, _folded(names, value))
+
+    return folded
+
+
+def _folded(names: tuple[str, ...], value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    words = {name: value[name] for name in names if isinstance(value.get(name), str)}
+    return value | {name: each.lower() for name, each in words.items()}
+
 
 FALLBACK = text(1024)
 TEXT = fields({"type": word("text"), "text": text(1024)}, {"parameter_name": text(512)})
-PAYLOAD = fields({"type": word("payload"), "payload": text(1024)})
 CURRENCY = fields(
     {"fallback_value": FALLBACK, "code": matching("[A-Z]{3}", "a currency"), "amount_1000": whole}
+)
+DATE_PARTS = ("day_of_week", "year", "month", "day_of_month", "hour", "minute")
+# The platform shows the fallback; it takes the parts of the date, and a timestamp, and ignores them.
+DATE_TIME = fields(
+    {"fallback_value": FALLBACK},
+    {
+        "calendar": word("GREGORIAN", "SOLAR_HIJRI"),
+        "timestamp": whole,
+        **dict.fromkeys(DATE_PARTS, lambda _place, _value: None),
+    },
 )
 BODY_PARAMETER = by_word(
     "type",
     {
         "text": TEXT,
-        "currency": fields({"type": word("currency"), "currency": CURRENCY}),
+        "currency": fields(
+            {"type": word("currency"), "currency": CURRENCY}, {"parameter_name": text(512)}
+        ),
         "date_time": fields(
-            {"type": word("date_time"), "date_time": fields({"fallback_value": FALLBACK})}
+            {"type": word("date_time"), "date_time": DATE_TIME}, {"parameter_name": text(512)}
         ),
     },
 )
-HEADER_PARAMETER = by_word("type", {"text": TEXT, **media.HEADERS})
-INDEX = matching("[0-9]", "the position of a button, as a string")
-# The type of the parameter that each kind of button takes.
-OF_BUTTON = {"quick_reply": "payload", "url": "text"}
-BUTTON = fields(
-    {
-        "type": word("button"),
-        "sub_type": word(*OF_BUTTON),
-        "index": INDEX,
-        "parameters": array(by_word("type", {"payload": PAYLOAD, "text": TEXT}), 1),
-    }
-)
-COMPONENT = by_word(
+HEADER_PARAMETER = by_word(
     "type",
     {
-        "header": fields({"type": word("header"), "parameters": array(HEADER_PARAMETER, 10)}),
-        "body": fields({"type": word("body"), "parameters": array(BODY_PARAMETER, 100)}),
-        "button": BUTTON,
+        "text": TEXT,
+        **media.HEADERS,
+        "location": fields({"type": word("location"), "location": LOCATION}),
+        "product": fields({"type": word("product"), "product": PRODUCT_ACTION}),
     },
 )
-LANGUAGE = fields({"code": matching("[a-z]{2,3}(_[A-Za-z0-9]{2,4})?", "a language")})
+ACTION = fields(
+    {},
+    {
+        "thumbnail_product_retailer_id": PRODUCT,
+        "sections": SECTIONS,
+        "flow_token": text(1024),
+        "flow_action_data": require_object,
+    },
+)
+BUTTON_PARAMETER = by_word(
+    "type",
+    {
+        "payload": fields({"type": word("payload"), "payload": text(1024)}),
+        "text": TEXT,
+        "coupon_code": fields({"type": word("coupon_code"), "coupon_code": text(20)}),
+        "action": fields({"type": word("action"), "action": ACTION}),
+    },
+)
+# The type of the parameter that each kind of button takes.
+OF_BUTTON = {
+    "quick_reply": "payload",
+    "url": "text",
+    "copy_code": "coupon_code",
+    "catalog": "action",
+    "mpm": "action",
+    "flow": "action",
+}
+# The platform chooses for these what is not given.
+WITHOUT_PARAMETER = {"catalog", "flow"}
+
+
+def position(place: str, value: Any) -> None:
+    """The position of a button, as a number or as text: clients send both."""
+    INDEX(place, str(value) if type(value) is int else value)
+
+
+INDEX = matching("[0-9]", "the position of a button")
+BUTTON = fields(
+    {"type": word("button"), "sub_type": word(*OF_BUTTON), "index": position},
+    {"parameters": array(BUTTON_PARAMETER, 1)},
+)
+PARTS = {
+    "header": fields({"type": word("header"), "parameters": array(HEADER_PARAMETER, 10)}),
+    "body": fields({"type": word("body"), "parameters": array(BODY_PARAMETER, 100)}),
+    "button": BUTTON,
+}
+WORDS = ("type", "sub_type")
+CARD_PART = in_any_case(WORDS, by_word("type", PARTS))
+CARD = fields({"card_index": number(0, 9), "components": array(CARD_PART, 20)})
+OFFER = fields(
+    {
+        "type": word("limited_time_offer"),
+        "limited_time_offer": fields({"expiration_time_ms": whole}),
+    }
+)
+COMPONENT = in_any_case(
+    WORDS,
+    by_word(
+        "type",
+        {
+            **PARTS,
+            "limited_time_offer": fields(
+                {"type": word("limited_time_offer"), "parameters": array(OFFER, 1)}
+            ),
+            "carousel": fields({"type": word("carousel"), "cards": array(CARD, 10)}),
+        },
+    ),
+)
+LANGUAGE = fields(
+    {"code": matching("[a-z]{2,3}(_[A-Za-z0-9]{2,4})?", "a language")},
+    {"policy": word("deterministic")},
+)
 NAME = matching("[a-z0-9_]{1,512}", "a template's name: small letters, digits and _")
 TEMPLATE = fields(
-    {"name": NAME, "language": LANGUAGE}, {"components": array(COMPONENT, 20, least=0)}
+    {"name": NAME, "language": LANGUAGE},
+    {"components": array(COMPONENT, 20, least=0), "namespace": text(512)},
 )
 
 
 def check_parts(value: dict[str, Any]) -> None:
     """Each button of a template has the parameter of its kind. Raises GraphError."""
-    for component in value.get("components", ()):
-        if component["type"] == "button":
-            [parameter] = component["parameters"]
-            kind = component["sub_type"]
-            if parameter["type"] != OF_BUTTON[kind]:
-                raise errors.known(132012, f"A button {kind} has a parameter {OF_BUTTON[kind]}.")
+    _check_components(value.get("components", ()))
+
+
+def _check_components(components: Iterable[dict[str, Any]]) -> None:
+    for component in components:
+        for card in component.get("cards", ()):
+            _check_components(card["components"])
+        if "sub_type" in component:
+            _check_button(component["sub_type"].lower(), component.get("parameters", ()))
+
+
+def _check_button(kind: str, parameters: Sequence[dict[str, Any]]) -> None:
+    if not parameters and kind not in WITHOUT_PARAMETER:
+        raise errors.known(131008, f"Parameter 'parameters' is mandatory for a button {kind}")
+    for parameter in parameters:
+        if parameter["type"] != OF_BUTTON[kind]:
+            raise errors.known(132012, f"A button {kind} has a parameter {OF_BUTTON[kind]}.")
+        check_products(parameter.get("action", {}).get("sections", []))
