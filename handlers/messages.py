@@ -5,7 +5,7 @@ from typing import Any
 
 from handlers.errors import ConflictError
 from handlers.outcomes import Asked, asking
-from handlers.resources import owned, page_json
+from handlers.resources import inactive, owned, page_json
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
 from models.database import read
 from models.message import Direction, Message, StatusChange
@@ -67,7 +67,7 @@ def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
         raise ConflictError(f"The message {message.id} is not inbound: there is nothing to read.")
     number = Number.get_by_id(message.number_id)
     if number.status != NumberStatus.ACTIVE:
-        raise ConflictError(f"The number {number.id} is {number.status} and cannot mark messages.")
+        raise inactive(number, "mark messages")
     return message, number
 
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from peewee import Model
 
-from handlers.errors import ApiError, ForbiddenError, NotFoundError
+from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.message import Message
 from models.number import Number
 from models.page import Page
@@ -31,6 +31,12 @@ def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None)
     if exists:
         return ForbiddenError(f"The {kind} {row_id} belongs to a different account.", field=field)
     return NotFoundError(f"There is no {kind} {row_id}.", field=field)
+
+
+def inactive(number: Number, action: str) -> ConflictError:
+    """409 for a number that is not ACTIVE and so cannot do this, with the reason that the network gave."""
+    reason = f" {number.status_reason}" if number.status_reason else ""
+    return ConflictError(f"The number {number.id} is {number.status} and cannot {action}.{reason}")
 
 
 def page_json(page: Page[Row], render: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:

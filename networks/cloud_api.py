@@ -19,6 +19,7 @@ from networks.interface import (
 
 MANAGEMENT = "whatsapp_business_management"
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
+QUALITY, LIMIT = "quality_rating", "whatsapp_business_manager_messaging_limit"
 
 
 def digits(phone_number: str) -> str:
@@ -138,7 +139,7 @@ class CloudApi:
             "GET",
             sender.phone_number_id,
             token=sender.access_token,
-            params={"fields": NUMBER_FIELDS},
+            params={"fields": f"{NUMBER_FIELDS},{QUALITY},{LIMIT}"},
         )
         return _profile(answer)
 
@@ -174,4 +175,10 @@ def _profile(item: Any) -> NumberProfile:
         phone_number=digits(str(item.get("display_phone_number", ""))),
         display_name=item.get("verified_name"),
         status=str(item.get("status", "UNKNOWN")),
+        quality_rating=_word(item.get(QUALITY)),
+        messaging_limit=_word(item.get(LIMIT)),
     )
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -34,12 +34,17 @@ class OutboundMessage:
 
 @dataclass(frozen=True)
 class NumberProfile:
-    """A number at the network. ``status`` is the network's word, for example CONNECTED."""
+    """A number at the network. ``status`` is the network's word, for example CONNECTED.
+
+    So are ``quality_rating`` (GREEN) and ``messaging_limit`` (TIER_2K), None where they were not asked for.
+    """
 
     phone_number_id: str
     phone_number: str
     display_name: str | None
     status: str
+    quality_rating: str | None = None
+    messaging_limit: str | None = None
 
 
 @dataclass(frozen=True)

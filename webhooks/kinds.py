@@ -14,3 +14,4 @@ class EventKind(StrEnum):
     NUMBER_ACTIVATED = "number.activated"
     NUMBER_DISCONNECTED = "number.disconnected"
     NUMBER_BANNED = "number.banned"
+    NUMBER_UPDATED = "number.updated"

@@ -16,6 +16,8 @@ from models.number import Number
 from models.signup import Signup, SignupLink
 from tests import factories
 
+# Columns of later migrations, by table. The factories of tests need them until the migrations run.
+LATER = {"number": ("quality_rating", "messaging_limit", "reason", "notice_json")}
 pytestmark = pytest.mark.usefixtures("state")
 
 
@@ -81,7 +83,11 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
         # Each step was there once, held by no index.
         for status in ("sent", "delivered"):
             StatusChange.create(message=message.id, status=status, at=1)
-    assert database.migrate() == ["0001_schema", "0002_less_on_record"]
+    with database.writing():
+        for table, names in LATER.items():
+            for name in names:
+                database.database.execute_sql(f"ALTER TABLE {table} DROP COLUMN {name}")
+    assert database.migrate() == _all_migrations()
     assert database.pending_migrations() == []
     assert Number.get_by_id(number.id).check_due_at == 0
     kept = Signup.find(link, "code-1")
@@ -120,7 +126,7 @@ def test_an_older_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None
     pending = database.pending_migrations()
     with pytest.raises(DatabaseError, match=r"^0016_work_for_later .* gateway migrate"):
         database.migrate()
-    assert database.pending_migrations() == pending == ["0001_schema", "0002_less_on_record"]
+    assert database.pending_migrations() == pending == _all_migrations()
     assert Account.all() == [account]
     older.close()
 

@@ -15,7 +15,7 @@ from models.claim import Terms
 from models.database import writing
 from models.event import Event
 from models.message import Message
-from models.number import Number
+from models.number import Number, NumberStatus
 from models.signup import SignupLink
 from networks.callbacks import StatusUpdate
 from tasks import outcome
@@ -40,6 +40,11 @@ def _check(schema: str, rendered: Any) -> None:
 def test_a_number_is_the_contracts(account: Account, number: Number) -> None:
     _check("ConnectedNumber", numbers.render(number))
     _check("ConnectedNumber", numbers.render(factories.provision(account, "1002", display_name="")))
+    with writing():
+        number.learn(notice_json='{"field":"f","event":"e","description":null,"at":1}')
+        number.move_to(NumberStatus.BANNED, reason="Spam")
+    assert numbers.render(number)["statusReason"] == "Spam"
+    _check("ConnectedNumber", numbers.render(number))
     _check("NumberPage", numbers.list_numbers(account.id, limit=20, offset=0))
 
 

@@ -40,6 +40,7 @@ export function tell(event: Event): string {
     case "number.activated":
     case "number.disconnected":
     case "number.banned":
+    case "number.updated":
       return event.data.phoneNumber;
     default:
       return event.data.fromNumber;

@@ -92,6 +92,7 @@ function told(event: Event): Told {
     case "number.activated":
     case "number.disconnected":
     case "number.banned":
+    case "number.updated":
       return [event.event, event.data.id, event.data.phoneNumber];
     default:
       return [event.event, event.data.id, event.data.fromNumber];
@@ -237,6 +238,7 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
     "number.activated",
     "number.disconnected",
     "number.banned",
+    "number.updated",
   ];
   const body = { url: setting("RECEIVER_URL"), events };
   return expect(201, await gateway.POST("/webhooks", { body }));

@@ -31,6 +31,7 @@ const EVENTS = [
     'number.activated' => Model\NumberActivatedEvent::class,
     'number.disconnected' => Model\NumberDisconnectedEvent::class,
     'number.banned' => Model\NumberBannedEvent::class,
+    'number.updated' => Model\NumberUpdatedEvent::class,
 ];
 
 /** What the platform and the recipient do; no part of the gateway's contract. */

@@ -13,7 +13,7 @@ use serde_json::{from_str, from_value, json, Value};
 
 const RECIPIENT: &str = "15551234567";
 const PICTURE: &str = "https://example.com/parcel.png";
-const KINDS: [EventKind; 8] = [
+const KINDS: [EventKind; 9] = [
     EventKind::MessageReceived,
     EventKind::MessageSent,
     EventKind::MessageDelivered,
@@ -22,6 +22,7 @@ const KINDS: [EventKind; 8] = [
     EventKind::NumberActivated,
     EventKind::NumberDisconnected,
     EventKind::NumberBanned,
+    EventKind::NumberUpdated,
 ];
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -207,6 +208,7 @@ enum Happened {
     Activated(NumberActivatedEvent),
     Disconnected(NumberDisconnectedEvent),
     Banned(NumberBannedEvent),
+    Updated(NumberUpdatedEvent),
 }
 
 fn parse(event: Value) -> Result<Happened> {
@@ -219,6 +221,7 @@ fn parse(event: Value) -> Result<Happened> {
         "number.activated" => Happened::Activated(from_value(event)?),
         "number.disconnected" => Happened::Disconnected(from_value(event)?),
         "number.banned" => Happened::Banned(from_value(event)?),
+        "number.updated" => Happened::Updated(from_value(event)?),
         unknown => return Err(format!("an unknown event: {unknown}").into()),
     })
 }
@@ -236,6 +239,7 @@ fn tell(event: Happened) -> Value {
         Happened::Activated(event) => number("number.activated", &event.data),
         Happened::Disconnected(event) => number("number.disconnected", &event.data),
         Happened::Banned(event) => number("number.banned", &event.data),
+        Happened::Updated(event) => number("number.updated", &event.data),
     }
 }
 
