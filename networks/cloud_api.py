@@ -3,12 +3,15 @@
 One method for each call that the gateway needs, over networks.graph.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from networks import media
+from networks import business, media
 from networks.graph import GraphClient, members, required
 from networks.interface import (
+    BlockedPage,
+    BlockResult,
+    BusinessProfile,
     MediaDownload,
     MediaUpload,
     NumberProfile,
@@ -142,6 +145,26 @@ class CloudApi:
             params={"fields": f"{NUMBER_FIELDS},{QUALITY},{LIMIT}"},
         )
         return _profile(answer)
+
+    async def get_profile(self, sender: Sender) -> BusinessProfile:
+        """GET /{phone_number_id}/whatsapp_business_profile."""
+        return await business.get_profile(self._graph, sender)
+
+    async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
+        """POST /{phone_number_id}/whatsapp_business_profile."""
+        await business.update_profile(self._graph, sender, changes)
+
+    async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
+        """GET /{phone_number_id}/block_users."""
+        return await business.list_blocked(self._graph, sender, limit, after)
+
+    async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """POST /{phone_number_id}/block_users."""
+        return await business.change_blocked(self._graph, sender, "POST", people)
+
+    async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """DELETE /{phone_number_id}/block_users."""
+        return await business.change_blocked(self._graph, sender, "DELETE", people)
 
 
 def _content(message: OutboundMessage) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Every method raises a class of networks.errors.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 
@@ -45,6 +45,43 @@ class NumberProfile:
     status: str
     quality_rating: str | None = None
     messaging_limit: str | None = None
+
+
+@dataclass(frozen=True)
+class BusinessProfile:
+    """What people see of the business behind a number. What it does not show is None."""
+
+    about: str | None
+    address: str | None
+    description: str | None
+    email: str | None
+    vertical: str | None
+    profile_picture_url: str | None
+    websites: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BlockedPerson:
+    """Somebody whom a number has blocked, by phone number (digits) or user id, or both."""
+
+    phone: str | None
+    user_id: str | None
+
+
+@dataclass(frozen=True)
+class BlockedPage:
+    """A page of them. ``after`` asks for the next one, None after the last."""
+
+    people: tuple[BlockedPerson, ...]
+    after: str | None
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """For whom it was done, and for whom it failed, each with code and reason. People as they were given."""
+
+    done: tuple[str, ...]
+    failed: dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -116,6 +153,21 @@ class Network(Protocol):
 
     async def get_number(self, sender: Sender) -> NumberProfile:
         """The number's current state at the network."""
+
+    async def get_profile(self, sender: Sender) -> BusinessProfile:
+        """What people see of the business behind the number."""
+
+    async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
+        """Change these members of the profile; an empty text removes one."""
+
+    async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
+        """At most ``limit`` of the people whom the number has blocked."""
+
+    async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """Block these people (phone numbers or user ids). Some of them may fail."""
+
+    async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """Unblock these people. Some of them may fail."""
 
     async def close(self) -> None:
         """Close the connections of this event loop."""

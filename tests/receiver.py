@@ -55,6 +55,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
         self.server.receiver.take(Received(self.command, self.path, headers, body, peer), self)
 
     do_GET = do_POST  # noqa: N815 - the base class looks for this name
+    do_DELETE = do_POST  # noqa: N815 - as above
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -27,6 +27,7 @@ class Reference:
     body: Any = None
 
 
+PERSON = "15551234567"
 REFERENCES = [
     Reference("getNumber", "GET", "/numbers/{id}", "number"),
     Reference("sendMessage", "POST", "/messages/send", "number", text_to("{id}", "15551234567")),
@@ -35,6 +36,11 @@ REFERENCES = [
     Reference("downloadMedia", "GET", "/messages/{id}/media", "message"),
     Reference("markMessageRead", "POST", "/messages/{id}/read", "message"),
     Reference("uploadMedia", "POST", "/numbers/{id}/media", "number", PICTURE),
+    Reference("getNumberProfile", "GET", "/numbers/{id}/profile", "number"),
+    Reference("updateNumberProfile", "PATCH", "/numbers/{id}/profile", "number", {"about": "New"}),
+    Reference("listBlocked", "GET", "/numbers/{id}/blocked", "number"),
+    Reference("blockPeople", "POST", "/numbers/{id}/blocked", "number", {"people": [PERSON]}),
+    Reference("unblockPerson", "DELETE", f"/numbers/{{id}}/blocked?person={PERSON}", "number"),
     Reference("createWebhook", "POST", "/webhooks", "number", NEW_HOOK | {"numberIds": ["{id}"]}),
     Reference("getWebhook", "GET", "/webhooks/{id}", "webhook"),
     Reference("updateWebhook", "PATCH", "/webhooks/{id}", "webhook", {"active": False}),
