@@ -1,9 +1,10 @@
 """Tag blocks of the contract: people who cannot write to a number, nor be written to."""
 
+import re
 from functools import partial
 from typing import Any
 
-from handlers.errors import ApiError, InvalidError
+from handlers.errors import ApiError, InvalidError, NotFoundError
 from handlers.outcomes import Asked, asking
 from handlers.resources import active_number
 from models.database import read
@@ -12,6 +13,8 @@ from networks.current import get_network
 from networks.error_codes import explained
 from networks.interface import BlockResult
 
+# As in the contract, PersonId.
+PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
 LISTING = Asked(
     verb="list whom it has blocked",
     done="changed",
@@ -63,8 +66,10 @@ async def block_people(user: str, number_id: str, payload: dict[str, Any]) -> di
 
 
 async def unblock_person(user: str, number_id: str, person: str) -> tuple[None, int]:
-    """DELETE /numbers/{number_id}/blocked."""
+    """DELETE /numbers/{number_id}/blocked/{person}."""
     number = await _number(user, number_id, UNBLOCKING)
+    if not PERSON.fullmatch(person):
+        raise NotFoundError(f"There is no person {person}. Give a phone number or a user id.")
     async with asking(number, UNBLOCKING) as sender:
         result = await get_network().unblock(sender, [person])
     if result.failed:

@@ -40,7 +40,7 @@ REFERENCES = [
     Reference("updateNumberProfile", "PATCH", "/numbers/{id}/profile", "number", {"about": "New"}),
     Reference("listBlocked", "GET", "/numbers/{id}/blocked", "number"),
     Reference("blockPeople", "POST", "/numbers/{id}/blocked", "number", {"people": [PERSON]}),
-    Reference("unblockPerson", "DELETE", f"/numbers/{{id}}/blocked?person={PERSON}", "number"),
+    Reference("unblockPerson", "DELETE", f"/numbers/{{id}}/blocked/{PERSON}", "number"),
     Reference("createWebhook", "POST", "/webhooks", "number", NEW_HOOK | {"numberIds": ["{id}"]}),
     Reference("getWebhook", "GET", "/webhooks/{id}", "webhook"),
     Reference("updateWebhook", "PATCH", "/webhooks/{id}", "webhook", {"active": False}),
