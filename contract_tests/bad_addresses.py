@@ -156,6 +156,11 @@ def _fixed(value: bytes) -> Callable[[Target, str], bytes]:
     return lambda _target, _parameter: value
 
 
+def _swapped(target: Target, parameter: str) -> bytes | None:
+    good = target.path_values[parameter]
+    return None if good.isdecimal() else good.swapcase().encode()
+
+
 def _foreign(target: Target, parameter: str) -> bytes | None:
     return target.foreign[parameter].encode() if parameter in target.foreign else None
 
@@ -224,7 +229,7 @@ KINDS = [
     *(_ids(name, {404}, _fixed(value)) for name, value in UNKNOWN_IDS.items()),
     _ids("another account's", {403}, _foreign),
     _ids("of an unknown prefix", {404}, lambda t, p: b"xyz" + t.path_values[p].encode()[3:]),
-    _ids("in the other case", {404}, lambda t, p: t.path_values[p].swapcase().encode()),
+    _ids("in the other case", {404}, _swapped),
     _ids("with a dot at its end", {400}, lambda t, p: t.path_values[p].encode() + b"."),
     *(_unknown_query(name, query) for name, query in UNKNOWN_QUERIES.items()),
     *(

@@ -244,7 +244,9 @@ def _doubled(target: Target) -> Iterator[Request]:
 
 def _unknown_inside(field: Field, target: Target) -> list[str]:
     inner = _good(field.path, target)
-    return [json.dumps(inner | {"no_such_property": 1})] if isinstance(inner, dict) else []
+    is_open = field.schema.get("additionalProperties") is True
+    closed = isinstance(inner, dict) and not is_open
+    return [json.dumps(inner | {"no_such_property": 1})] if closed else []
 
 
 KINDS = [

@@ -13,7 +13,7 @@ MEANS = {
     "PROVISIONING": "A signup is connecting this number. It takes a few seconds.",
     "ACTIVE": "Sends and receives messages.",
     "DISCONNECTED": "Its owner or the platform disconnected it. A new signup connects it again.",
-    "BANNED": "The platform banned it. WhatsApp Manager shows the reason and how to object.",
+    "BANNED": "The platform banned it. WhatsApp Manager shows how to object.",
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from networks.error_codes import explained
 from webhooks.envelope import timestamp
 
 CONTENT_TYPE = "text/html; charset=utf-8"
@@ -21,6 +22,7 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.filters |= {
+    "explained": explained,
     "iso": timestamp,
     "minute": lambda at: timestamp(at)[: len("2026-11-20T09:30")].replace("T", " "),
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),

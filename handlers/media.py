@@ -21,7 +21,7 @@ from starlette.responses import StreamingResponse
 from handlers.errors import ApiError, ConflictError, InvalidError
 from handlers.media_types import EXTENSIONS, KINDS, LIMITS
 from handlers.outcomes import Asked, asking
-from handlers.resources import owned
+from handlers.resources import inactive, owned
 from models.database import read
 from models.message import Direction, Message
 from models.number import Number, NumberStatus
@@ -59,7 +59,7 @@ async def upload_media(user: str, number_id: str, payload: Request) -> dict[str,
     async with payload.form() as form:
         upload, sha256 = await run_in_threadpool(_examine, _file(form))
         if number.status != NumberStatus.ACTIVE:
-            raise ConflictError(f"The number {number.id} is {number.status} and cannot upload.")
+            raise inactive(number, "upload")
         async with asking(number, UPLOADING) as sender:
             media_id = await get_network().upload_media(sender, upload)
     return {"id": media_id, "mimeType": upload.mime_type, "size": upload.size, "sha256": sha256}

@@ -5,12 +5,13 @@ from typing import Any
 
 from handlers.errors import ConflictError
 from handlers.outcomes import Asked, asking
-from handlers.resources import owned, page_json
+from handlers.resources import inactive, owned, page_json
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
 from models.database import read
 from models.message import Direction, Message, StatusChange
 from models.number import Number, NumberStatus
 from networks.current import get_network
+from networks.error_codes import explained
 from tasks.emit import message_resource
 from webhooks.envelope import timestamp
 
@@ -28,12 +29,9 @@ def render(message: Message) -> dict[str, Any]:
 
 
 def _render_step(step: StatusChange) -> dict[str, Any]:
-    error = {"code": step.error_code, "message": step.error_message or ""}
-    return {
-        "status": step.status,
-        "at": timestamp(step.at),
-        "error": error if step.error_code is not None else None,
-    }
+    code, text = step.error_code, step.error_message or ""
+    error = None if code is None else {"code": code, "message": explained(code, text)}
+    return {"status": step.status, "at": timestamp(step.at), "error": error}
 
 
 def list_messages(
@@ -51,11 +49,14 @@ def list_messages(
     return page_json(page, render)
 
 
-async def mark_message_read(user: str, message_id: str) -> dict[str, Any]:
+async def mark_message_read(
+    user: str, message_id: str, payload: dict[str, Any] | None
+) -> dict[str, Any]:
     """POST /messages/{message_id}/read."""
     message, number = await read(partial(_to_mark, user, message_id))
     async with asking(number, MARKING) as sender:
-        await get_network().mark_read(sender, str(message.wa_message_id))
+        typing = (payload or {}).get("typingIndicator", False)
+        await get_network().mark_read(sender, str(message.wa_message_id), typing=typing)
     return render(message)
 
 
@@ -66,7 +67,7 @@ def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
         raise ConflictError(f"The message {message.id} is not inbound: there is nothing to read.")
     number = Number.get_by_id(message.number_id)
     if number.status != NumberStatus.ACTIVE:
-        raise ConflictError(f"The number {number.id} is {number.status} and cannot mark messages.")
+        raise inactive(number, "mark messages")
     return message, number
 
 

@@ -9,6 +9,7 @@ from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError
 from models.database import commit, writing
 from models.number import Number
 from networks import errors as network
+from networks.error_codes import told
 from networks.interface import Sender
 from tasks import deliver, lifecycle
 
@@ -30,7 +31,7 @@ class Asked:
     later: str = "Try again later."
 
 
-# For each error the response, and its text.
+# For each error the response, and its text. The words of ``error`` end with a full stop.
 ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
     network.RefusedError: (InvalidError, "The messaging network refused the {thing}: {error}"),
     network.MediaGoneError: (
@@ -39,7 +40,7 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
     ),
     network.ThrottledError: (
         ThrottledError,
-        "The messaging network throttled the number: {error}. {later}",
+        "The messaging network throttled the {thing}: {error} {later}",
     ),
     network.NotReachedError: (
         ApiError,
@@ -57,14 +58,14 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
     network.AccountActionError: (
         ConflictError,
         (
-            "The messaging network wants the owner of the number {number} to act first: {error}. Nothing was "
+            "The messaging network wants the owner of the number {number} to act first: {error} Nothing was "
             "{done}. Settle this at the platform, then {verb} again."
         ),
     ),
     network.NumberInDoubtError: (
         ConflictError,
         (
-            "The messaging network does not let the number {number} {verb}: {error}. Nothing was {done}. The "
+            "The messaging network does not let the number {number} {verb}: {error} Nothing was {done}. The "
             "number is being checked with the network: read its status, and try again while it is ACTIVE."
         ),
     ),
@@ -80,7 +81,7 @@ def answer_to(
     """
     kind, text = ANSWERS[type(error)]
     return kind(
-        text.format(number=number.id, error=error, **asdict(asked)),
+        text.format(number=number.id, error=told(error), **asdict(asked)),
         retry_after=RETRY_AFTER_THROTTLED if kind is ThrottledError else None,
         network_code=error.network_code,
         message_id=message_id,

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from peewee import Model
 
-from handlers.errors import ApiError, ForbiddenError, NotFoundError
+from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.message import Message
-from models.number import Number
+from models.number import Number, NumberStatus
 from models.page import Page
 from models.webhook import Webhook
 
@@ -31,6 +31,20 @@ def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None)
     if exists:
         return ForbiddenError(f"The {kind} {row_id} belongs to a different account.", field=field)
     return NotFoundError(f"There is no {kind} {row_id}.", field=field)
+
+
+def inactive(number: Number, action: str) -> ConflictError:
+    """409 for a number that is not ACTIVE and so cannot do this, with the reason that the network gave."""
+    reason = f" {number.status_reason}" if number.status_reason else ""
+    return ConflictError(f"The number {number.id} is {number.status} and cannot {action}.{reason}")
+
+
+def active_number(number_id: str, account_id: str, action: str) -> Number:
+    """The account's number, which is about to do this. Raises ApiError."""
+    number = owned(Number, number_id, account_id)
+    if number.status != NumberStatus.ACTIVE:
+        raise inactive(number, action)
+    return number
 
 
 def page_json(page: Page[Row], render: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:

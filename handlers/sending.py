@@ -19,7 +19,7 @@ from gateway.settings import get_settings
 from handlers import template_check
 from handlers.errors import ApiError, ConflictError, ThrottledError
 from handlers.outcomes import Asked, answer_to
-from handlers.resources import no_access, owned
+from handlers.resources import inactive, no_access, owned
 from models import clock
 from models.backlog import pressure
 from models.database import commit, read, write, writing
@@ -103,7 +103,7 @@ def _check_sender(account_id: str, number_id: str) -> Number:
     if number is None or number.account_id != account_id:
         raise no_access("number", number_id, exists=number is not None, field="/number_id")
     if number.status != NumberStatus.ACTIVE:
-        raise ConflictError(f"The number {number.id} is {number.status} and cannot send.")
+        raise inactive(number, "send")
     return number
 
 

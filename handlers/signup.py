@@ -9,6 +9,7 @@ from handlers import numbers
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.number import NumberTakenError
 from networks import errors as network
+from networks.error_codes import told
 from tasks import onboarding
 from webhooks.envelope import timestamp
 
@@ -70,7 +71,7 @@ def _answer_to_network(error: network.NetworkError) -> ApiError:
     match error:
         case network.ThrottledError():
             return ThrottledError(
-                f"The messaging platform throttled the signup: {error}. Post the same again later.",
+                f"The messaging platform throttled the signup: {told(error)} Post the same again later.",
                 retry_after=RETRY_AFTER_THROTTLED,
                 network_code=code,
             )
@@ -80,4 +81,6 @@ def _answer_to_network(error: network.NetworkError) -> ApiError:
                 "where it stopped.",
                 network_code=code,
             )
-    return InvalidError(f"The messaging platform refused the signup: {error}", network_code=code)
+    return InvalidError(
+        f"The messaging platform refused the signup: {told(error)}", network_code=code
+    )

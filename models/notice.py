@@ -15,9 +15,14 @@ from models.database import BaseModel, reading, writing
 from models.number import Number
 
 # Where the platform's word for what happened stands: first come. Source: Cloud API, webhooks.
-_WORDS = ("event", "decision", "new_quality_score", "new_category")
+_WORDS = ("event", "decision", "new_quality_score", "new_category", "alert_type")
 # An object that has the word, or the rest of it.
-_INNER_WORDS = (("ban_info", "waba_ban_state"), ("alert_info", "alert_type"))
+_INNER_WORDS = (
+    ("ban_info", "waba_ban_state"),
+    ("alert_info", "alert_type"),
+    ("violation_info", "violation_type"),
+    ("disconnection_info", "reason"),
+)
 UNNAMED = "UNNAMED"
 
 
@@ -43,31 +48,42 @@ class Notice(BaseModel):
     @classmethod
     def keep(
         cls, waba_id: str, field: str, phone_number: str | None, value: dict[str, Any], at: int
-    ) -> bool:
+    ) -> Self | None:
         """Keep a notice once: the platform repeats its callbacks. Joins a transaction of the caller.
 
-        ``at`` is the platform's own time, in milliseconds; 0 when it tells none. False when it is known.
+        ``at`` is the platform's own time, in milliseconds; 0 when it tells none. Returns None for a notice
+        that is there already.
         """
         value_json = json.dumps(value, sort_keys=True)
-        digest = secret.digest(json.dumps([waba_id, phone_number, field, value_json, at]))
         ours = Number.select(fn.MAX(Number.id)).where(
             Number.waba_id == waba_id, Number.phone_number == phone_number
         )
+        digest = secret.digest(json.dumps([waba_id, phone_number, field, value_json, at]))
         with writing():
             if cls.select().where(cls.digest == digest).exists():
-                return False
-            cls.create(
+                return None
+            return cls.create(
+                once=True,
                 id=new_id("ntc"),
                 digest=digest,
                 waba_id=waba_id,
                 number=ours.scalar(),
                 phone_number=phone_number,
                 field=field,
-                event=_words(value),
+                event=words_of(value),
                 value_json=value_json,
                 at=at or clock.now(),
             )
-        return True
+
+    @classmethod
+    def last_violation(cls, waba_id: str) -> str | None:
+        """What the business account was last accused of, in the platform's words, None for nothing."""
+        query = cls.select().where(
+            cls.waba_id == waba_id, cls.event.startswith("ACCOUNT_VIOLATION")
+        )
+        with reading():
+            last = query.order_by(cls.id.desc()).first()
+        return None if last is None else str(last.event)
 
     @classmethod
     def newest(cls, limit: int, number: Number | None = None) -> list[Self]:
@@ -80,7 +96,7 @@ class Notice(BaseModel):
             return list(query)
 
 
-def _words(value: dict[str, Any]) -> str:
+def words_of(value: dict[str, Any]) -> str:
     """What happened, in the platform's words, such as ``DISABLED_UPDATE SCHEDULE_FOR_DISABLE``."""
     words = [value[name] for name in _WORDS if value.get(name)][:1]
     for outer, inner in _INNER_WORDS:

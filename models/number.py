@@ -3,8 +3,11 @@
 When the network is to be asked what a number is stands in ``check_due_at`` (tasks.lifecycle).
 """
 
+import json
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
@@ -48,6 +51,12 @@ class Number(Owned):
     check_due_at = BigIntegerField(null=True, index=True)
     # Claims of its check since the last that had an outcome.
     check_tries = IntegerField(default=0)
+    # The network's words, as it last said them.
+    quality_rating = TextField(null=True)
+    messaging_limit = TextField(null=True)
+    # Why the number is, or is about to be, no longer connected.
+    reason = TextField(null=True)
+    notice_json = TextField(null=True)
 
     class Meta:
         indexes = ((("account", "phone_number_id"), True),)
@@ -61,6 +70,17 @@ class Number(Owned):
     def pin(self) -> str:
         """The two-step PIN that the number was registered with."""
         return secret.decrypt(self.sealed_pin)
+
+    @property
+    def status_reason(self) -> str | None:
+        """Why it is BANNED or DISCONNECTED, in the network's words. None if it is neither, or if unknown."""
+        is_lost = self.status in (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
+        return self.reason if is_lost else None
+
+    @property
+    def notice(self) -> dict[str, Any] | None:
+        """The latest notice about it: field, event, description, at."""
+        return None if self.notice_json is None else json.loads(self.notice_json)
 
     @classmethod
     def provision(
@@ -148,15 +168,36 @@ class Number(Owned):
                 Number.id == self.id, Number.status == NumberStatus.PROVISIONING
             ).execute()
 
-    def move_to(self, status: NumberStatus, check_due_at: int | None = None) -> bool:
+    def learn(self, **news: str | None) -> bool:
+        """Keep what the network says of it, inside the caller's transaction. False when nothing of it is new.
+
+        What is None is not known, and stays as it is.
+        """
+        known = {name: value for name, value in news.items() if value is not None}
+        fields = [(getattr(Number, name), value) for name, value in known.items()]
+        if not fields:
+            return False
+        is_new = reduce(or_, (field.is_null() | (field != value) for field, value in fields))
+        changed = Number.update(known).where(Number.id == self.id, is_new).execute()
+        if changed:
+            self.__data__.update(Number.get_by_id(self.id).__data__)
+        return bool(changed)
+
+    def move_to(
+        self, status: NumberStatus, check_due_at: int | None = None, reason: str | None = None
+    ) -> bool:
         """Change the status inside the caller's transaction. False when it was that already.
+
+        Without a ``reason`` the one that is known stays, unless the number is ACTIVE again.
 
         Raises NumberTakenError when another account connected the number in the meantime.
         """
         # A check under way was asked about the status before. By the new time its answer no longer counts.
         changes: dict[str, str | int | None] = {"status": status, "check_due_at": check_due_at}
         if status == NumberStatus.ACTIVE:
-            changes["activated_at"] = clock.now()
+            changes |= {"activated_at": clock.now(), "reason": None}
+        elif reason is not None:
+            changes["reason"] = reason
         update = Number.update(changes).where(Number.id == self.id, Number.status != status)
         try:
             # A savepoint: PostgreSQL takes nothing more in a transaction in which something failed.

@@ -3,12 +3,15 @@
 One method for each call that the gateway needs, over networks.graph.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from networks import media, templates
+from networks import business, media, templates
 from networks.graph import GraphClient, members, required
 from networks.interface import (
+    BlockedPage,
+    BlockResult,
+    BusinessProfile,
     MediaDownload,
     MediaUpload,
     NumberProfile,
@@ -20,6 +23,7 @@ from networks.interface import (
 
 MANAGEMENT = "whatsapp_business_management"
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
+QUALITY, LIMIT = "quality_rating", "whatsapp_business_manager_messaging_limit"
 
 
 def digits(phone_number: str) -> str:
@@ -72,8 +76,9 @@ class CloudApi:
         """GET /{media_id}, and the address that it names."""
         return await media.open_download(self._graph, sender, media_id)
 
-    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+    async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
         """POST /{phone_number_id}/messages with a status instead of a message."""
+        indicator = {"typing_indicator": {"type": "text"}} if typing else {}
         await self._graph.call(
             "POST",
             f"{sender.phone_number_id}/messages",
@@ -82,6 +87,7 @@ class CloudApi:
                 "messaging_product": "whatsapp",
                 "status": "read",
                 "message_id": wa_message_id,
+                **indicator,
             },
         )
 
@@ -137,7 +143,7 @@ class CloudApi:
             "GET",
             sender.phone_number_id,
             token=sender.access_token,
-            params={"fields": NUMBER_FIELDS},
+            params={"fields": f"{NUMBER_FIELDS},{QUALITY},{LIMIT}"},
         )
         return _profile(answer)
 
@@ -156,6 +162,26 @@ class CloudApi:
     ) -> None:
         """DELETE /{waba_id}/message_templates."""
         await templates.delete(self._graph, sender, waba_id, name, template_id)
+
+    async def get_profile(self, sender: Sender) -> BusinessProfile:
+        """GET /{phone_number_id}/whatsapp_business_profile."""
+        return await business.get_profile(self._graph, sender)
+
+    async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
+        """POST /{phone_number_id}/whatsapp_business_profile."""
+        await business.update_profile(self._graph, sender, changes)
+
+    async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
+        """GET /{phone_number_id}/block_users."""
+        return await business.list_blocked(self._graph, sender, limit, after)
+
+    async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """POST /{phone_number_id}/block_users."""
+        return await business.change_blocked(self._graph, sender, "POST", people)
+
+    async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """DELETE /{phone_number_id}/block_users."""
+        return await business.change_blocked(self._graph, sender, "DELETE", people)
 
 
 def _content(message: OutboundMessage) -> dict[str, Any]:
@@ -189,4 +215,10 @@ def _profile(item: Any) -> NumberProfile:
         phone_number=digits(str(item.get("display_phone_number", ""))),
         display_name=item.get("verified_name"),
         status=str(item.get("status", "UNKNOWN")),
+        quality_rating=_word(item.get(QUALITY)),
+        messaging_limit=_word(item.get(LIMIT)),
     )
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

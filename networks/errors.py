@@ -5,6 +5,7 @@ answer of the API.
 """
 
 import re
+from typing import Any
 
 # The contract promises an integer of 32 bits.
 _NUMERAL = re.compile(r"-?[0-9]{1,9}")
@@ -12,6 +13,9 @@ _NUMERAL = re.compile(r"-?[0-9]{1,9}")
 
 class NetworkError(Exception):
     """A call of the messaging network failed."""
+
+    # The whole answer that it stood in, if there was one: it may say more than the error.
+    answer: Any = None
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(f"{code} {reason}")

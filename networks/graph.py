@@ -247,15 +247,17 @@ def _read_answer(status: int, body: bytes) -> Any:
 def _error_of(status: int, body: bytes) -> NetworkError:
     """The error in an answer other than success."""
     try:
-        error = read_json(body)["error"]
+        answer = read_json(body)
+        error = answer["error"]
         code, subcode = int(error["code"]), error.get("error_subcode")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return _without_code(status)
     data = error.get("error_data")
     details = data.get("details") if isinstance(data, dict) else None
-    return classify(
-        code, str(details or error.get("message", "")), http_status=status, subcode=subcode
-    )
+    reason = str(details or error.get("message", ""))
+    told = classify(code, reason, http_status=status, subcode=subcode)
+    told.answer = answer
+    return told
 
 
 def _without_code(status: int) -> NetworkError:

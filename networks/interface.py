@@ -3,7 +3,7 @@
 Every method raises a class of networks.errors.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 
@@ -34,12 +34,54 @@ class OutboundMessage:
 
 @dataclass(frozen=True)
 class NumberProfile:
-    """A number at the network. ``status`` is the network's word, for example CONNECTED."""
+    """A number at the network. ``status`` is the network's word, for example CONNECTED.
+
+    So are ``quality_rating`` (GREEN) and ``messaging_limit`` (TIER_2K), None where they were not asked for.
+    """
 
     phone_number_id: str
     phone_number: str
     display_name: str | None
     status: str
+    quality_rating: str | None = None
+    messaging_limit: str | None = None
+
+
+@dataclass(frozen=True)
+class BusinessProfile:
+    """What people see of the business behind a number. What it does not show is None."""
+
+    about: str | None
+    address: str | None
+    description: str | None
+    email: str | None
+    vertical: str | None
+    profile_picture_url: str | None
+    websites: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BlockedPerson:
+    """Somebody whom a number has blocked, by phone number (digits) or user id, or both."""
+
+    phone: str | None
+    user_id: str | None
+
+
+@dataclass(frozen=True)
+class BlockedPage:
+    """A page of them. ``after`` asks for the next one, None after the last."""
+
+    people: tuple[BlockedPerson, ...]
+    after: str | None
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """For whom it was done, and for whom it failed, each with code and reason. People as they were given."""
+
+    done: tuple[str, ...]
+    failed: dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -107,8 +149,11 @@ class Network(Protocol):
     async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
         """Open a media object of a message to the sender's number. Raises MediaGoneError."""
 
-    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
-        """Show the person that their message was read. Doing it again changes nothing."""
+    async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
+        """Show the person that their message was read, and if ``typing`` that an answer is being written.
+
+        Doing it again changes nothing.
+        """
 
     async def exchange_code(self, code: str) -> str:
         """Turn the code of the embedded signup (single use, 30 s) into the customer's token."""
@@ -140,6 +185,21 @@ class Network(Protocol):
         self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
     ) -> None:
         """Delete a template by its identifier, or without one in all its languages."""
+
+    async def get_profile(self, sender: Sender) -> BusinessProfile:
+        """What people see of the business behind the number."""
+
+    async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
+        """Change these members of the profile; an empty text removes one."""
+
+    async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
+        """At most ``limit`` of the people whom the number has blocked."""
+
+    async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """Block these people (phone numbers or user ids). Some of them may fail."""
+
+    async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """Unblock these people. Some of them may fail."""
 
     async def close(self) -> None:
         """Close the connections of this event loop."""

@@ -13,6 +13,7 @@ from models.message import Message
 from models.number import Number
 from models.template import Template
 from models.webhook import Webhook
+from networks.error_codes import explained
 from webhooks.envelope import (
     MessageError,
     MessageResource,
@@ -27,7 +28,7 @@ def message_resource(message: Message, error: tuple[str, str] | None = None) -> 
     """The contract's Message object of a row. ``error`` is shown in place of the row's own."""
     shown = error or message.error
     members = _members(MessageResource, message) | {
-        "error": MessageError(*shown) if shown else None
+        "error": MessageError(shown[0], explained(*shown)) if shown else None
     }
     return MessageResource(**members)
 

@@ -16,7 +16,6 @@ from models.attempt import NO_OUTCOME
 from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
 from models.message import Message
-from models.notice import Notice as KeptNotice
 from models.number import Number
 from networks.callbacks import (
     AccountUpdate,
@@ -158,10 +157,7 @@ def _take(part: Part, sent: SentMessages | None = None) -> Reason | None:
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
         case Notice() as told:
-            is_new = KeptNotice.keep(
-                told.waba_id, told.field, told.phone_number, told.value, told.at
-            )
-            if is_new and told.field in templates.FIELDS:
+            if lifecycle.follow_notice(told) and told.field in templates.FIELDS:
                 templates.follow(told)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")

@@ -9,19 +9,22 @@ and again. A DISCONNECTED one only on request: it comes back by a new signup or 
 import logging
 import random
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.settings import get_settings
 from models import clock
 from models.attempt import NO_OUTCOME
 from models.database import Prepared, reading, writing
-from models.notice import Notice
+from models.notice import Notice, words_of
 from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
+from networks import callbacks
 from networks import errors as network
 from networks.callbacks import AccountUpdate
 from networks.current import get_network, wait_for
+from networks.error_codes import told as told_error
 from networks.interface import Sender
-from tasks import deliver
+from tasks import deliver, number_news
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
 
@@ -87,13 +90,15 @@ _DUE = Prepared(
 )
 
 
-def change_status(number: Number, status: NumberStatus) -> bool:
+def change_status(number: Number, status: NumberStatus, reason: str | None = None) -> bool:
     """Move a number to ``status`` and emit the event, once for each transition.
+
+    ``reason`` is why it is no longer connected, in the network's words.
 
     False when it was there already. Joins a transaction of the caller, who wakes the delivery after it.
     """
     with writing():
-        changed = number.move_to(status, _next_check_at(status))
+        changed = number.move_to(status, _next_check_at(status), reason)
         if changed:
             emit_number(EVENT_OF[status], number)
     return changed
@@ -114,7 +119,7 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     with writing():
         # The caller's row may be from before its call; a late error says nothing of a lost number.
         fresh = Number.get_by_id(number.id)
-        return fresh.status in CONNECTED and change_status(fresh, status)
+        return fresh.status in CONNECTED and change_status(fresh, status, told_error(error))
 
 
 def follow_update(update: AccountUpdate) -> None:
@@ -125,7 +130,8 @@ def follow_update(update: AccountUpdate) -> None:
     """
     starting = STARTING_STATES.get((update.event, update.detail))
     if starting is None:
-        Notice.keep(update.waba_id, "account_update", None, update.value, update.at)
+        notice = callbacks.Notice(update.waba_id, "account_update", None, update.value, update.at)
+        number_news.take(notice)
     elif _concerns_us(update.value):
         with writing():
             # Neither abandoned signups nor numbers that another account has connected by now.
@@ -133,6 +139,27 @@ def follow_update(update: AccountUpdate) -> None:
             numbers = Number.select().where(Number.waba_id == update.waba_id, was_active)
             ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
             request_checks(ours, starting)
+            if NumberStatus.ACTIVE in starting:
+                _expect(ours, words_of(update.value))
+
+
+def follow_notice(notice: callbacks.Notice) -> bool:
+    """Keep a notice, and tell it of its numbers. Joins a transaction of the caller. False if it is known.
+
+    News of quality have the number checked: they do not say what the quality is.
+    """
+    with writing():
+        numbers = number_news.take(notice)
+        if notice.field == number_news.QUALITY:
+            request_checks(numbers or ())
+    return numbers is not None
+
+
+def _expect(numbers: Iterable[Number], reason: str) -> None:
+    """Remember why these numbers may be lost, until a check says that they are."""
+    Number.update(reason=reason).where(
+        Number.id.in_([number.id for number in numbers]), Number.status == NumberStatus.ACTIVE
+    ).execute()
 
 
 def _concerns_us(value: dict[str, Any]) -> bool:
@@ -201,16 +228,19 @@ def _carry_out(number: Number) -> bool:
         _schedule(number, _next_check_at(number.status), number.check_tries)
         return True
     try:
-        status = _ask(number)
+        answer = _ask(number)
     except _TRY_AGAIN as error:
         logger.warning("number %s could not be checked: %s", number.id, error)
         _schedule(number, clock.now() + _varied(BACK_OFF_MS))
         return False
     try:
         with writing():
-            is_about_it = _schedule(number, _next_check_at(status or number.status))
-            if is_about_it and status is not None:
-                change_status(number, status)
+            if _schedule(number, _next_check_at(answer.status or number.status)):
+                number_news.tell(number, **answer.news)
+                if answer.status is not None:
+                    change_status(
+                        number, answer.status, answer.reason or _reason_of(number, answer)
+                    )
         deliver.bell.ring()
     except NumberTakenError:
         # Another account connected it while we asked; that is not ours to change.
@@ -218,16 +248,43 @@ def _carry_out(number: Number) -> bool:
     return True
 
 
-def _ask(number: Number) -> NumberStatus | None:
-    """What the network says the number is; None when that changes nothing."""
+@dataclass(frozen=True)
+class _Answer:
+    """What the network says a number is; ``status`` is None when that changes nothing.
+
+    ``word`` is its own word for the status, ``news`` what else it says.
+    """
+
+    status: NumberStatus | None
+    word: str = ""
+    reason: str | None = None
+    news: dict[str, str | None] = field(default_factory=dict)
+
+
+def _ask(number: Number) -> _Answer:
     sender = Sender(number.phone_number_id, number.access_token)
     try:
-        return STATUS_OF.get(wait_for(get_network().get_number(sender)).status)
+        said = wait_for(get_network().get_number(sender))
     except _TRY_AGAIN:
         raise
     except network.NetworkError as error:
         logger.warning("the check of number %s failed: %s", number.id, error)
-        return _STATUS_AFTER.get(type(error))
+        return _Answer(_STATUS_AFTER.get(type(error)), reason=told_error(error))
+    news = {
+        "display_name": said.display_name or None,
+        "quality_rating": said.quality_rating,
+        "messaging_limit": said.messaging_limit,
+    }
+    return _Answer(STATUS_OF.get(said.status), said.status, news=news)
+
+
+def _reason_of(number: Number, answer: _Answer) -> str | None:
+    """Why a number is lost: the update that announced it, what the account is accused of, else its status."""
+    if answer.status in (number.status, NumberStatus.ACTIVE):
+        return None
+    is_banned = answer.status is NumberStatus.BANNED
+    violation = Notice.last_violation(number.waba_id) if is_banned else None
+    return "; ".join(filter(None, (number.reason, violation))) or answer.word
 
 
 def _varied(pause_ms: float) -> int:

@@ -13,6 +13,7 @@ class AskedPlatform:
 
     def __init__(self) -> None:
         self.status = "CONNECTED"
+        self.news: dict[str, str | None] = {}
         self.error: NetworkError | None = None
         self.while_asked: Callable[[], object] = lambda: None
         self.asked: list[str] = []
@@ -23,4 +24,5 @@ class AskedPlatform:
         await asyncio.to_thread(self.while_asked)
         if self.error:
             raise self.error
-        return NumberProfile(sender.phone_number_id, "15550001111", "Acme", self.status)
+        said = {"display_name": "Acme"} | self.news
+        return NumberProfile(sender.phone_number_id, "15550001111", status=self.status, **said)

@@ -71,6 +71,10 @@ class NumberResource:
     status: str
     created_at: int
     activated_at: int | None
+    quality_rating: str | None = None
+    messaging_limit: str | None = None
+    status_reason: str | None = None
+    notice: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """In the contract's spelling."""
@@ -81,6 +85,10 @@ class NumberResource:
             "status": self.status,
             "createdAt": timestamp(self.created_at),
             "activatedAt": None if self.activated_at is None else timestamp(self.activated_at),
+            "qualityRating": self.quality_rating,
+            "messagingLimit": self.messaging_limit,
+            "statusReason": self.status_reason,
+            "notice": self.notice and self.notice | {"at": timestamp(self.notice["at"])},
         }
 
 

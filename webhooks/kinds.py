@@ -15,3 +15,4 @@ class EventKind(StrEnum):
     NUMBER_DISCONNECTED = "number.disconnected"
     NUMBER_BANNED = "number.banned"
     TEMPLATE_UPDATED = "template.updated"
+    NUMBER_UPDATED = "number.updated"

@@ -22,6 +22,7 @@ _NUMBER_STATUS = {
     EventKind.NUMBER_ACTIVATED: "ACTIVE",
     EventKind.NUMBER_DISCONNECTED: "DISCONNECTED",
     EventKind.NUMBER_BANNED: "BANNED",
+    EventKind.NUMBER_UPDATED: "ACTIVE",
 }
 _OURS, _THEIRS = "15550000000", "15550000001"
 # A receiver recognizes a test by these: the message's text and number, or the number's name.

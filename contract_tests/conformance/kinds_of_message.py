@@ -61,6 +61,35 @@ def choice(*sections: Content, **more: Any) -> Content:
     }
 
 
+FLOW: Content = {"flow_message_version": "3", "flow_cta": "Open"}
+
+
+def pressable(kind: str, parameters: Content | None = None) -> Content:
+    """An interactive message whose action is named like it."""
+    action = {"name": kind} | ({} if parameters is None else {"parameters": parameters})
+    return {
+        "type": "interactive",
+        "interactive": {"type": kind, "body": {"text": "Yes?"}, "action": action},
+    }
+
+
+def products(*counts: int) -> Content:
+    """An interactive message with so many products in each section."""
+    sections = [
+        {
+            "title": f"S{i}",
+            "product_items": [{"product_retailer_id": f"p{n}"} for n in range(count)],
+        }
+        for i, count in enumerate(counts)
+    ]
+    shape = {"header": {"type": "text", "text": "New"}, "body": {"text": "Which?"}}
+    action = {"catalog_id": "1", "sections": sections}
+    return {
+        "type": "interactive",
+        "interactive": {"type": "product_list", **shape, "action": action},
+    }
+
+
 def template(*components: Content, **more: Any) -> Content:
     """A template."""
     given: Content = {"name": "order_update", "language": {"code": "en_US"}}
@@ -129,6 +158,31 @@ VARIANTS: dict[str, Content] = {
         section(6, "Two", first=4),
         header={"type": "text", "text": "Order"},
         footer={"text": "4711"},
+    ),
+    "catalog without an image": pressable("catalog_message"),
+    "flow with everything": pressable(
+        "flow",
+        FLOW
+        | {
+            "flow_name": "visit",
+            "flow_token": "t",
+            "mode": "draft",
+            "flow_action": "data_exchange",
+            "flow_action_payload": {"screen": "A", "data": {"a": [1, None, {"b": "c"}]}},
+        },
+    ),
+    "address with everything": pressable(
+        "address_message",
+        {
+            "country": "SG",
+            "values": {"sg_post_code": "018956"},
+            "saved_addresses": [{"id": "home", "value": {"address": "1 Example Street"}}],
+            "validation_errors": {"sg_post_code": "We do not deliver there."},
+        },
+    ),
+    "products in two sections": products(20, 10),
+    "template in a fixed way of languages": template(
+        language={"code": "en", "policy": "deterministic"}
     ),
     "template without variables": template(),
     "template with an empty list of variables": template(components=[]),

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from contract_tests.conformance.kinds_of_message import (
+    FLOW,
     LINK,
     Content,
     buttons,
     choice,
     contacts,
     plain,
+    pressable,
+    products,
     section,
     template,
 )
@@ -53,6 +56,15 @@ def _header(text: str) -> Content:
     return {"type": "text", "text": text}
 
 
+def _link(**parameters: str) -> Content:
+    return pressable("cta_url", {"display_text": "Open", "url": LINK} | parameters)
+
+
+def _flow(**parameters: str | None) -> Content:
+    given = FLOW | {"flow_id": "1"} | parameters
+    return pressable("flow", {k: v for k, v in given.items() if v is not None})
+
+
 def _all() -> Iterator[Limit]:
     yield from _text("the text", 4096, lambda t: plain("text", body=t))
     for kind in ("image", "video", "document"):
@@ -83,6 +95,11 @@ def _all() -> Iterator[Limit]:
     )
     yield "rows of a section", choice(section(10)), choice(section(11))
     yield "no row", choice(section(1)), choice(section(0))
+    yield from _text("the label of a link", 20, lambda t: _link(display_text=t))
+    yield from _text("the label of a flow", 30, lambda t: _flow(flow_cta=t))
+    yield from _text("a flow's name", 200, lambda t: _flow(flow_id=None, flow_name=t))
+    yield "products of a section", products(30), products(31)
+    yield "no product", products(1), products(0)
     for name, most in (("latitude", 90), ("longitude", 180)):
         yield (
             f"the {name} to the north or east",
@@ -103,6 +120,13 @@ def _all() -> Iterator[Limit]:
 LIMITS = list(_all())
 # What the schema does not say and the network does not take: the network's code for it.
 REFUSED_BY_NETWORK: list[tuple[str, Content, int]] = [
+    ("a flow without an id", pressable("flow", FLOW), 131008),
+    (
+        "a flow by id and name",
+        pressable("flow", FLOW | {"flow_id": "1", "flow_name": "visit"}),
+        131009,
+    ),
+    ("31 products in all", products(20, 11), 131009),
     ("11 rows in all", choice(section(5, "One"), section(6, "Two", 5)), 131009),
     ("a row's id twice", choice(section(1, "One"), section(1, "Two")), 131009),
     ("a second section without a title", choice(section(1, "One"), section(1, None, 1)), 131008),

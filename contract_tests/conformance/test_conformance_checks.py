@@ -27,6 +27,10 @@ NUMBER = {
     "status": "ACTIVE",
     "createdAt": "2026-11-20T09:00:00.000Z",
     "activatedAt": None,
+    "qualityRating": None,
+    "messagingLimit": None,
+    "statusReason": None,
+    "notice": None,
 }
 SECRET = "whsec_made-up"
 DELIVERY = {

@@ -101,6 +101,22 @@ def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
     assert status_of(hooks.api, spared) == "ACTIVE"
 
 
+def test_a_banned_number_says_why_and_what_the_network_thinks_of_it(
+    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
+) -> None:
+    """Decision 29: quality, limit and the reason of a ban."""
+    hook = hooks("number.banned", "number.updated", number_ids=[mortal["id"]])
+    sandbox.set_status(mortal["phoneNumber"], "BANNED")
+    data = wait_transition(hook, mortal, "number.banned")
+    assert data["statusReason"] == "DISABLED_UPDATE DISABLE"
+    assert (data["qualityRating"], data["messagingLimit"]) == ("UNKNOWN", "TIER_2K")
+    assert hooks.api.get(f"/numbers/{mortal['id']}") == data
+    refused = send(hooks.api, mortal["id"], new_recipient(), 409)
+    assert refused.json()["error"]["message"].endswith("DISABLED_UPDATE DISABLE")
+    update = hook.wait_kind("number.updated")[-1]["data"]
+    assert (update["qualityRating"], update["status"]) == ("UNKNOWN", "ACTIVE")
+
+
 def test_a_number_can_be_lost_more_than_once(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
 ) -> None:

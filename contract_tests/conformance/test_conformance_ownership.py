@@ -33,6 +33,7 @@ class Reference:
     body: Any = None
 
 
+PERSON = "15551234567"
 REFERENCES = [
     Reference("getNumber", "GET", "/numbers/{id}", "number"),
     Reference("sendMessage", "POST", "/messages/send", "number", text_to("{id}", "15551234567")),
@@ -44,6 +45,11 @@ REFERENCES = [
     Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
     Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
     Reference("deleteTemplate", "DELETE", "/numbers/{id}/templates?name=order", "number"),
+    Reference("getNumberProfile", "GET", "/numbers/{id}/profile", "number"),
+    Reference("updateNumberProfile", "PATCH", "/numbers/{id}/profile", "number", {"about": "New"}),
+    Reference("listBlocked", "GET", "/numbers/{id}/blocked", "number"),
+    Reference("blockPeople", "POST", "/numbers/{id}/blocked", "number", {"people": [PERSON]}),
+    Reference("unblockPerson", "DELETE", f"/numbers/{{id}}/blocked/{PERSON}", "number"),
     Reference("createWebhook", "POST", "/webhooks", "number", NEW_HOOK | {"numberIds": ["{id}"]}),
     Reference("getWebhook", "GET", "/webhooks/{id}", "webhook"),
     Reference("updateWebhook", "PATCH", "/webhooks/{id}", "webhook", {"active": False}),

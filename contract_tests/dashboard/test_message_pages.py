@@ -95,6 +95,7 @@ def test_a_failed_message_says_why_in_plain_sight(
     _settled(owner, message_id, "failed")
     signed_in(page, person, f"/dashboard/messages/{message_id}")
     expect(page.get_by_role("alert")).to_contain_text("Error 131049.")
+    expect(page.get_by_role("alert")).to_contain_text("gets enough marketing messages.")
     expect(page.locator("ol.notices > li").last).to_contain_text("Error 131049")
 
 

@@ -27,7 +27,7 @@ def numbers() -> None:
 
 @numbers.command("list")
 @click.option("--account", "account_id", help="Only the numbers of this account.")
-@prints("id", "phoneNumber", "status", "displayName")
+@prints("id", "phoneNumber", "status", "statusReason")
 def list_numbers(account_id: str | None) -> list[dict[str, Any]]:
     """List numbers."""
     if account_id is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -47,6 +48,7 @@ class Network:
         self.download = Download()
         self.uploaded: list[tuple[bytes, int, str]] = []
         self.marked: list[str] = []
+        self.typing: list[bool] = []
         self.opened: list[str] = []
 
     def _ask(self, sender: Sender) -> None:
@@ -67,10 +69,11 @@ class Network:
         self.opened.append(media_id)
         return self.download
 
-    async def mark_read(self, sender: Sender, wa_message_id: str) -> None:
+    async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
         """Note a mark."""
         self._ask(sender)
         self.marked.append(wa_message_id)
+        self.typing.append(typing)
 
 
 @pytest.fixture
@@ -124,8 +127,8 @@ async def _read(response: StreamingResponse) -> bytes:
     return b"".join([bytes(piece) async for piece in response.body_iterator])  # type: ignore[arg-type]
 
 
-def _mark(number: Number) -> Any:
-    return asyncio.run(messages.mark_message_read(number.account_id, _inbound(number).id))
+def _mark(number: Number, payload: dict[str, Any] | None = None) -> Any:
+    return asyncio.run(messages.mark_message_read(number.account_id, _inbound(number).id, payload))
 
 
 CALLS: list[Callable[[Number], Any]] = [_upload, _download, _mark]
@@ -321,7 +324,7 @@ def test_an_outbound_message_has_nothing_to_fetch_or_to_read(
     number: Number, network: Network
 ) -> None:
     sent = factories.outbound(number)
-    for call in (media.download_media, messages.mark_message_read):
+    for call in (media.download_media, partial(messages.mark_message_read, payload=None)):
         with pytest.raises(ConflictError):
             asyncio.run(call(number.account_id, sent.id))
     assert (network.opened, network.marked) == ([], [])
@@ -331,10 +334,20 @@ def test_a_message_is_marked_by_the_networks_identifier_and_stays_received(
     number: Number, network: Network
 ) -> None:
     assert _mark(number)["status"] == "received"
-    assert network.marked == ["wamid.image"]
+    assert (network.marked, network.typing) == (["wamid.image"], [False])
+
+
+@pytest.mark.parametrize(
+    "payload", [None, {}, {"typingIndicator": False}, {"typingIndicator": True}]
+)
+def test_a_typing_indicator_is_shown_only_if_it_is_asked_for(
+    number: Number, network: Network, payload: dict[str, Any] | None
+) -> None:
+    _mark(number, payload)
+    assert network.typing == [bool(payload and payload.get("typingIndicator"))]
 
 
 def test_an_unknown_message_is_not_found(number: Number) -> None:
-    for call in (media.download_media, messages.mark_message_read):
+    for call in (media.download_media, partial(messages.mark_message_read, payload=None)):
         with pytest.raises(NotFoundError):
             asyncio.run(call(number.account_id, "msg_x"))

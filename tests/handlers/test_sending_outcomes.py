@@ -140,6 +140,8 @@ def test_each_outcome_of_the_network_has_its_answer(
     told = _json(response)["error"]
     assert (told["code"], told["status"]) == (code, status)
     assert told["details"] == {"networkCode": 131026, "messageId": Message.get().id}
+    if not issubclass(error, errors.NotReachedError | errors.AmbiguousError):
+        assert "131026 The reason. The message cannot be delivered" in told["message"]
     assert ("Retry-After" in response.headers) == (status == 429)
     assert Message.get().status == message_status
     assert Number.get_by_id(number.id).status == number_status

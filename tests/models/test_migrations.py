@@ -16,6 +16,8 @@ from models.number import Number
 from models.signup import Signup, SignupLink
 from tests import factories
 
+# Columns of later migrations, by table. The factories of tests need them until the migrations run.
+LATER = {"number": ("quality_rating", "messaging_limit", "reason", "notice_json")}
 pytestmark = pytest.mark.usefixtures("state")
 
 
@@ -81,6 +83,10 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
         # Each step was there once, held by no index.
         for status in ("sent", "delivered"):
             StatusChange.create(message=message.id, status=status, at=1)
+    with database.writing():
+        for table, names in LATER.items():
+            for name in names:
+                database.database.execute_sql(f"ALTER TABLE {table} DROP COLUMN {name}")
     assert database.migrate() == _all_migrations()
     assert database.pending_migrations() == []
     assert Number.get_by_id(number.id).check_due_at == 0

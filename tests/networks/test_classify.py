@@ -2,7 +2,8 @@
 
 import pytest
 
-from networks.classify import CLASS_OF, classify
+from networks.classify import classify
+from networks.error_codes import ERROR_CODES
 from networks.errors import (
     AccountActionError,
     AmbiguousError,
@@ -31,6 +32,7 @@ TABLE: dict[type[NetworkError], list[tuple[int, tuple[int, ...]]]] = {
         (131045, (500,)),
         (133005, (400,)),
         (133006, (400,)),
+        (134011, (400,)),
     ],
     ThrottledError: [
         (4, (400, 429)),
@@ -49,12 +51,15 @@ TABLE: dict[type[NetworkError], list[tuple[int, tuple[int, ...]]]] = {
         (133009, (400,)),
         (133015, (400,)),
         (133016, (400,)),
+        (134101, (400,)),
+        (139102, (400,)),
     ],
     AmbiguousError: [
         (1, (400, 500)),
         (2, (500, 503)),
         (131000, (400, 500)),
         (131016, (500,)),
+        (139103, (500,)),
     ],
     RefusedError: [
         (100, (400, 422)),
@@ -66,9 +71,9 @@ TABLE: dict[type[NetworkError], list[tuple[int, tuple[int, ...]]]] = {
             (code, (400,))
             for code in (
                 *(130472, 131008, 131009, 131021, 131026, 131030, 131047),
-                *(131049, 131050, 131051, 131052, 131053, 131062, 131063),
-                *(132000, 132005, 132007, 132012, 132015, 132016, 132068),
-                *(135000, 137000, 139100, 139101, 139102, 139103),
+                *(131049, 131050, 131051, 131052, 131053, 131055, 131062, 131063),
+                *(132000, 132005, 132007, 132012, 132015, 132016, 132018, 132068),
+                *(134100, 134102, 135000, 137000, 139100, 139101),
             )
         ),
     ],
@@ -104,7 +109,7 @@ def test_no_class_of_errors_is_left_out_of_the_table() -> None:
 def test_every_code_of_the_table_is_tested() -> None:
     permissions = set(range(200, 300))
     tested = {code for codes in TABLE.values() for code, _ in codes}
-    assert tested - permissions == set(CLASS_OF) - permissions
+    assert tested - permissions == set(ERROR_CODES) - permissions
 
 
 def test_an_object_that_does_not_exist_is_a_lost_number() -> None:

@@ -290,9 +290,7 @@ def test_a_message_is_marked_as_read_in_exactly_this_shape(
 ) -> None:
     receiver.behave(_json(200, {"success": True}), "/v25.0/1001/messages")
     wait_for(api.mark_read(SENDER, "wamid.1"))
-    [request] = receiver.at("/v25.0/1001/messages")
-    assert request.event == {
-        "messaging_product": "whatsapp",
-        "status": "read",
-        "message_id": "wamid.1",
-    }
+    wait_for(api.mark_read(SENDER, "wamid.1", typing=True))
+    plain, typing = (request.event for request in receiver.at("/v25.0/1001/messages"))
+    assert plain == {"messaging_product": "whatsapp", "status": "read", "message_id": "wamid.1"}
+    assert typing == plain | {"typing_indicator": {"type": "text"}}

@@ -58,7 +58,97 @@ def button(**changes: Any) -> dict[str, Any]:
     return start | changes
 
 
+URL = {"display_text": "Open", "url": LINK}
+FLOW = {"flow_message_version": "3", "flow_cta": "Open"}
+
+
+def pressable(kind: str, **action: Any) -> dict[str, Any]:
+    """An interactive message whose action is named like it."""
+    return {"type": kind, "body": {"text": "?"}, "action": {"name": kind} | action}
+
+
+def items(*ids: str, **more: Any) -> dict[str, Any]:
+    """A section of products."""
+    return {"product_items": [{"product_retailer_id": i} for i in ids]} | more
+
+
+def products(*sections: Any, **more: Any) -> dict[str, Any]:
+    """A list of products."""
+    action = {"catalog_id": "1", "sections": list(sections)}
+    return {"type": "product_list", "header": TEXT, "body": {"text": "?"}, "action": action} | more
+
+
+def header(kind: str, value: Any) -> dict[str, Any]:
+    """The header of a template."""
+    return {"type": "header", "parameters": [{"type": kind, kind: value}]}
+
+
+def offer(**value: Any) -> dict[str, Any]:
+    """The end of an offer."""
+    parameter = {"type": "limited_time_offer", "limited_time_offer": value}
+    return {"type": "limited_time_offer", "parameters": [parameter]}
+
+
+def cards(*components: Any) -> dict[str, Any]:
+    """A carousel of one card."""
+    return {"type": "carousel", "cards": [{"card_index": 0, "components": list(components)}]}
+
+
+def action_button(sub_type: str, **action: Any) -> dict[str, Any]:
+    """A button of a template that opens something."""
+    return button(sub_type=sub_type, parameters=[{"type": "action", "action": action}])
+
+
 GOOD: list[tuple[str, Any]] = [
+    ("interactive", pressable("cta_url", parameters=URL)),
+    ("interactive", pressable("flow", parameters=FLOW | {"flow_id": "1", "mode": "draft"})),
+    ("interactive", pressable("flow", parameters=FLOW | {"flow_name": "visit"})),
+    ("interactive", pressable("location_request_message", name="send_location")),
+    ("interactive", pressable("request_contact_info")),
+    ("interactive", pressable("call_permission_request")),
+    ("interactive", pressable("catalog_message")),
+    (
+        "interactive",
+        pressable("catalog_message", parameters={"thumbnail_product_retailer_id": "a"}),
+    ),
+    ("interactive", pressable("address_message", parameters={"country": "IN", "values": {}})),
+    (
+        "interactive",
+        {"type": "product", "action": {"catalog_id": "1", "product_retailer_id": "a"}},
+    ),
+    ("interactive", products(items("a"))),
+    ("interactive", products(items("a", title="A"), items("b", title="B"))),
+    ("interactive", choice({"rows": [{"id": "1", "title": "One", "description": ""}]})),
+    ("template", {"name": "order", "language": {"code": "en", "policy": "deterministic"}}),
+    ("template", template(button(index="0", sub_type="quick_reply"))),
+    ("template", template(header("location", {"latitude": 1, "longitude": 2}))),
+    ("template", template(header("product", {"catalog_id": "1", "product_retailer_id": "a"}))),
+    ("template", template(offer(expiration_time_ms=1796083200000))),
+    (
+        "template",
+        template(
+            button(
+                sub_type="copy_code",
+                parameters=[{"type": "coupon_code", "coupon_code": "AUTUMN25"}],
+            )
+        ),
+    ),
+    ("template", template(action_button("catalog", thumbnail_product_retailer_id="a"))),
+    ("template", template(action_button("mpm", sections=[items("a", title="A")]))),
+    ("template", template(action_button("flow", flow_token="t", flow_action_data={"a": 1}))),
+    ("template", template({"type": "button", "sub_type": "flow", "index": "0"})),
+    ("template", template(cards(header("image", {"id": "1"}), body(TEXT), button()))),
+    (
+        "template",
+        template(
+            body(
+                {
+                    "type": "date_time",
+                    "date_time": {"fallback_value": "May 1", "month": 5, "calendar": "GREGORIAN"},
+                }
+            )
+        ),
+    ),
     ("text", {"body": "x" * 4096, "preview_url": False}),
     ("image", {"id": "1", "caption": "x" * 1024}),
     ("image", {"id": "1", "caption": ""}),
@@ -130,7 +220,23 @@ BAD: list[tuple[str, Any, int]] = [
     ("template", template(body({"type": "payload", "payload": "X"})), GRAPH),
     ("template", template(body(money(amount_1000="1"))), VALUE),
     ("template", template(body(money(code="dollar"))), VALUE),
-    ("template", template(button(index=0)), VALUE),
+    ("template", template(button(index="x")), VALUE),
+    ("template", template(button(index=True)), VALUE),
+    ("template", template(language={"code": "en", "policy": "fallback"}), GRAPH),
+    ("template", template({"type": "carousel", "cards": []}), VALUE),
+    ("template", template(cards({"type": "carousel", "cards": []})), GRAPH),
+    ("template", template(offer(expiration_time_ms="soon")), VALUE),
+    ("template", template(header("location", {"latitude": 1})), MISSING),
+    ("interactive", pressable("cta_url", parameters={"display_text": "x"}), MISSING),
+    ("interactive", pressable("cta_url", parameters=URL | {"url": "ftp://x"}), GRAPH),
+    ("interactive", pressable("cta_url", parameters=URL | {"display_text": "x" * 21}), VALUE),
+    ("interactive", pressable("flow"), MISSING),
+    ("interactive", pressable("flow", parameters=FLOW | {"mode": "test"}), GRAPH),
+    ("interactive", pressable("address_message", parameters={"country": "DE"}), GRAPH),
+    ("interactive", {"type": "location_request_message", "body": {"text": "?"}}, MISSING),
+    ("interactive", {"type": "product", "action": {"catalog_id": "1"}}, MISSING),
+    ("interactive", products({"product_items": []}), VALUE),
+    ("interactive", products(items("a"), header={"type": "image", "image": {"id": "1"}}), GRAPH),
     ("template", template(button(sub_type="call")), GRAPH),
     ("template", template(button(parameters=[money()])), GRAPH),
 ]
@@ -141,6 +247,17 @@ FLAWED: list[tuple[str, Any, int]] = [
     ("interactive", choice(rows("a", "a")), VALUE),
     ("interactive", choice(rows(*"abcdef", title="A"), rows(*"ghijk", title="B")), VALUE),
     ("interactive", choice(rows("a", title="A"), rows("b")), MISSING),
+    ("interactive", pressable("flow", parameters=FLOW), MISSING),
+    (
+        "interactive",
+        pressable("flow", parameters=FLOW | {"flow_id": "1", "flow_name": "visit"}),
+        VALUE,
+    ),
+    ("interactive", products(items(*"abc" * 7), items(*"abc" * 4, title="B")), VALUE),
+    ("interactive", products(items("a", title="A"), items("b")), MISSING),
+    ("template", template({"type": "button", "sub_type": "url", "index": "0"}), MISSING),
+    ("template", template(cards(button(parameters=[TEXT]))), 132012),
+    ("template", template(action_button("copy_code")), 132012),
     ("template", template(button(parameters=[TEXT])), 132012),
     ("template", template(body(TEXT), button(sub_type="url")), 132012),
 ]

@@ -17,6 +17,7 @@ from contract_tests.contract import error_codes
 from gateway.api import contract
 from gateway.api.app import handlers_of
 from gateway.api.operations import METHODS
+from handlers import blocks
 from handlers.errors import CODES
 from models.clock import new_id
 from models.delivery import DeliveryState
@@ -155,6 +156,12 @@ def test_the_contract_s_form_of_an_address_is_a_public_one_or_loopback(first: in
         is_allowed = bool(form.fullmatch(f"https://{block}.4.5"))
         assert is_allowed <= (is_loopback or address.is_public(f"{block}.4.5")), block
         assert is_allowed or not address.is_public(f"{block}.4.5") or block in PARTLY_PUBLIC
+
+
+def test_the_api_takes_the_contract_s_people() -> None:
+    assert blocks.PERSON.pattern == SCHEMAS["PersonId"]["pattern"].strip("^$()").replace(
+        "[.]", r"\."
+    )
 
 
 def test_the_dashboard_and_the_api_bound_a_url_alike() -> None:

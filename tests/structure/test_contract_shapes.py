@@ -16,7 +16,7 @@ from models.claim import Terms
 from models.database import writing
 from models.event import Event
 from models.message import Message
-from models.number import Number
+from models.number import Number, NumberStatus
 from models.signup import SignupLink
 from models.template import Template
 from networks.callbacks import StatusUpdate
@@ -30,7 +30,7 @@ from webhooks.sample import sample_event
 CONTRACT = contract.load()
 
 
-def _check(schema: str, rendered: Any) -> None:
+def check_shape(schema: str, rendered: Any) -> None:
     """The value fits the schema, and shows no property that the contract does not know."""
     wanted = {"allOf": [{"$ref": f"#/components/schemas/{schema}"}]}
     errors = OAS30Validator({**wanted, "components": CONTRACT["components"]}).iter_errors(rendered)
@@ -41,9 +41,16 @@ def _check(schema: str, rendered: Any) -> None:
 
 
 def test_a_number_is_the_contracts(account: Account, number: Number) -> None:
-    _check("ConnectedNumber", numbers.render(number))
-    _check("ConnectedNumber", numbers.render(factories.provision(account, "1002", display_name="")))
-    _check("NumberPage", numbers.list_numbers(account.id, limit=20, offset=0))
+    check_shape("ConnectedNumber", numbers.render(number))
+    check_shape(
+        "ConnectedNumber", numbers.render(factories.provision(account, "1002", display_name=""))
+    )
+    with writing():
+        number.learn(notice_json='{"field":"f","event":"e","description":null,"at":1}')
+        number.move_to(NumberStatus.BANNED, reason="Spam")
+    assert numbers.render(number)["statusReason"] == "Spam"
+    check_shape("ConnectedNumber", numbers.render(number))
+    check_shape("NumberPage", numbers.list_numbers(account.id, limit=20, offset=0))
 
 
 def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, number: Number) -> None:
@@ -55,27 +62,27 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
         update = StatusUpdate("1001", "wamid.2", "failed", failed.id, (("131026", "No."),), 1)
         assert outcome.record_status(update, outcome.SentMessages([update]))
     for message in Message.select():
-        _check("Message", messages.render(message))
-        _check("MessageDetail", messages.get_message(account.id, message.id))
+        check_shape("Message", messages.render(message))
+        check_shape("MessageDetail", messages.get_message(account.id, message.id))
         if message.wa_message_id and message.direction == "OUTBOUND":
-            _check("SentMessage", json.loads(sending.sent_response(message)))
-    _check("MessagePage", messages.list_messages(account.id, limit=20, offset=0))
+            check_shape("SentMessage", json.loads(sending.sent_response(message)))
+    check_shape("MessagePage", messages.list_messages(account.id, limit=20, offset=0))
 
 
 @pytest.mark.parametrize("status", ["APPROVED", "INVENTED"])
 def test_a_template_is_the_contracts(number: Number, status: str) -> None:
     known(number, definition(status=status, quality_score="GREEN", rejected_reason="SCAM"))
     [row] = Template.search(number, 20, 0).rows
-    _check("Template", templates.render(row, [number.id]))
+    check_shape("Template", templates.render(row, [number.id]))
     page = asyncio.run(templates.list_templates(number.account_id, number.id, 20, 0))
-    _check("TemplatePage", page)
+    check_shape("TemplatePage", page)
 
 
 def test_a_webhook_is_the_contracts(account: Account, number: Number) -> None:
     webhook = factories.webhook(account, "https://example.com/hook", number_ids=[number.id])
-    _check("Webhook", webhooks.render(webhook))
-    _check("Webhook", webhooks.render(webhook, secret=webhook.secret))
-    _check("WebhookPage", webhooks.list_webhooks(account.id, limit=20, offset=0))
+    check_shape("Webhook", webhooks.render(webhook))
+    check_shape("Webhook", webhooks.render(webhook, secret=webhook.secret))
+    check_shape("WebhookPage", webhooks.list_webhooks(account.id, limit=20, offset=0))
 
 
 def test_a_delivery_is_the_contracts_wherever_it_is(account: Account) -> None:
@@ -92,23 +99,23 @@ def test_a_delivery_is_the_contracts_wherever_it_is(account: Account) -> None:
     shown = [deliveries.get_delivery(account.id, row.id) for row in made]
     assert {one["state"] for one in shown} == {"pending", "delivered", "failed", "skipped"}
     for one in shown:
-        _check("DeliveryDetail", one)
+        check_shape("DeliveryDetail", one)
         for attempt in one["attempts"]:
-            _check("Attempt", attempt)
+            check_shape("Attempt", attempt)
     page = deliveries.list_webhook_deliveries(account.id, webhook.id, limit=20, offset=0)
-    _check("DeliveryPage", page)
+    check_shape("DeliveryPage", page)
 
 
 def test_a_signup_link_is_the_contracts(account: Account) -> None:
-    _check("SignupLink", signup.get_signup_link(SignupLink.open(account, "acme").slug))
+    check_shape("SignupLink", signup.get_signup_link(SignupLink.open(account, "acme").slug))
 
 
 @pytest.mark.parametrize("kind", EventKind)
 def test_an_event_is_the_contracts(kind: EventKind) -> None:
     schema = "".join(part.capitalize() for part in kind.split(".")) + "Event"
-    _check(schema, json.loads(sample_event(kind, 1_795_167_000_000)))
+    check_shape(schema, json.loads(sample_event(kind, 1_795_167_000_000)))
 
 
 @pytest.mark.parametrize("status", CODES)
 def test_an_error_is_the_contracts(status: int) -> None:
-    _check("ErrorResponse", json.loads(ApiError("What is wrong.", status=status).body))
+    check_shape("ErrorResponse", json.loads(ApiError("What is wrong.", status=status).body))

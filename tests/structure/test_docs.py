@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from contract_tests.contract import load_contract
+from handlers.outcomes import ANSWERS
+from networks.error_codes import ERROR_CODES, PERMISSIONS, ErrorCode
 from tooling.docs_hooks import LOADS, METHODS, decisions, list_of_decisions, operations
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +96,22 @@ def test_every_error_code_is_explained() -> None:
     codes = set(SCHEMAS["ErrorCode"]["enum"])
     rows = set(re.findall(r"^\| `([A-Z_]+)` \|", (DOCS / "errors.md").read_text(), re.MULTILINE))
     assert rows == codes
+
+
+def test_the_table_of_the_network_s_codes_is_the_code_s() -> None:
+    section = (DOCS / "errors.md").read_text().partition("## Codes of the network")[2]
+    shown = re.findall(r"^\| [0-9].*$", section, re.MULTILINE)
+    # One row for all of this range.
+    codes = sorted(ERROR_CODES.keys() - set(PERMISSIONS[1:]))
+    assert {ERROR_CODES[code] for code in PERMISSIONS} == {ERROR_CODES[PERMISSIONS[0]]}
+    rows = [f"| {code} | {in_docs(ERROR_CODES[code])} |" for code in codes]
+    label = f"{PERMISSIONS[0]} to {PERMISSIONS[-1]}"
+    assert [row.replace(label, str(PERMISSIONS[0])) for row in shown] == rows
+
+
+def in_docs(known: ErrorCode) -> str:
+    """The status of a request that gets this code, and its texts."""
+    return f"{ANSWERS[known.error][0].status} | {known.means} | {known.to_do}"
 
 
 def test_every_event_and_every_state_is_explained() -> None:

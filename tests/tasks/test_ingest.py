@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from handlers.messages import get_message
 from models.account import Account
 from models.attempt import NO_OUTCOME
 from models.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
@@ -13,6 +14,7 @@ from models.event import Event
 from models.message import Message, MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
+from networks.error_codes import explained
 from tasks import ingest
 from tasks.queue import huey
 from tests import factories
@@ -222,6 +224,18 @@ def test_whatever_else_the_platform_tells_is_kept_as_a_notice() -> None:
     assert callback.ingested_at is not None
     [notice] = Notice.select()
     assert (notice.waba_id, notice.field) == ("2001", "security")
+
+
+def test_a_failure_is_explained_in_its_event_and_in_the_message(number: Number) -> None:
+    accepted_message(number)
+    errors = [{"code": 131047, "title": "Re-engagement message"}]
+    ingest_now(messages(statuses=[status_of("wamid.1", "failed", errors=errors)]))
+    expected = {"code": "131047", "message": explained("131047", "Re-engagement message")}
+    event = Event.get(Event.kind == "message.failed")
+    assert json.loads(event.payload)["data"]["error"] == expected
+    read = get_message(number.account_id, event.subject_id)
+    assert (read["error"], read["statusHistory"][-1]["error"]) == (expected, expected)
+    assert "Send a template" in expected["message"]
 
 
 def test_a_failed_status_says_the_same_of_the_number_as_an_answer(number: Number) -> None:

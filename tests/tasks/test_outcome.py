@@ -14,6 +14,7 @@ from models.event import Event
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from networks.callbacks import StatusUpdate
+from networks.error_codes import explained
 from tasks import outcome
 from tasks.outcome import SentMessages
 from tests import factories
@@ -106,7 +107,7 @@ def test_a_delivery_that_is_reported_after_the_reading_is_still_an_event(
 def test_a_failure_carries_its_error(message: Message) -> None:
     _accept(message)
     _report(message, FAILED)
-    error = {"code": ERROR[0], "message": ERROR[1]}
+    error = {"code": ERROR[0], "message": explained(*ERROR)}
     assert _events()[-1]["event"] == "message.failed"
     assert _events()[-1]["data"]["error"] == error
     assert (_stored(message).status, _stored(message).error_code) == (FAILED, ERROR[0])
@@ -122,7 +123,7 @@ def test_a_failure_and_a_delivery_end_alike_in_either_order(
     assert (_stored(message).status, _stored(message).error_code) == (DELIVERED, None)
     assert set(_history(message)) == {"pending", "sent", "delivered", "failed"}
     [failed] = [event for event in _events() if event["event"] == "message.failed"]
-    assert failed["data"]["error"] == {"code": ERROR[0], "message": ERROR[1]}
+    assert failed["data"]["error"] == {"code": ERROR[0], "message": explained(*ERROR)}
 
 
 def test_a_reading_makes_no_delivery_up(message: Message) -> None:

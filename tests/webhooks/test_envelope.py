@@ -73,7 +73,10 @@ def test_the_envelope_names_its_kind_first_and_is_compact_utf_8() -> None:
 
 
 def test_a_number_event_carries_the_number_in_the_contracts_spelling() -> None:
-    number = NumberResource("num_1", "15550001111", None, "BANNED", AT, None)
+    notice = {"field": "account_alerts", "event": "X", "description": None, "at": AT}
+    number = NumberResource(
+        "num_1", "15550001111", None, "BANNED", AT, None, "RED", "TIER_1K", "Spam", notice
+    )
     assert json.loads(envelope(EventKind.NUMBER_BANNED, AT, number))["data"] == {
         "id": "num_1",
         "phoneNumber": "15550001111",
@@ -81,6 +84,10 @@ def test_a_number_event_carries_the_number_in_the_contracts_spelling() -> None:
         "status": "BANNED",
         "createdAt": "2026-11-20T09:30:00.000Z",
         "activatedAt": None,
+        "qualityRating": "RED",
+        "messagingLimit": "TIER_1K",
+        "statusReason": "Spam",
+        "notice": notice | {"at": "2026-11-20T09:30:00.000Z"},
     }
 
 

@@ -40,6 +40,7 @@ export function tell(event: Event): string {
     case "number.activated":
     case "number.disconnected":
     case "number.banned":
+    case "number.updated":
       return event.data.phoneNumber;
     case "template.updated":
       return event.data.name;

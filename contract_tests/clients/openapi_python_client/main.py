@@ -55,6 +55,7 @@ from messaging_gateway_client.models import (
     NumberActivatedEvent,
     NumberBannedEvent,
     NumberDisconnectedEvent,
+    NumberUpdatedEvent,
     PayloadParameter,
     PayloadParameterType,
     ReactionContent,
@@ -95,7 +96,9 @@ from messaging_gateway_client.types import UNSET, File
 from standardwebhooks import Webhook as Signature
 
 # This generator has no type for a union: these are the contract's Event and the requests sent here.
-NumberEvent = NumberActivatedEvent | NumberDisconnectedEvent | NumberBannedEvent
+NumberEvent = (
+    NumberActivatedEvent | NumberDisconnectedEvent | NumberBannedEvent | NumberUpdatedEvent
+)
 Event = (
     MessageReceivedEvent
     | MessageSentEvent
@@ -124,6 +127,7 @@ PARSERS: dict[EventKind, Callable[[dict[str, Any]], Event]] = {
     EventKind.NUMBER_DISCONNECTED: NumberDisconnectedEvent.from_dict,
     EventKind.NUMBER_BANNED: NumberBannedEvent.from_dict,
     EventKind.TEMPLATE_UPDATED: TemplateUpdatedEvent.from_dict,
+    EventKind.NUMBER_UPDATED: NumberUpdatedEvent.from_dict,
 }
 
 RECIPIENT = "15551234567"

@@ -92,6 +92,7 @@ function told(event: Event): Told {
     case "number.activated":
     case "number.disconnected":
     case "number.banned":
+    case "number.updated":
       return [event.event, event.data.id, event.data.phoneNumber];
     case "template.updated":
       return [event.event, event.data.id, event.data.name];
@@ -240,6 +241,7 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
     "number.disconnected",
     "number.banned",
     "template.updated",
+    "number.updated",
   ];
   const body = { url: setting("RECEIVER_URL"), events };
   return expect(201, await gateway.POST("/webhooks", { body }));

@@ -32,6 +32,7 @@ const EVENTS = [
     'number.disconnected' => Model\NumberDisconnectedEvent::class,
     'number.banned' => Model\NumberBannedEvent::class,
     'template.updated' => Model\TemplateUpdatedEvent::class,
+    'number.updated' => Model\NumberUpdatedEvent::class,
 ];
 
 /** What the platform and the recipient do; no part of the gateway's contract. */

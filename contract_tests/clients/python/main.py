@@ -41,6 +41,7 @@ from openapi_client import (
     NumberBannedEvent,
     NumberDisconnectedEvent,
     NumbersApi,
+    NumberUpdatedEvent,
     PayloadParameter,
     ReactionContent,
     SendImageRequest,
@@ -102,11 +103,19 @@ def receive(secret: str) -> Event:
     return Event.from_json(delivery["body"])
 
 
+NUMBER_EVENTS = (
+    NumberActivatedEvent,
+    NumberDisconnectedEvent,
+    NumberBannedEvent,
+    NumberUpdatedEvent,
+)
+
+
 def told(event: Event) -> list[str]:
     """What happened, to which message or number, and whose phone number it tells."""
     happened = event.actual_instance
     assert happened is not None
-    if isinstance(happened, NumberActivatedEvent | NumberDisconnectedEvent | NumberBannedEvent):
+    if isinstance(happened, NUMBER_EVENTS):
         return [happened.event, happened.data.id, happened.data.phone_number]
     if isinstance(happened, TemplateUpdatedEvent):
         return [happened.event, happened.data.id, happened.data.name]

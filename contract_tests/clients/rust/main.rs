@@ -13,7 +13,7 @@ use serde_json::{from_str, from_value, json, Value};
 
 const RECIPIENT: &str = "15551234567";
 const PICTURE: &str = "https://example.com/parcel.png";
-const KINDS: [EventKind; 9] = [
+const KINDS: [EventKind; 10] = [
     EventKind::MessageReceived,
     EventKind::MessageSent,
     EventKind::MessageDelivered,
@@ -23,6 +23,7 @@ const KINDS: [EventKind; 9] = [
     EventKind::NumberDisconnected,
     EventKind::NumberBanned,
     EventKind::TemplateUpdated,
+    EventKind::NumberUpdated,
 ];
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -208,7 +209,8 @@ enum Happened {
     Activated(NumberActivatedEvent),
     Disconnected(NumberDisconnectedEvent),
     Banned(NumberBannedEvent),
-    Updated(TemplateUpdatedEvent),
+    TemplateUpdated(TemplateUpdatedEvent),
+    NumberUpdated(NumberUpdatedEvent),
 }
 
 fn parse(event: Value) -> Result<Happened> {
@@ -221,7 +223,8 @@ fn parse(event: Value) -> Result<Happened> {
         "number.activated" => Happened::Activated(from_value(event)?),
         "number.disconnected" => Happened::Disconnected(from_value(event)?),
         "number.banned" => Happened::Banned(from_value(event)?),
-        "template.updated" => Happened::Updated(from_value(event)?),
+        "template.updated" => Happened::TemplateUpdated(from_value(event)?),
+        "number.updated" => Happened::NumberUpdated(from_value(event)?),
         unknown => return Err(format!("an unknown event: {unknown}").into()),
     })
 }
@@ -239,7 +242,8 @@ fn tell(event: Happened) -> Value {
         Happened::Activated(event) => number("number.activated", &event.data),
         Happened::Disconnected(event) => number("number.disconnected", &event.data),
         Happened::Banned(event) => number("number.banned", &event.data),
-        Happened::Updated(event) => json!(["template.updated", event.data.id, event.data.name]),
+        Happened::TemplateUpdated(event) => json!(["template.updated", event.data.id, event.data.name]),
+        Happened::NumberUpdated(event) => number("number.updated", &event.data),
     }
 }
 

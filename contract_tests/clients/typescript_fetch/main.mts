@@ -98,6 +98,7 @@ function told(event: Event): Told {
     case "number.activated":
     case "number.disconnected":
     case "number.banned":
+    case "number.updated":
       return [event.event, event.data.id, event.data.phoneNumber];
     case "template.updated":
       return [event.event, event.data.id, event.data.name];

@@ -114,7 +114,7 @@ def test_of_alternatives_only_the_one_that_was_meant_is_told(
         ({"type": "image", "image": 1}, "/image", 'not of type "object"'),
         ({"type": "contacts", "contacts": {}}, "/contacts", 'not of type "array"'),
         ({"type": "contacts", "contacts": [{}]}, "/contacts/0/name", "is a required property"),
-        ({"type": "interactive", "interactive": {"type": "flow"}}, "/interactive/type", "button"),
+        ({"type": "interactive", "interactive": {"type": "menu"}}, "/interactive/type", "button"),
         (
             {"type": "template", "template": {"name": "x", "language": {"code": "en"}}}
             | {"context": {}},

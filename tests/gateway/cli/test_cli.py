@@ -20,7 +20,9 @@ from contract_tests.stored import Stored
 COMMAND = str(Path(sys.executable).with_name("gateway"))
 WIDTH = 80
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-NUMBER = {"id", "phoneNumber", "displayName", "status", "createdAt", "activatedAt"}
+NUMBER = {"id", "phoneNumber", "displayName", "status", "createdAt", "activatedAt"} | {
+    *("qualityRating", "messagingLimit", "statusReason", "notice")
+}
 # Nobody listens there: port 9 is for what is thrown away.
 HOOK = "http://127.0.0.1:9/path/of/usual/length"
 

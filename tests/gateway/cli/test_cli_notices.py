@@ -39,7 +39,7 @@ def test_notices_are_listed_newest_first(number: Number) -> None:
         "wabaId": "2001",
         "numberId": None,
         "field": "account_update",
-        "event": "ACCOUNT_VIOLATION",
+        "event": "ACCOUNT_VIOLATION ADULT",
         "value": VIOLATION,
     }
 
@@ -47,7 +47,7 @@ def test_notices_are_listed_newest_first(number: Number) -> None:
 def test_those_of_a_number_are_its_own_and_its_accounts(account: Account, number: Number) -> None:
     other = factories.active_number(account, "1002", phone_number="15550002222")
     assert len(json.loads(_run(number.id, "--json"))) == 2
-    assert [n["event"] for n in json.loads(_run(other.id, "--json"))] == ["ACCOUNT_VIOLATION"]
+    assert [n["event"] for n in json.loads(_run(other.id, "--json"))] == ["ACCOUNT_VIOLATION ADULT"]
 
 
 def test_a_person_reads_a_table_that_fits_a_terminal() -> None:

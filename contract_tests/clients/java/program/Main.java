@@ -214,6 +214,7 @@ public class Main {
     if (happened instanceof NumberDisconnectedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberBannedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof TemplateUpdatedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof NumberUpdatedEvent e) return of(e.getEvent(), e.getData());
     throw new AssertionError("an event of no kind");
   }
 

@@ -1,0 +1,116 @@
+"""What a number shows of its business, and whom it has blocked, over networks.graph.
+
+Source: Cloud API, business profiles; Block Users API.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from networks.errors import NetworkError
+from networks.graph import GraphClient, members
+from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+
+TEXTS = ("about", "address", "description", "email", "vertical", "profile_picture_url")
+PROFILE_FIELDS = ",".join((*TEXTS, "websites"))
+
+
+async def get_profile(graph: GraphClient, sender: Sender) -> BusinessProfile:
+    """GET /{phone_number_id}/whatsapp_business_profile."""
+    answer = await graph.call(
+        "GET",
+        f"{sender.phone_number_id}/whatsapp_business_profile",
+        token=sender.access_token,
+        params={"fields": PROFILE_FIELDS},
+    )
+    data = members(answer, "data", list)
+    shown = data[0] if data and isinstance(data[0], dict) else {}
+    # The platform's own description nests it; its answers do not.
+    shown = shown.get("business_profile", shown)
+    websites = shown.get("websites")
+    return BusinessProfile(
+        **{name: _text(shown.get(name)) for name in TEXTS},
+        websites=tuple(map(str, websites)) if isinstance(websites, list) else (),
+    )
+
+
+async def update_profile(graph: GraphClient, sender: Sender, changes: Mapping[str, Any]) -> None:
+    """POST /{phone_number_id}/whatsapp_business_profile."""
+    await graph.call(
+        "POST",
+        f"{sender.phone_number_id}/whatsapp_business_profile",
+        token=sender.access_token,
+        body={"messaging_product": "whatsapp", **changes},
+    )
+
+
+async def list_blocked(
+    graph: GraphClient, sender: Sender, limit: int, after: str | None
+) -> BlockedPage:
+    """GET /{phone_number_id}/block_users, one page."""
+    answer = await graph.call(
+        "GET",
+        f"{sender.phone_number_id}/block_users",
+        token=sender.access_token,
+        params={"limit": str(limit)} | ({"after": after} if after else {}),
+    )
+    people = [person for item in members(answer, "data", list) for person in _people(item)]
+    paging = answer.get("paging")
+    is_more = isinstance(paging, dict) and "next" in paging
+    cursors = paging.get("cursors") if is_more else None
+    return BlockedPage(
+        tuple(people), _text(cursors.get("after")) if isinstance(cursors, dict) else None
+    )
+
+
+async def change_blocked(
+    graph: GraphClient, sender: Sender, method: str, people: Sequence[str]
+) -> BlockResult:
+    """POST or DELETE /{phone_number_id}/block_users.
+
+    An answer that is an error may still say of each person what was done. Then that is the result.
+    """
+    users = [{"user" if person.isdecimal() else "user_id": person} for person in people]
+    try:
+        answer = await graph.call(
+            method,
+            f"{sender.phone_number_id}/block_users",
+            token=sender.access_token,
+            body={"messaging_product": "whatsapp", "block_users": users},
+        )
+    except NetworkError as error:
+        answer = error.answer
+        if not isinstance(answer, dict) or not isinstance(answer.get("block_users"), dict):
+            raise
+    told = members(answer, "block_users", dict)
+    failed = dict(_failures(told.get("failed_users"), people))
+    return BlockResult(tuple(person for person in people if person not in failed), failed)
+
+
+def _failures(failed: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The people that failed, as they were given, each with the code and text of its first error."""
+    for item in failed if isinstance(failed, list) else ():
+        if not isinstance(item, dict):
+            continue
+        named = {str(item.get(name, "")).lstrip("+") for name in ("input", "wa_id", "user_id")}
+        errors = item.get("errors")
+        error = errors[0] if isinstance(errors, list) and errors else {}
+        data = error.get("error_data")
+        details = data.get("details") if isinstance(data, dict) else None
+        reason = str(details or error.get("message") or "")
+        for person in people:
+            if person in named:
+                yield person, (str(error.get("code", "139100")), reason)
+
+
+def _people(item: Any) -> Iterator[BlockedPerson]:
+    """The people in an item of the list: one, or several under ``block_users``."""
+    inner = item.get("block_users") if isinstance(item, dict) else None
+    for each in inner if isinstance(inner, list) else [item]:
+        if isinstance(each, dict):
+            person = BlockedPerson(_text(each.get("wa_id")), _text(each.get("user_id")))
+            if person.phone or person.user_id:
+                yield person
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,309 @@
+"""The network's documented error codes: the class of each, what it means, and what to do.
+
+The only table of them. ``classify`` reads the class; the API, events, the dashboard and docs/errors.md show
+the texts. Source: Cloud API, Error codes.
+"""
+
+from typing import NamedTuple
+
+from networks.errors import (
+    AccountActionError,
+    AmbiguousError,
+    NetworkError,
+    NumberBannedError,
+    NumberInDoubtError,
+    NumberLostError,
+    RefusedError,
+    ThrottledError,
+)
+
+
+class ErrorCode(NamedTuple):
+    """What a code stands for, for programs and for people. Both texts are whole sentences."""
+
+    error: type[NetworkError]
+    means: str
+    to_do: str
+
+
+PARAMETER = 100
+# The platform gives each missing permission a code of its own in this range.
+PERMISSIONS = range(200, 300)
+
+_SIGN_UP = "Send the number's owner a new signup link."
+_MANAGER = "The account's owner settles it in WhatsApp Manager."
+_STATUS = "Send the message again only once its status is failed."
+_TEMPLATE = "Compare the message with the template in WhatsApp Manager."
+_PHONE = "Send it to the person's phone number."
+_MEDIA = "Check that the file is valid, of a supported type and size, and that its link is public."
+
+_GRANT = f"{_SIGN_UP} All permissions must be granted."
+_PERMISSION = ("A permission was not granted or was removed.", _GRANT)
+
+_BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
+    # The token or the number is gone.
+    NumberLostError: {
+        0: ("The number's access token is not valid.", _SIGN_UP),
+        33: ("The number was deleted at the platform.", _SIGN_UP),
+        190: ("The number's access token expired or was revoked.", _SIGN_UP),
+        133010: ("The number is not registered at the platform.", _SIGN_UP),
+    },
+    NumberBannedError: {
+        131031: (
+            "The business account is locked for a violation of the platform's policies.",
+            "Appeal in WhatsApp Manager. The number becomes ACTIVE again when the platform unlocks it.",
+        ),
+    },
+    # Missing permission or a block, either of which may pass: the number is checked with the network.
+    NumberInDoubtError: {
+        3: (
+            "The platform's app lacks a capability that this call needs.",
+            "The gateway's operator checks the app's access level and the account's permissions.",
+        ),
+        10: _PERMISSION,
+        **dict.fromkeys(PERMISSIONS, _PERMISSION),
+        368: (
+            "The business account is blocked, perhaps only for some days, for a violation of policies.",
+            "Read the number's notices and the account quality page of the platform, and appeal there.",
+        ),
+        131005: ("The access token does not permit this.", _GRANT),
+    },
+    # The owner must act at the platform.
+    AccountActionError: {
+        131037: (
+            "The number's display name is not approved.",
+            "Wait for its approval, or ask for another name in WhatsApp Manager.",
+        ),
+        131042: ("The account has no valid payment method, or a payment failed.", _MANAGER),
+        131045: (
+            "The number's registration or certificate is not valid.",
+            "Register the number again: send its owner a new signup link.",
+        ),
+        133005: (
+            "The two-step PIN of the number is another one.",
+            "Give the right PIN at the signup, or turn it off in WhatsApp Manager.",
+        ),
+        133006: (
+            "The number must be verified again.",
+            "Verify it in WhatsApp Manager, then sign up again.",
+        ),
+        134011: ("The terms of WhatsApp payments have not been accepted.", _MANAGER),
+    },
+    # Too many requests, or not possible now: nothing was done, and a retry may succeed.
+    ThrottledError: {
+        4: (
+            "The platform's app made too many calls; other accounts of the gateway count too.",
+            "Wait an hour at most, and make fewer calls.",
+        ),
+        613: ("Too many calls of this kind were made.", "Wait, and make fewer calls."),
+        80007: (
+            "Too many calls were made for this business account.",
+            "Wait an hour at most, and make fewer calls.",
+        ),
+        80008: (
+            "Too many management calls were made for this business account.",
+            "Wait an hour at most, and make fewer calls.",
+        ),
+        130429: (
+            "The number sends more messages a second than it may, 80 by default.",
+            "Send more slowly.",
+        ),
+        131048: (
+            "Too many people blocked or reported the number, so the platform limits what it sends.",
+            "Check the number's quality, and send only what people have asked for.",
+        ),
+        131056: (
+            "This number sent this one person too many messages in a short time. Others are not affected.",
+            (
+                "Wait before the next message to this person: one in 6 seconds is the limit, bursts of "
+                "45 aside."
+            ),
+        ),
+        131057: (
+            "The platform maintains the number at the moment, for example to raise its throughput.",
+            "Try again after a minute.",
+        ),
+        131064: (
+            (
+                "The number has reached its messaging limit: how many people it may write to first in 24 "
+                "hours."
+            ),
+            "Continue tomorrow. Good quality raises the limit.",
+        ),
+        132069: (
+            "The flow is throttled for its poor health.",
+            "Mend the flow's endpoint, then try again.",
+        ),
+        133000: (
+            "An earlier deregistration of the number did not complete.",
+            "Deregister the number again, then register it.",
+        ),
+        133004: ("The platform's server for registrations is not available.", "Try again later."),
+        133008: (
+            "The two-step PIN was wrong too often.",
+            "Wait as long as the platform says, then give the right PIN.",
+        ),
+        133009: (
+            "Two-step PINs were given too fast.",
+            "Wait as long as the platform says, then give the right PIN.",
+        ),
+        133015: ("The number was deleted moments ago.", "Try again after 5 minutes."),
+        133016: (
+            "The number was registered or deregistered ten times within 72 hours.",
+            "Wait 72 hours before it is registered again.",
+        ),
+        134101: (
+            "The platform is still preparing the template for marketing.",
+            "Try again after 10 minutes.",
+        ),
+        139102: (
+            "The list of blocked people was changed by another request at the same time.",
+            "Try again.",
+        ),
+    },
+    # The platform failed, perhaps after it sent the message.
+    AmbiguousError: {
+        1: ("The platform had an unknown error.", _STATUS),
+        2: ("The platform is down or overloaded.", _STATUS),
+        131000: ("Something went wrong at the platform.", _STATUS),
+        131016: ("A service of the platform is not available.", _STATUS),
+        139103: (
+            "The platform failed while it changed the list of blocked people.",
+            "Read the list, then try again.",
+        ),
+    },
+    # A retry of this message or call fails again.
+    RefusedError: {
+        PARAMETER: (
+            "A parameter is missing, unknown, invalid, or not permitted for this number.",
+            "Correct what the network's text names.",
+        ),
+        803: ("The platform has no such object.", "Check the identifier."),
+        2200: (
+            "The platform could not verify the address for its callbacks.",
+            "The gateway's operator checks that it is reachable from outside, and its verify token.",
+        ),
+        130472: (
+            "The person is in an experiment of the platform and gets no marketing messages.",
+            "Do not send it again. A message can be sent after the person has written.",
+        ),
+        130497: (
+            "The business account may not message people in this country.",
+            "Check which countries the platform's policy allows for this business.",
+        ),
+        131008: ("A required parameter is missing.", "Add what the network's text names."),
+        131009: (
+            "The value of a parameter is not valid.",
+            "Correct what the network's text names.",
+        ),
+        131021: ("Sender and recipient are the same number.", "Send to another number."),
+        131026: (
+            (
+                "The message cannot be delivered: the person does not use WhatsApp, has an old version, "
+                "or has not accepted its terms."
+            ),
+            "Check the recipient, or reach the person in another way. Do not send it again unchanged.",
+        ),
+        131030: (
+            "A test number sends only to people on its list, and this one is not on it.",
+            "Add the recipient to the list in the platform's app dashboard.",
+        ),
+        131047: (
+            "The person has not written within the last 24 hours.",
+            "Send a template, or wait until the person writes.",
+        ),
+        131049: (
+            "The platform held the message back, because this person gets enough marketing messages.",
+            "Do not send it again at once. Wait at least 24 hours.",
+        ),
+        131050: (
+            "The person has opted out of marketing messages from this business.",
+            (
+                "Send no marketing to this person until he or she opts in again. Other templates are "
+                "possible."
+            ),
+        ),
+        131051: ("The platform does not support this type of message.", "Send another type."),
+        131052: (
+            "The media that the person sent could not be downloaded.",
+            "Ask the person to send it again, or in another way.",
+        ),
+        131053: ("The platform could not fetch or upload the media.", _MEDIA),
+        131055: (
+            "The platform does not allow this method here.",
+            "Check that the number and its account are set up for this.",
+        ),
+        131062: (
+            (
+                "This message cannot go to a user id. Authentication templates with a one-tap, zero-tap "
+                "or copy-code button need a phone number."
+            ),
+            _PHONE,
+        ),
+        131063: ("A user id cannot be used for this.", _PHONE),
+        132000: ("The number of parameters differs from the template's.", _TEMPLATE),
+        132001: (
+            "There is no approved template of this name in this language.",
+            "Check the name and the language, and that the template is approved.",
+        ),
+        132005: (
+            "The template's text is too long with these parameters.",
+            "Shorten the parameters.",
+        ),
+        132007: (
+            "The template's content violates a policy of the platform.",
+            "Change the template in WhatsApp Manager.",
+        ),
+        132012: ("A parameter does not have the form that the template asks for.", _TEMPLATE),
+        132015: (
+            "The template is paused for its low quality.",
+            "Wait until the pause ends, or improve the template.",
+        ),
+        132016: (
+            "The template was paused too often and is disabled for good.",
+            "Create a new template with other content.",
+        ),
+        132018: ("The parameters of the template are not valid.", _TEMPLATE),
+        132068: ("The flow is blocked.", "Correct the flow in WhatsApp Manager."),
+        134100: (
+            "Only marketing templates can be sent in this way.",
+            "Send a template of the category MARKETING.",
+        ),
+        134102: ("The template cannot be used for marketing.", _TEMPLATE),
+        135000: (
+            "The platform refuses a parameter of the message without saying which.",
+            "Compare the message with the documentation of its type.",
+        ),
+        137000: (
+            "The person's identity key has changed since it was last seen.",
+            "Verify the person's identity, then send again.",
+        ),
+        139100: (
+            "Some people could not be blocked or unblocked.",
+            "Block only people who wrote within the last 24 hours, and each only once.",
+        ),
+        139101: ("The list of blocked people is full.", "Unblock somebody first."),
+    },
+}
+ERROR_CODES = {
+    code: ErrorCode(error, *texts)
+    for error, codes in _BY_CLASS.items()
+    for code, texts in codes.items()
+}
+
+
+def explanation(code: str) -> str:
+    """What the code means and what to do, empty for one that is not in the table."""
+    known = ERROR_CODES.get(int(code)) if code.isdecimal() and code.isascii() else None
+    return f"{known.means} {known.to_do}" if known else ""
+
+
+def explained(code: str, reason: str) -> str:
+    """The network's own words, and after them what they mean and what to do."""
+    sentences = (f"{reason.rstrip('.')}." if reason else "", explanation(code))
+    return " ".join(filter(None, sentences))
+
+
+def told(error: NetworkError) -> str:
+    """An error for people: its code, the network's words, and the table's."""
+    return f"{error.code} {explained(error.code, error.reason)}".strip()

@@ -1,0 +1,85 @@
+"""What the network tells of a number besides its status: quality, messaging limit, name, notices.
+
+Each change is kept with the number and emitted as ``number.updated`` (decision 29 of the design).
+"""
+
+import json
+from typing import Any
+
+from models.database import writing
+from models.notice import Notice
+from models.number import CONNECTED, Number
+from networks import callbacks
+from tasks.emit import emit_number
+from webhooks.kinds import EventKind
+
+QUALITY = "phone_number_quality_update"
+NAME = "phone_number_name_update"
+ALERTS = "account_alerts"
+# The subjects that are news of numbers; of all others there is only a notice. Source: Cloud API, webhooks.
+SUBJECTS = frozenset(
+    {QUALITY, NAME, ALERTS, "account_update", "account_review_update", "business_capability_update"}
+)
+# The limit was renamed; both are sent.
+LIMITS = ("max_daily_conversations_per_business", "current_limit")
+
+
+def tell(number: Number, **news: str | None) -> None:
+    """Keep what is new of a number, and emit ``number.updated`` if anything is.
+
+    Joins a transaction of the caller, who wakes the delivery after it.
+    """
+    with writing():
+        if number.learn(**news):
+            emit_number(EventKind.NUMBER_UPDATED, number)
+
+
+def take(told: callbacks.Notice) -> list[Number] | None:
+    """Keep a notice once, and tell it of the numbers that it is about. Returns these; None if it is known.
+
+    Joins a transaction of the caller.
+    """
+    with writing():
+        kept = Notice.keep(told.waba_id, told.field, told.phone_number, told.value, told.at)
+        if kept is None:
+            return None
+        if told.field not in SUBJECTS:
+            return []
+        shown = {
+            "field": kept.field,
+            "event": kept.event,
+            "description": _description(told.value),
+            "at": kept.at,
+        }
+        numbers = _concerned(told)
+        for number in numbers:
+            tell(number, notice_json=json.dumps(shown), **_values(told))
+    return numbers
+
+
+def _concerned(told: callbacks.Notice) -> list[Number]:
+    """The connected numbers of the business account, or the one that the notice names."""
+    is_meant = (Number.waba_id == told.waba_id) & Number.status.in_(CONNECTED)
+    if told.phone_number is not None:
+        is_meant &= Number.phone_number == told.phone_number
+    if told.field == ALERTS and "PHONE" in str(told.value.get("entity_type")):
+        is_meant &= Number.phone_number_id == str(told.value.get("entity_id"))
+    return list(Number.select().where(is_meant))
+
+
+def _values(told: callbacks.Notice) -> dict[str, str | None]:
+    """What a notice says of the number itself."""
+    value = told.value
+    name = value.get("requested_verified_name")
+    if told.field == NAME and value.get("decision") == "APPROVED" and isinstance(name, str):
+        return {"display_name": name or None}
+    given = (value.get(limit) for limit in LIMITS)
+    return {"messaging_limit": next((limit for limit in given if isinstance(limit, str)), None)}
+
+
+def _description(value: dict[str, Any]) -> str | None:
+    """The platform's sentence about it, where there is one. An alert stands in an object, or flat."""
+    inner = value.get("alert_info")
+    alert = inner if isinstance(inner, dict) else value
+    text = alert.get("alert_description") or value.get("rejection_reason")
+    return text if isinstance(text, str) and text != "NONE" else None

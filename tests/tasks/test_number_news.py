@@ -1,0 +1,197 @@
+"""Quality, messaging limit, name and notices of a number, as the network tells them (decision 29)."""
+
+import json
+from typing import Any
+
+import pytest
+
+from models.account import Account
+from models.database import writing
+from models.event import Event
+from models.notice import Notice
+from models.number import Number, NumberStatus
+from tasks import lifecycle
+from tests import factories
+from tests.asked_platform import AskedPlatform
+from tests.tasks.told import account_update, ingest_again, ingest_now, kinds
+
+ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
+OURS = "+1 555-000-1111"
+AT = 1_795_167
+
+
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
+    platform = AskedPlatform()
+    monkeypatch.setattr(lifecycle, "get_network", lambda: platform)
+    return platform
+
+
+def _entry(field: str, **value: Any) -> dict[str, Any]:
+    return {"id": "2001", "time": AT, "changes": [{"value": value, "field": field}]}
+
+
+def _now(number: Number) -> Number:
+    fresh: Number = Number.get_by_id(number.id)
+    return fresh
+
+
+def _told() -> list[dict[str, Any]]:
+    """The numbers in the events, oldest first."""
+    return [json.loads(event.payload)["data"] for event in Event.select().order_by(Event.id)]
+
+
+def _check(number: Number) -> None:
+    with writing():
+        lifecycle.request_checks([number])
+    lifecycle.check_due()
+
+
+@pytest.mark.parametrize("name", ["max_daily_conversations_per_business", "current_limit"])
+def test_a_new_limit_is_kept_and_told_once_and_has_the_quality_checked(
+    number: Number, platform: AskedPlatform, name: str
+) -> None:
+    value = {"display_phone_number": OURS, "event": "ONBOARDING", name: "TIER_2K"}
+    ingest_now(_entry("phone_number_quality_update", **value))
+    ingest_again()
+    [told] = _told()
+    assert (told["id"], told["messagingLimit"]) == (number.id, "TIER_2K")
+    assert kinds() == ["number.updated"]
+    assert _now(number).messaging_limit == "TIER_2K"
+    platform.news = {"quality_rating": "YELLOW", "messaging_limit": "TIER_2K"}
+    lifecycle.check_due()
+    assert platform.asked == [number.phone_number_id]
+    assert [told["qualityRating"] for told in _told()] == [None, "YELLOW"]
+
+
+@pytest.mark.usefixtures("number")
+def test_another_limit_of_the_business_is_told_of_each_number_of_the_account(
+    account: Account,
+) -> None:
+    factories.active_number(account, "1002", phone_number="15550002222")
+    foreign = factories.active_number(account, "1003", waba_id="2003")
+    value = {"max_daily_conversations_per_business": "TIER_10K", "max_phone_numbers_per_waba": 2}
+    ingest_now(_entry("business_capability_update", **value))
+    assert [told["messagingLimit"] for told in _told()] == ["TIER_10K"] * 2
+    assert _now(foreign).messaging_limit is None
+
+
+@pytest.mark.parametrize(
+    ("decision", "shown", "description"),
+    [("APPROVED", "New name", None), ("REJECTED", "Acme", "It names another business.")],
+)
+def test_an_approved_name_is_shown_and_a_rejected_one_is_a_notice(
+    number: Number, decision: str, shown: str, description: str | None
+) -> None:
+    reason = description or "NONE"
+    value = {"requested_verified_name": "New name", "rejection_reason": reason}
+    ingest_now(
+        _entry("phone_number_name_update", display_phone_number=OURS, decision=decision, **value)
+    )
+    [told] = _told()
+    assert (told["displayName"], _now(number).display_name) == (shown, shown)
+    assert told["notice"] == {
+        "field": "phone_number_name_update",
+        "event": decision,
+        "description": description,
+        "at": "1970-01-21T18:39:27.000Z",
+    }
+
+
+ALERT = {
+    "alert_severity": "CRITICAL",
+    "alert_status": "ACTIVE",
+    "alert_type": "OBA_REJECTED",
+    "alert_description": "Not eligible.",
+}
+
+
+@pytest.mark.parametrize("alert", [ALERT, {"alert_info": ALERT}])
+@pytest.mark.parametrize(("entity", "concerned"), [("BUSINESS", 2), ("PHONE_NUMBER", 1)])
+def test_an_alert_is_told_of_the_numbers_that_it_is_about(
+    account: Account, number: Number, alert: dict[str, Any], entity: str, concerned: int
+) -> None:
+    factories.active_number(account, "1002", phone_number="15550002222")
+    ingest_now(
+        _entry(
+            "account_alerts",
+            entity_type=entity,
+            entity_id=number.phone_number_id,
+            **alert,
+        )
+    )
+    told = _told()
+    assert len(told) == concerned
+    assert {each["notice"]["event"] for each in told} == {"OBA_REJECTED"}
+    assert {each["notice"]["description"] for each in told} == {"Not eligible."}
+
+
+def test_a_violation_is_told_and_is_the_reason_of_the_ban_that_follows(
+    number: Number, platform: AskedPlatform
+) -> None:
+    ingest_now(account_update("ACCOUNT_VIOLATION", violation_info={"violation_type": "SCAM"}))
+    [told] = _told()
+    assert told["notice"]["event"] == "ACCOUNT_VIOLATION SCAM"
+    assert (told["status"], told["statusReason"]) == ("ACTIVE", None)
+    ingest_now(account_update("DISABLED_UPDATE", ban_info={"waba_ban_state": "DISABLE"}))
+    assert _now(number).status_reason is None, "an announcement is no ban"
+    platform.status = "BANNED"
+    lifecycle.check_due()
+    told = _told()[-1]
+    assert kinds()[-1] == "number.banned"
+    assert told["statusReason"] == "DISABLED_UPDATE DISABLE; ACCOUNT_VIOLATION SCAM"
+    platform.status = "CONNECTED"
+    _check(number)
+    assert (kinds()[-1], _told()[-1]["statusReason"]) == ("number.activated", None)
+
+
+@pytest.mark.parametrize(
+    ("update", "reason"),
+    [
+        (None, "DISCONNECTED"),
+        (
+            account_update("PARTNER_REMOVED", disconnection_info={"reason": "PRIMARY_INACTIVITY"}),
+            "PARTNER_REMOVED PRIMARY_INACTIVITY",
+        ),
+    ],
+)
+def test_a_disconnect_says_why_as_far_as_the_network_does(
+    number: Number, platform: AskedPlatform, update: dict[str, Any] | None, reason: str
+) -> None:
+    platform.status = "DISCONNECTED"
+    if update is not None:
+        ingest_now(update)
+    _check(number)
+    assert _told()[-1]["statusReason"] == _now(number).status_reason == reason
+
+
+def test_what_a_check_finds_is_told_only_when_it_changed(
+    number: Number, platform: AskedPlatform
+) -> None:
+    platform.news = {"quality_rating": "GREEN", "messaging_limit": "TIER_2K"}
+    for _ in range(3):
+        _check(number)
+    platform.news = {"quality_rating": None, "messaging_limit": None, "display_name": None}
+    _check(number)
+    platform.news = {"quality_rating": "RED", "display_name": "Acme Ltd"}
+    _check(number)
+    shown = [
+        (told["qualityRating"], told["messagingLimit"], told["displayName"]) for told in _told()
+    ]
+    assert shown == [("GREEN", "TIER_2K", "Acme"), ("RED", "TIER_2K", "Acme Ltd")]
+    assert kinds() == ["number.updated"] * 2
+
+
+def test_a_number_that_is_not_connected_gets_no_news(account: Account) -> None:
+    number = factories.active_number(account)
+    with writing():
+        number.move_to(NumberStatus.DISCONNECTED)
+    ingest_now(_entry("account_review_update", decision="REJECTED"))
+    assert (_told(), Notice.select().count()) == ([], 1)
+
+
+@pytest.mark.usefixtures("number")
+@pytest.mark.parametrize("field", ["security", "message_template_status_update", "flows"])
+def test_what_is_about_something_else_is_a_notice_only(field: str) -> None:
+    ingest_now(_entry(field, event="X"))
+    assert (_told(), Notice.select().count()) == ([], 1)
