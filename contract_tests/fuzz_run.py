@@ -26,6 +26,23 @@ def read_operations() -> dict[str, dict[str, Any]]:
     }
 
 
+def _around(operations: Mapping[str, Any], wanted: str) -> list[str]:
+    """An operation, those that link to it or have its tag, and those of the resources above its own."""
+    operation, path = operations[wanted], wanted.split()[1]
+    return [
+        name
+        for name, other in operations.items()
+        if operation["tags"] == other["tags"]
+        or path.startswith(name.split()[1])
+        or operation["operationId"] in _linked(other)
+    ]
+
+
+def _linked(operation: Mapping[str, Any]) -> set[str]:
+    links = (response.get("links", {}).values() for response in operation["responses"].values())
+    return {link["operationId"] for each in links for link in each}
+
+
 @dataclass
 class Fuzzer:
     """One service under fire. ``examples`` are sent to each operation by the fuzzing phase."""
@@ -66,8 +83,9 @@ class Fuzzer:
             return missing, stateful
         unmet = [o for o in operations if not report.checked[o]["stateful"]]
         if unmet:
-            tag = operations[unmet[0]]["tags"][0]
-            return max(10, self.examples // 5), [*stateful, "--include-tag", tag]
+            around = _around(operations, unmet[0])
+            names = [option for o in around for option in ("--include-name", o)]
+            return max(10, self.examples // 5), [*stateful, *names]
         return 0, None
 
     def _pass(self, report: Report, number: int, examples: int, options: list[str]) -> None:

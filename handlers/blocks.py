@@ -4,7 +4,7 @@ import re
 from functools import partial
 from typing import Any
 
-from handlers.errors import ApiError, InvalidError, NotFoundError
+from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError
 from handlers.outcomes import Asked, asking
 from handlers.resources import active_number
 from models.database import read
@@ -44,8 +44,13 @@ async def list_blocked(
 ) -> dict[str, Any]:
     """GET /numbers/{number_id}/blocked."""
     number = await _number(user, number_id, LISTING)
-    async with asking(number, LISTING) as sender:
-        page = await get_network().list_blocked(sender, limit, after)
+    try:
+        async with asking(number, LISTING) as sender:
+            page = await get_network().list_blocked(sender, limit, after)
+    except InvalidError as error:
+        if after is None:
+            raise
+        raise NotFoundError(f"There is no page after {after}. Begin without `after`.") from error
     people = [{"phone": person.phone, "userId": person.user_id} for person in page.people]
     return {"data": people, "after": page.after}
 
@@ -78,10 +83,10 @@ async def unblock_person(user: str, number_id: str, person: str) -> tuple[None, 
 
 
 def _refused(result: BlockResult, field: str | None = None) -> ApiError:
-    """400 when nothing was done, with the first error of the network."""
+    """409 when nothing was done, with the first error of the network."""
     person, (code, reason) = next(iter(result.failed.items()))
     number = int(code) if code.isdecimal() else None
-    return InvalidError(
+    return ConflictError(
         f"The messaging network refused {person}: {code} {explained(code, reason)}",
         network_code=number,
         field=field,

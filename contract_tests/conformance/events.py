@@ -36,6 +36,7 @@ KINDS = (
     "number.disconnected",
     "number.banned",
     "template.updated",
+    "number.updated",
 )
 
 

@@ -48,7 +48,7 @@ SENDS: list[tuple[str, Callable[[WhatsApp, World], Any]]] = [
     ("send_reaction", lambda wa, w: wa.send_reaction("\N{THUMBS UP SIGN}", w.inbound(), PERSON)),
     ("reply_to_message", lambda wa, w: wa.reply_to_message(w.inbound(), PERSON, "Yes")),
     ("send_template", lambda wa, _: wa.send_template("order_update", PERSON, COMPONENTS)),
-    ("send_template", lambda wa, _: wa.send_template("hello_world", PERSON, [], lang="de")),
+    ("send_template", lambda wa, _: wa.send_template("hello_world", PERSON, [], lang="en_US")),
     (
         "send_location",
         lambda wa, _: wa.send_location("-33.92", "18.42", "Harbour", "1 Quay", PERSON),

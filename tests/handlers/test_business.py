@@ -8,7 +8,7 @@ import pytest
 
 from gateway.api import contract
 from handlers import blocks, profiles
-from handlers.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError
+from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.account import Account
 from models.database import database, writing
 from models.number import Number, NumberStatus
@@ -126,7 +126,7 @@ def test_who_was_not_blocked_is_said_beside_who_was(number: Number, network: Net
 
 def test_it_is_an_error_if_nobody_was_blocked(number: Number, network: Network) -> None:
     network.failed = {PHONE: ("131047", "No."), USER: ("139101", "Full.")}
-    with pytest.raises(InvalidError, match=f"refused {PHONE}: 131047 No. The person") as caught:
+    with pytest.raises(ConflictError, match=f"refused {PHONE}: 131047 No. The person") as caught:
         _block(number.account_id, number.id)
     assert caught.value.details == {"networkCode": 131047, "field": "/people/0"}
 
@@ -141,7 +141,7 @@ def test_who_cannot_be_a_person_is_not_found(number: Number, network: Network, p
 def test_a_person_is_unblocked_or_it_is_said_why_not(number: Number, network: Network) -> None:
     assert _unblock(number.account_id, number.id) == (None, 204)
     network.failed = {PHONE: ("139100", "")}
-    with pytest.raises(InvalidError) as caught:
+    with pytest.raises(ConflictError) as caught:
         _unblock(number.account_id, number.id)
     assert caught.value.details == {"networkCode": 139100}
 
