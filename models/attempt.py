@@ -41,6 +41,10 @@ class Outcome:
     timed_out: bool = False
     proven_url: str | None = None
 
+    @property
+    def is_slow(self) -> bool:
+        return self.timed_out or self.duration_ms >= SLOW_MS
+
 
 class Attempt(BaseModel):
     delivery_id: str
@@ -113,7 +117,7 @@ def record_outcomes(
             states[state] += len(deliveries)
         # Attempts at one webhook run side by side. So those of one batch that were delivered count first.
         Webhook.note_success({d.webhook_id for d in ends[DeliveryState.DELIVERED, None]})
-        if slow := {d.webhook_id for o, d in ours if o.timed_out or o.duration_ms >= SLOW_MS}:
+        if slow := {delivery.webhook_id for outcome, delivery in ours if outcome.is_slow}:
             Webhook.note_slow(slow)
         for delivery in ends[DeliveryState.FAILED, None]:
             _count_failure(delivery, deactivate_after)

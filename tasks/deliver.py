@@ -55,8 +55,9 @@ ACCOUNT_PART = 5
 # something waits for room.
 CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
-# The most outcomes of a transaction. Fewer cost throughput, more make others wait.
-MOST_RECORDED = 30
+# The most outcomes of a transaction. Fewer cost throughput, more delay the claims. Receivers that are slow
+# answer many attempts at once.
+MOST_RECORDED, MOST_SLOW_RECORDED = 100, 30
 # After outcomes that could not be recorded.
 FAILURE_PAUSE_SECONDS = 0.5
 # How often in one look deliveries are brought back, and the pause in between.
@@ -319,7 +320,8 @@ class Engine:
         """Record the outcomes that are there, without waiting for slower attempts."""
         while True:
             batch = [await self._outcomes.get()]
-            while not self._outcomes.empty() and len(batch) < MOST_RECORDED:
+            most = MOST_SLOW_RECORDED if batch[0][1].is_slow else MOST_RECORDED
+            while not self._outcomes.empty() and len(batch) < most:
                 batch.append(self._outcomes.get_nowait())
             await self._record([outcome for _, outcome in batch])
             was_unavailable, self._has_unrecorded = self._has_unrecorded, False
@@ -330,7 +332,7 @@ class Engine:
             is_room = any(lane.crowded & accounts or lane.is_full for lane in self._lanes)
             if is_room or was_unavailable:
                 self._wake_lanes()
-            if self._outcomes.qsize() < MOST_RECORDED:
+            if self._outcomes.qsize() < most:
                 is_behind = is_room or not self._outcomes.empty()
                 await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else RECORD_PAUSE_SECONDS)
 
