@@ -10,7 +10,7 @@ from handlers.resources import active_number
 from models.database import read
 from models.number import Number
 from networks.current import get_network
-from networks.error_codes import explained
+from networks.error_codes import PARAMETER, explained
 from networks.interface import BlockResult
 
 # As in the contract, PersonId.
@@ -48,7 +48,7 @@ async def list_blocked(
         async with asking(number, LISTING) as sender:
             page = await get_network().list_blocked(sender, limit, after)
     except InvalidError as error:
-        if after is None:
+        if after is None or error.details.get("networkCode") != PARAMETER:
             raise
         raise NotFoundError(f"There is no page after {after}. Begin without `after`.") from error
     people = [{"phone": person.phone, "userId": person.user_id} for person in page.people]

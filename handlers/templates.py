@@ -12,14 +12,15 @@ from starlette.responses import Response
 
 from handlers.errors import ConflictError, NotFoundError
 from handlers.outcomes import Asked, asking
-from handlers.resources import owned, page_json
+from handlers.resources import active_number, page_json
 from models.database import commit, read
-from models.number import Number, NumberStatus
+from models.number import Number
 from models.template import Template, TemplateList, active_numbers
 from networks.current import get_network
 from tasks import deliver, templates
 from tasks.emit import template_resource
 
+ACTION = "manage templates"
 READING = Asked(
     verb="read templates",
     done="read",
@@ -58,7 +59,7 @@ async def list_templates(
     category: str | None = None,
 ) -> dict[str, Any]:
     """GET /numbers/{number_id}/templates."""
-    number = await read(partial(_active, user, number_id))
+    number = await read(partial(active_number, number_id, user, ACTION))
     await _freshen(number)
     wanted = {"name": name, "language": language, "status": status, "category": category}
     return await read(partial(_page, number, limit, offset, wanted))
@@ -77,7 +78,7 @@ async def create_template(
     user: str, number_id: str, payload: dict[str, Any]
 ) -> tuple[dict[str, Any], int]:
     """POST /numbers/{number_id}/templates."""
-    number = await read(partial(_active, user, number_id))
+    number = await read(partial(active_number, number_id, user, ACTION))
     await _freshen(number)
     await read(partial(_refuse_known, number, payload))
     submitted = {key: payload[key] for key in ("name", "language", "category", "components")}
@@ -108,7 +109,7 @@ async def delete_template(
     id: str | None = None,  # noqa: A002 - as in the contract
 ) -> Response:
     """DELETE /numbers/{number_id}/templates."""
-    number = await read(partial(_active, user, number_id))
+    number = await read(partial(active_number, number_id, user, ACTION))
     await _freshen(number)
     rows = await read(partial(Template.named, number, name, id))
     if not rows:
@@ -119,14 +120,6 @@ async def delete_template(
     await commit(partial(templates.remove, number, rows))
     deliver.bell.ring()
     return Response(status_code=204)
-
-
-def _active(user: str, number_id: str) -> Number:
-    """The number, whose token opens its business account. Raises ApiError."""
-    number = owned(Number, number_id, user)
-    if number.status != NumberStatus.ACTIVE:
-        raise ConflictError(f"The number {number.id} is {number.status} and has no templates.")
-    return number
 
 
 async def _freshen(number: Number) -> None:

@@ -115,7 +115,7 @@ def record_outcomes(
         for (state, due_at), deliveries in ends.items():
             _end.execute([d.id for d in deliveries], state, due_at, None if due_at else clock.now())
             states[state] += len(deliveries)
-        # Attempts at one webhook run side by side. So those of one batch that were delivered count first.
+        # Attempts at one webhook run concurrently, so their order in a batch means nothing: successes first.
         Webhook.note_success({d.webhook_id for d in ends[DeliveryState.DELIVERED, None]})
         if slow := {delivery.webhook_id for outcome, delivery in ours if outcome.is_slow}:
             Webhook.note_slow(slow)
@@ -134,7 +134,7 @@ def _end_of(
         return DeliveryState.DELIVERED, None
     if (delay := retry_delay(delivery.tries)) is None:
         return DeliveryState.FAILED, None
-    # The webhook may have been switched off while this attempt was under way.
+    # The webhook may have been disabled during this attempt.
     if (now := active.get(delivery.webhook_id)) is None:
         return DeliveryState.SKIPPED, None
     return DeliveryState.PENDING, now + round(delay * 1000)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from networks.errors import NetworkError
-from networks.graph import GraphClient, members
+from networks.graph import GraphClient, details_of, members, optional
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 
 TEXTS = ("about", "address", "description", "email", "vertical", "profile_picture_url")
@@ -28,7 +28,7 @@ async def get_profile(graph: GraphClient, sender: Sender) -> BusinessProfile:
     shown = shown.get("business_profile", shown)
     websites = shown.get("websites")
     return BusinessProfile(
-        **{name: _text(shown.get(name)) for name in TEXTS},
+        **{name: optional(shown.get(name)) for name in TEXTS},
         websites=tuple(map(str, websites)) if isinstance(websites, list) else (),
     )
 
@@ -58,7 +58,7 @@ async def list_blocked(
     is_more = isinstance(paging, dict) and "next" in paging
     cursors = paging.get("cursors") if is_more else None
     return BlockedPage(
-        tuple(people), _text(cursors.get("after")) if isinstance(cursors, dict) else None
+        tuple(people), optional(cursors.get("after")) if isinstance(cursors, dict) else None
     )
 
 
@@ -94,9 +94,7 @@ def _failures(failed: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[s
         named = {str(item.get(name, "")).lstrip("+") for name in ("input", "wa_id", "user_id")}
         errors = item.get("errors")
         error = errors[0] if isinstance(errors, list) and errors else {}
-        data = error.get("error_data")
-        details = data.get("details") if isinstance(data, dict) else None
-        reason = str(details or error.get("message") or "")
+        reason = str(details_of(error) or error.get("message") or "")
         for person in people:
             if person in named:
                 yield person, (str(error.get("code", "139100")), reason)
@@ -107,10 +105,6 @@ def _people(item: Any) -> Iterator[BlockedPerson]:
     inner = item.get("block_users") if isinstance(item, dict) else None
     for each in inner if isinstance(inner, list) else [item]:
         if isinstance(each, dict):
-            person = BlockedPerson(_text(each.get("wa_id")), _text(each.get("user_id")))
+            person = BlockedPerson(optional(each.get("wa_id")), optional(each.get("user_id")))
             if person.phone or person.user_id:
                 yield person
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

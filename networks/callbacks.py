@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from networks.graph import read_json
+from networks.graph import details_of, read_json
 
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date can be written
@@ -233,9 +233,7 @@ def _status(number: str, status: dict[str, Any]) -> StatusUpdate:
 
 
 def _error(error: dict[str, Any]) -> tuple[str, str]:
-    data = error.get("error_data")
-    details = data.get("details") if isinstance(data, dict) else None
-    return str(error.get("code", "unknown")), str(details or error.get("title") or "")
+    return str(error.get("code", "unknown")), str(details_of(error) or error.get("title") or "")
 
 
 def _milliseconds(timestamp: Any) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from networks import business, media, templates
-from networks.graph import GraphClient, members, required
+from networks.graph import GraphClient, members, optional, required
 from networks.interface import (
     BlockedPage,
     BlockResult,
@@ -215,10 +215,6 @@ def _profile(item: Any) -> NumberProfile:
         phone_number=digits(str(item.get("display_phone_number", ""))),
         display_name=item.get("verified_name"),
         status=str(item.get("status", "UNKNOWN")),
-        quality_rating=_word(item.get(QUALITY)),
-        messaging_limit=_word(item.get(LIMIT)),
+        quality_rating=optional(item.get(QUALITY)),
+        messaging_limit=optional(item.get(LIMIT)),
     )
-
-
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

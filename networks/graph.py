@@ -190,6 +190,17 @@ def required(answer: Any, name: str) -> str:
     return str(value)
 
 
+def optional(value: Any) -> str | None:
+    """A text that an answer may leave out. None for an empty one, or for anything else."""
+    return value if isinstance(value, str) and value else None
+
+
+def details_of(error: dict[str, Any]) -> Any:
+    """The details in an error of an answer or a status, None if there are none."""
+    data = error.get("error_data")
+    return data.get("details") if isinstance(data, dict) else None
+
+
 def members(answer: Any, name: str, kind: type) -> Any:
     """A member of this type that the answer must have. Raises AmbiguousError if it is missing."""
     value = answer.get(name) if isinstance(answer, dict) else None
@@ -252,9 +263,7 @@ def _error_of(status: int, body: bytes) -> NetworkError:
         code, subcode = int(error["code"]), error.get("error_subcode")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return _without_code(status)
-    data = error.get("error_data")
-    details = data.get("details") if isinstance(data, dict) else None
-    reason = str(details or error.get("message", ""))
+    reason = str(details_of(error) or error.get("message", ""))
     told = classify(code, reason, http_status=status, subcode=subcode)
     told.answer = answer
     return told

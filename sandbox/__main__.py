@@ -43,7 +43,7 @@ async def _serve(settings: Settings) -> None:
         said = await _listen(runner, settings)
         if settings.tls_port is not None:
             said += await _listen_with_tls(runner, settings, settings.tls_port)
-        # At once: whoever waits for the first line may read no more.
+        # In one write: a caller may read only the first line.
         sys.stdout.write(said)
         sys.stdout.flush()
         await stop.wait()

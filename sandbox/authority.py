@@ -1,7 +1,7 @@
 """A certificate authority of its own, so that clients with the platform's fixed host can be pointed here.
 
-Its key never leaves the data directory, and its certificates are good for the platform's host alone: whoever
-trusts it trusts it with nothing else.
+Its key never leaves the data directory. Its certificates are valid for the platform's host only, so a client
+that trusts the authority does not accept any other host because of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a business sets at the edges of a number: commerce, calls and storage, automation, and others.
+"""Settings of a number: commerce, calls, storage, automation and others.
 
-The sandbox keeps these and shows them again; nothing else comes of them.
+The sandbox stores and returns them. They have no other effect.
 """
 
 from __future__ import annotations

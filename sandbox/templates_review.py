@@ -1,6 +1,6 @@
-"""What becomes of templates: the platform's review, and everything else that it decides about one of them.
+"""Changes of templates by the platform: reviews, pauses, and changes of quality and category.
 
-Each change is told by a callback of its own (Cloud API, Webhooks: message_template_status_update and others).
+Each change sends its callback (Cloud API, Webhooks: message_template_status_update and others).
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _check_text(place: str, component: dict[str, Any]) -> None:
 
 
 def flaw(category: str, components: list[dict[str, Any]]) -> str | None:
-    """Why a review refuses a template whatever it says, None where it does not."""
+    """The rule that a template breaks, so that no review approves it; None if it breaks none."""
     parts = {str(each["type"]).upper(): each for each in components}
     body = str(parts.get("BODY", {}).get("text", "")).strip()
     footer = str(parts.get("FOOTER", {}).get("text", ""))

@@ -55,8 +55,8 @@ ACCOUNT_PART = 5
 # something waits for room.
 CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
-# The most outcomes of a transaction. Fewer cost throughput, more delay the claims. Receivers that are slow
-# answer many attempts at once.
+# The most outcomes of a transaction. Smaller batches cost throughput; larger ones delay the next claim. Slow
+# receivers tend to answer all at once, so their batches are smaller.
 MOST_RECORDED, MOST_SLOW_RECORDED = 100, 30
 # After outcomes that could not be recorded.
 FAILURE_PAUSE_SECONDS = 0.5

@@ -62,7 +62,7 @@ def _read(known: TemplateList) -> bool:
     """Read a claimed list. False when the network could not be asked: the others would only wait as well."""
     numbers = known.numbers()
     if not numbers:
-        # Nobody may read it any more. A number that comes back asks for it anew.
+        # No number has a token to read it. A number that is connected again requests a new list.
         with writing():
             known.forget()
         return True

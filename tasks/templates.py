@@ -216,7 +216,7 @@ def _remove(rows: Iterable[Template], numbers: Sequence[str], at: int | None = N
 def _emit(
     row: Template, numbers: Sequence[str], at: int | None = None, status: str | None = None
 ) -> None:
-    # An account without an active number there cannot use its templates, and is told nothing.
+    # An account without an active number cannot use the templates and gets no event.
     if numbers:
         emit_template(row, numbers, at, status)
 

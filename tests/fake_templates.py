@@ -32,9 +32,9 @@ def known(number: Number, *listed: TemplateDefinition) -> None:
 
 
 class Network:
-    """Lists ``templates``, notes what it is asked, and fails with ``failure`` where one is set.
+    """A network that lists ``templates``, records its calls, and raises ``failure`` if that is set.
 
-    ``meanwhile`` is done while it is asked.
+    ``meanwhile`` runs during a call.
     """
 
     def __init__(self, *listed: TemplateDefinition) -> None:

@@ -13,7 +13,7 @@ from tests.sandbox.harness import APP_ID, VERIFY_TOKEN
 
 
 def filled(text: str, world: World) -> str:
-    """The text with what the sandbox named things; each is made only where it is asked for."""
+    """The text with identifiers of the sandbox in its placeholders. Creates only those that the text has."""
     business = world.business
     makers: dict[str, Any] = {
         "{number}": lambda: business.number_id,

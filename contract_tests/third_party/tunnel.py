@@ -1,7 +1,7 @@
-"""An HTTP proxy that leads whoever wants to reach graph.facebook.com to the sandbox, and nobody anywhere.
+"""An HTTP proxy that forwards connections for graph.facebook.com to the sandbox, and refuses all others.
 
-Clients learn of it from HTTPS_PROXY, as they would of a company's proxy, so nothing of them is changed.
-What goes through it is TLS that it cannot read.
+Clients find it through HTTPS_PROXY, like a company's proxy, so they run unmodified. It forwards the TLS bytes
+and cannot read them.
 """
 
 import contextlib
@@ -60,7 +60,7 @@ class _Connection(BaseRequestHandler):
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
-    # Either end may hang up at any time; the other end is told so, and that is all.
+    # Either side may close the connection at any time.
     with contextlib.suppress(OSError):
         while piece := source.recv(65536):
             target.sendall(piece)

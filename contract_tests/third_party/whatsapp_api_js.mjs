@@ -1,5 +1,5 @@
-// Every call of whatsapp-api-js for messages, media, QR codes and blocking. What it is told comes as JSON in the
-// first argument; each answer is a line of JSON on standard output: the method, what kind of call, the answer.
+// Every call of whatsapp-api-js for messages, media, QR codes and blocking. The first
+// argument is its input as JSON. Each line of output is JSON: the method, the kind of call, the response.
 import { WhatsAppAPI } from "whatsapp-api-js";
 import * as m from "whatsapp-api-js/messages";
 

@@ -27,7 +27,7 @@ class Platform:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What an unmodified client is told, by the variables that its HTTP library documents."""
+        """The environment that sends an unmodified client to the sandbox, by documented variables."""
         return {
             "HTTPS_PROXY": self.tunnel.url,
             "NODE_USE_ENV_PROXY": "1",

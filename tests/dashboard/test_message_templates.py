@@ -3,36 +3,22 @@
 from collections.abc import Callable
 
 import pytest
-from flask import Flask
 
-from dashboard.urls import blueprint
 from models.account import Account
 from models.database import writing
 from models.number import Number, NumberStatus
 from models.template import TemplateList
-from models.user import User
-from models.user_session import UserSession
 from tests import factories
+from tests.dashboard.conftest import Visit
 from tests.fake_templates import definition, known
 
-Shown = Callable[[Number], str]
+Shown = Callable[..., str]
 
 
 @pytest.fixture
-def shown(account: Account) -> Shown:
-    """The page of a number's templates, as a user of the account sees it."""
-    user = User.enrol(account, "ada@example.com", "correct horse battery")
-    app = Flask("pages")
-    app.register_blueprint(blueprint)
-    client = app.test_client()
-
-    def show(number: Number) -> str:
-        client.set_cookie("gateway_session", UserSession.begin(user))
-        answer = client.get(f"/dashboard/numbers/{number.id}/templates")
-        assert answer.status_code in {200, 404}
-        return answer.text if answer.status_code == 200 else ""
-
-    return show
+def shown(visit: Visit) -> Shown:
+    """The page of a number's templates."""
+    return lambda number, status=200: visit(f"numbers/{number.id}/templates", status)
 
 
 def test_each_template_is_shown_with_its_status_and_the_reason_of_a_rejection(
@@ -72,4 +58,4 @@ def test_a_number_that_is_not_connected_asks_for_nothing(number: Number, shown: 
 
 
 def test_another_account_s_number_has_no_such_page(shown: Shown) -> None:
-    assert shown(factories.active_number(Account.open("Stranger", "pro"))) == ""
+    shown(factories.active_number(Account.open("Stranger", "pro")), 404)

@@ -4,21 +4,18 @@ import shlex
 from collections.abc import Callable
 
 import pytest
-from flask import Flask
 
 from dashboard.first_message import first_message
-from dashboard.urls import blueprint
 from models.account import Account
 from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import writing
 from models.message import Message, MessageStatus
 from models.number import Number
-from models.user import User
-from models.user_session import UserSession
 from tasks.emit import emit_message
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.dashboard.conftest import Visit
 from tests.factories import claim_due
 from webhooks.kinds import EventKind
 
@@ -26,20 +23,9 @@ Shown = Callable[[Message], str]
 
 
 @pytest.fixture
-def shown(account: Account) -> Shown:
-    """The page of a message, as a user of the account sees it."""
-    user = User.enrol(account, "ada@example.com", "correct horse battery")
-    app = Flask("pages")
-    app.register_blueprint(blueprint)
-    client = app.test_client()
-
-    def show(message: Message) -> str:
-        client.set_cookie("gateway_session", UserSession.begin(user))
-        answer = client.get(f"/dashboard/messages/{message.id}")
-        assert answer.status_code == 200
-        return answer.text
-
-    return show
+def shown(visit: Visit) -> Shown:
+    """The page of a message."""
+    return lambda message: visit(f"messages/{message.id}")
 
 
 def _advance(message: Message, status: MessageStatus, clock: Clock) -> None:

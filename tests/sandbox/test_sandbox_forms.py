@@ -14,7 +14,7 @@ SEND = {"messaging_product": "whatsapp", "to": "16505551234", "type": "text", "t
 
 @pytest.fixture(scope="module")
 def customer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Business]:
-    """A connected business for all of these: it sends much, and nobody counts it."""
+    """A connected business that all tests of this module share. No test depends on how much it sent."""
     receiver = Receiver()
     sandbox = Sandbox(tmp_path_factory.mktemp("forms"), receiver.url)
     yield sandbox.connect()
