@@ -1,4 +1,4 @@
-"""Message templates: the platform's calls, its review, its callbacks, and what it says of sends."""
+"""Message templates: the platform's calls, its review, and its callbacks."""
 
 from typing import Any
 
@@ -6,102 +6,28 @@ import pytest
 import requests
 
 from tests.sandbox.harness import Business, Receiver, Sandbox
+from tests.sandbox.message_templates import (
+    BODY,
+    IMAGE,
+    READY,
+    STATUS,
+    TEXT,
+    approved,
+    body,
+    button,
+    create,
+    created,
+    decide,
+    header,
+    listed,
+    names,
+    send,
+    shown,
+    told,
+)
 from tests.sandbox.test_sandbox_callbacks import settle
 from tests.sandbox.test_sandbox_clock import HOUR, advance
 from tests.sandbox.test_sandbox_limits import behave, code_of
-
-BODY = {
-    "type": "BODY",
-    "text": "Hello {{1}}, your order {{2}} has shipped.",
-    "example": {"body_text": [["Ana", "4711"]]},
-}
-NAMED = {
-    "type": "BODY",
-    "text": "Hello {{first_name}}, it is here.",
-    "example": {"body_text_named_params": [{"param_name": "first_name", "example": "Ana"}]},
-}
-PICTURE = {"type": "HEADER", "format": "IMAGE", "example": {"header_handle": ["4::a"]}}
-BUTTONS = {
-    "type": "BUTTONS",
-    "buttons": [
-        {"type": "QUICK_REPLY", "text": "Yes"},
-        {"type": "URL", "text": "Track", "url": "https://example.com/{{1}}", "example": ["x"]},
-    ],
-}
-NEW = {"name": "order_shipped", "language": "en_US", "category": "UTILITY", "components": [BODY]}
-TEXT = {"type": "text", "text": "Ana"}
-IMAGE = {"type": "image", "image": {"link": "https://example.com/a.png"}}
-STATUS = "message_template_status_update"
-READY = ["hello_world", "sample_reminder", "sample_sale", "sample_code"]
-
-
-def create(business: Business, **changes: Any) -> requests.Response:
-    """Submit a template with some of its properties changed; None leaves one out."""
-    body = {name: value for name, value in (NEW | changes).items() if value is not None}
-    return business.graph("POST", f"{business.waba_id}/message_templates", body)
-
-
-def created(business: Business, **changes: Any) -> str:
-    """The identifier of a new template."""
-    response = create(business, **changes)
-    assert response.status_code == 200, response.text
-    template_id: str = response.json()["id"]
-    return template_id
-
-
-def approved(business: Business, *components: Any, **changes: Any) -> str:
-    """The identifier of a new template that may be sent."""
-    given = {"components": list(components)} if components else {}
-    template_id = created(business, **given, **changes)
-    decide(business, template_id, status="APPROVED")
-    return template_id
-
-
-def decide(business: Business, template_id: str, **changes: Any) -> Any:
-    """The platform decides about a template."""
-    return business.sandbox.control("POST", f"templates/{template_id}", changes)
-
-
-def listed(business: Business, **query: Any) -> Any:
-    response = business.graph("GET", f"{business.waba_id}/message_templates", params=query)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-def names(business: Business, **query: Any) -> list[str]:
-    return [each["name"] for each in listed(business, **query)["data"]]
-
-
-def shown(business: Business, template_id: str, fields: str = "status,rejected_reason") -> Any:
-    return business.graph("GET", template_id, params={"fields": fields}).json()
-
-
-def told(receiver: Receiver, field: str) -> list[dict[str, Any]]:
-    """The values of the callbacks about a field."""
-    changes = [change for callback in list(receiver.callbacks) for _, change in callback.changes]
-    return [change["value"] for change in changes if change["field"] == field]
-
-
-def send(
-    business: Business, *components: Any, name: str = "order_shipped", language: str = "en_US"
-) -> requests.Response:
-    template: dict[str, Any] = {"name": name, "language": {"code": language}}
-    if components:
-        template["components"] = list(components)
-    return business.post(type="template", text=None, template=template)
-
-
-def body(*parameters: Any) -> dict[str, Any]:
-    return {"type": "body", "parameters": list(parameters)}
-
-
-def header(*parameters: Any) -> dict[str, Any]:
-    return {"type": "header", "parameters": list(parameters)}
-
-
-def button(index: str, sub_type: str = "url") -> dict[str, Any]:
-    parameter = TEXT if sub_type == "url" else {"type": "payload", "payload": "X"}
-    return {"type": "button", "sub_type": sub_type, "index": index, "parameters": [parameter]}
 
 
 def test_a_new_account_has_templates_that_can_be_sent(business: Business) -> None:
@@ -370,75 +296,3 @@ def test_a_change_that_makes_no_sense_changes_nothing(
     assert shared.sandbox.call("POST", path, json=changes).status_code == 400
     assert listed(shared, name="hello_world")["data"] == [known]
     assert shared.sandbox.call("POST", "/_sandbox/templates/1", json={}).status_code == 404
-
-
-Sends = list[tuple[list[Any], list[Any], int]]
-REFUSED: Sends = [
-    ([BODY], [], 132000),
-    ([BODY], [body(TEXT)], 132000),
-    ([BODY], [body(TEXT, TEXT, TEXT)], 132000),
-    ([BODY], [header(TEXT), body(TEXT, TEXT)], 132000),
-    ([PICTURE, BODY], [body(TEXT, TEXT)], 132000),
-    ([PICTURE, BODY], [header(TEXT), body(TEXT, TEXT)], 132012),
-    ([NAMED], [body(TEXT)], 132012),
-    ([BODY, BUTTONS], [body(TEXT, TEXT)], 132000),
-    ([BODY, BUTTONS], [body(TEXT, TEXT), button("0"), button("1")], 132012),
-    ([BODY, BUTTONS], [body(TEXT, TEXT), button("5"), button("1")], 132012),
-    ([BODY], [body(TEXT, TEXT | {"text": "x" * 1020})], 132005),
-]
-
-
-@pytest.mark.parametrize(("components", "given", "code"), REFUSED)
-def test_parameters_that_do_not_fit_are_refused(
-    business: Business, components: list[Any], given: list[Any], code: int
-) -> None:
-    approved(business, *components)
-    assert code_of(send(business, *given)) == code
-    assert business.sandbox.accepted() == []
-
-
-@pytest.mark.parametrize(
-    ("components", "given"),
-    [
-        ([BODY], [body(TEXT, TEXT)]),
-        ([PICTURE, BODY], [header(IMAGE), body(TEXT, TEXT)]),
-        ([NAMED], [body(TEXT | {"parameter_name": "first_name"})]),
-        ([BODY, BUTTONS], [body(TEXT, TEXT), button("1")]),
-        ([BODY, BUTTONS], [body(TEXT, TEXT), button("0", "quick_reply"), button("1")]),
-    ],
-)
-def test_parameters_that_fit_are_taken(
-    business: Business, components: list[Any], given: list[Any]
-) -> None:
-    approved(business, *components)
-    assert send(business, *given).ok
-
-
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"status": "PAUSED"}, 132015),
-        ({"status": "DISABLED"}, 132016),
-        ({"status": "REJECTED", "reason": "SCAM"}, 132001),
-        ({"refusal": 132007}, 132007),
-        ({"refusal": 132068}, 132068),
-        ({"refusal": 132069}, 132069),
-        ({"refusal": None}, 0),
-    ],
-)
-def test_a_template_that_cannot_be_sent_is_refused(
-    business: Business, changes: dict[str, Any], code: int
-) -> None:
-    template_id = approved(business)
-    decide(business, template_id, **changes)
-    answer = send(business, body(TEXT, TEXT))
-    assert answer.json().get("error", {"code": 0})["code"] == code
-
-
-def test_a_template_that_nobody_created_is_taken_unless_the_knob_is_on(business: Business) -> None:
-    assert send(business, body(TEXT), name="unknown").ok
-    approved(business)
-    assert code_of(send(business, language="fr")) == 132001
-    behave(business.sandbox, known_templates=True)
-    refused = send(business, name="unknown")
-    assert (refused.status_code, code_of(refused)) == (404, 132001)
