@@ -57,6 +57,8 @@ class Message(BaseModel):
     id = TextField(primary_key=True)
     account = ForeignKeyField(Account, lazy_load=False, index=False)
     number = ForeignKeyField(Number, lazy_load=False, index=False)
+    # The person, a row of models.contact. None for messages that are older than contacts, or of nobody.
+    contact_id = TextField(null=True)
     direction = TextField()
     from_number = TextField()
     to_number = TextField()
@@ -66,12 +68,16 @@ class Message(BaseModel):
     wa_message_id = TextField(null=True)
     error_code = TextField(null=True)
     error_message = TextField(null=True)
+    # The message that it replies to: our identifier if we know it, and the network's.
+    quoted_id = TextField(null=True)
+    quoted_wa_id = TextField(null=True)
     created_at = BigIntegerField()
 
     class Meta:
         indexes = (
             (("account", "id"), False),
             (("number", "id"), False),
+            (("contact_id", "direction", "id"), False),
             (("wa_message_id", "number"), True),
         )
 
@@ -83,52 +89,87 @@ class Message(BaseModel):
     def error(self) -> tuple[str, str] | None:
         return None if self.error_code is None else (self.error_code, self.error_message or "")
 
+    @property
+    def other_party(self) -> str:
+        """The phone number or user id of the person."""
+        inbound = self.direction == Direction.INBOUND
+        return str(self.from_number if inbound else self.to_number)
+
     @classmethod
-    def write_outbound(cls, number: Number, to: str, type_: str, body: dict[str, Any]) -> Self:
+    def write_outbound(
+        cls,
+        number: Number,
+        to: str,
+        type_: str,
+        body: dict[str, Any],
+        *,
+        contact_id: str,
+        quoted: "Message | None" = None,
+    ) -> Self:
         """Write a message down as ``pending`` inside the caller's transaction."""
         return cls._write(
             number,
             body,
+            contact_id,
             direction=Direction.OUTBOUND,
             from_number=number.phone_number,
             to_number=to,
             type=type_,
             status=MessageStatus.PENDING,
+            quoted_id=quoted and quoted.id,
+            quoted_wa_id=quoted and quoted.wa_message_id,
             created_at=clock.now(),
         )
+
+    @classmethod
+    def is_known(cls, number: Number, wa_message_id: str) -> bool:
+        """Whether a message of the number has this identifier, inside the caller's transaction."""
+        return cls.named(number, wa_message_id) is not None
+
+    @classmethod
+    def named(cls, number: Number, wa_message_id: str) -> str | None:
+        """Our identifier of the number's message with this identifier, inside the caller's transaction."""
+        row = _IDS_OF_NETWORK_ID.execute(wa_message_id, number.id).first()
+        return None if row is None else str(row[0])
 
     @classmethod
     def write_inbound(
         cls,
         number: Number,
+        contact_id: str | None,
         *,
         wa_message_id: str,
         sender: str,
         type_: str,
         body: dict[str, Any],
         at: int,
-    ) -> Self | None:
-        """Write an inbound message down inside the caller's transaction. None when it is known."""
-        if (number.id,) in _NUMBERS_OF_NETWORK_ID.execute(wa_message_id):
-            return None
+    ) -> Self:
+        """Write an inbound message down, which is not known, inside the caller's transaction."""
+        quoted_wa_id = _quoted(body)
         return cls._write(
             number,
             body,
+            contact_id,
             direction=Direction.INBOUND,
             from_number=sender,
             to_number=number.phone_number,
             type=type_,
             status=MessageStatus.RECEIVED,
             wa_message_id=wa_message_id,
+            quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
+            quoted_wa_id=quoted_wa_id,
             created_at=at,
         )
 
     @classmethod
-    def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
+    def _write(
+        cls, number: Number, body: dict[str, Any], contact_id: str | None, **values: Any
+    ) -> Self:
         return cls.create(
             id=new_id("msg"),
             account=number.account_id,
             number=number.id,
+            contact_id=contact_id,
             body_json=json.dumps(body),
             **values,
         )
@@ -248,9 +289,9 @@ def _sent(identifier: Any) -> Prepared:
 
 
 _SENT_BY_NETWORK_ID, _SENT_BY_ID = _sent(Message.wa_message_id), _sent(Message.id)
-_NUMBERS_OF_NETWORK_ID = Prepared(
-    lambda wa_message_id: Message.select(Message.number).where(
-        Message.wa_message_id == wa_message_id
+_IDS_OF_NETWORK_ID = Prepared(
+    lambda wa_message_id, number_id: Message.select(Message.id).where(
+        Message.wa_message_id == wa_message_id, Message.number == number_id
     )
 )
 _KEEP_STEP = Prepared(
@@ -262,6 +303,13 @@ _KEEP_STEP = Prepared(
         where=StatusChange.at > EXCLUDED.at,
     )
 )
+
+
+def _quoted(body: dict[str, Any]) -> str | None:
+    """The network's identifier of the message that an inbound one replies to."""
+    context = body.get("context")
+    found = context.get("id") if isinstance(context, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 @cache

@@ -22,11 +22,12 @@ from networks.callbacks import (
     InboundMessage,
     Notice,
     Part,
+    PersonUpdate,
     StatusUpdate,
     Unreadable,
     parse,
 )
-from tasks import deliver, lifecycle, telemetry, templates
+from tasks import deliver, lifecycle, people, telemetry, templates
 from tasks.emit import emit_message
 from tasks.outcome import SentMessages, record_status
 from tasks.queue import Doorbell
@@ -99,8 +100,10 @@ def _span(callback: Callback, parts: Sequence[Part]) -> AbstractContextManager[S
 
 
 def _keys(part: Part) -> list[str]:
-    """The message that its transaction works on (models.database.write), by either identifier."""
-    known = (getattr(part.item, name, None) for name in ("reference", "wa_message_id"))
+    """The message and the person that its transaction works on (models.database.write)."""
+    known = [getattr(part.item, name, None) for name in ("reference", "wa_message_id")]
+    if isinstance(part.item, InboundMessage | StatusUpdate | PersonUpdate):
+        known.append(part.item.person.phone or part.item.person.user_id)
     return [identifier for identifier in known if identifier is not None]
 
 
@@ -154,6 +157,8 @@ def _take(part: Part, sent: SentMessages | None = None) -> Reason | None:
             reason = _receive(message)
         case StatusUpdate() as status:
             reason = _update_status(status, sent or SentMessages([status]))
+        case PersonUpdate() as news:
+            reason = None if people.follow(news) else Reason.FOREIGN_NUMBER
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
         case Notice() as told:
@@ -171,17 +176,20 @@ def _receive(item: InboundMessage) -> Reason | None:
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return Reason.FOREIGN_NUMBER
+    if Message.is_known(number, item.wa_message_id):
+        return None
     at = item.at or clock.now()
+    contact = people.sender(number, item, at)
     message = Message.write_inbound(
         number,
+        None if contact is None else contact.id,
         wa_message_id=item.wa_message_id,
         sender=item.sender,
         type_=item.type,
         body=item.content,
         at=at,
     )
-    if message is not None:
-        emit_message(EventKind.MESSAGE_RECEIVED, message, at)
+    emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
     return None
 
 

@@ -15,6 +15,7 @@ from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from networks.callbacks import StatusUpdate
 from networks.error_codes import explained
+from networks.interface import Acceptance
 from tasks import outcome
 from tasks.outcome import SentMessages
 from tests import factories
@@ -35,7 +36,7 @@ def message(number: Number) -> Message:
 
 def _accept(message: Message, wa_message_id: str = "wamid.1") -> Message:
     with writing():
-        return outcome.record_acceptance(message, wa_message_id)
+        return outcome.record_acceptance(message, Acceptance(wa_message_id))
 
 
 def _report(

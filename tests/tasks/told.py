@@ -9,6 +9,7 @@ from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
+from networks.interface import Acceptance
 from tasks import ingest, outcome
 from tests import factories
 from tests.refusing import refusing
@@ -65,7 +66,7 @@ def accepted_message(number: Number, wamid: str = "wamid.1") -> Message:
     """A message that the network accepted."""
     message = factories.outbound(number)
     with writing():
-        return outcome.record_acceptance(message, wamid)
+        return outcome.record_acceptance(message, Acceptance(wamid))
 
 
 def refusing_text(text: str) -> AbstractContextManager[None]:
