@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Self
 
 from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
@@ -72,6 +72,8 @@ class Message(BaseModel):
     quoted_id = TextField(null=True)
     quoted_wa_id = TextField(null=True)
     created_at = BigIntegerField()
+    # The time of its latest step, None before the second one.
+    changed_at = BigIntegerField(null=True)
 
     class Meta:
         indexes = (
@@ -196,15 +198,26 @@ class Message(BaseModel):
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         _KEEP_STEP.execute(self.id, status, at, code, text)
-        changes: dict[str, str | None] = {}
+        changes: dict[str, str | int | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
         if forwards:
-            changes |= {"status": status, "error_code": code, "error_message": text}
+            changes |= {
+                "status": status,
+                "error_code": code,
+                "error_message": text,
+                "changed_at": self.placed(status, at),
+            }
         if changes:
             _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)
         return forwards
+
+    def placed(self, status: MessageStatus, at: int) -> int:
+        """The time of a step as shown: not before the one that it follows, as the network rounds times."""
+        latest = self.created_at if self.changed_at is None else self.changed_at
+        forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
+        return max(at, latest) if forwards else min(max(at, self.created_at), latest)
 
     @classmethod
     def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:
@@ -253,7 +266,13 @@ class Message(BaseModel):
         with reading():
             kept = StatusChange.select().where(StatusChange.message == self.id)
             steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
-        return [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
+        for sent in steps[:1]:
+            # Perhaps it is known only from a later step that came first.
+            sent.at = min(step.at for step in steps)
+        history = [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
+        for before, step in pairwise(history):
+            step.at = max(step.at, before.at)
+        return history
 
 
 # Few of the many messages have not arrived, and most come out of these indexes within seconds.

@@ -15,7 +15,7 @@ from models import clock
 from models.attempt import NO_OUTCOME
 from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
-from models.message import Message
+from models.message import Direction, Message
 from models.number import Number
 from networks.callbacks import (
     AccountUpdate,
@@ -180,6 +180,9 @@ def _receive(item: InboundMessage) -> Reason | None:
         return None
     at = item.at or clock.now()
     contact = people.sender(number, item, at)
+    if contact is not None:
+        # Within a conversation time does not run backwards.
+        at = max(at, contact.last_message_at(Direction.INBOUND) or at)
     message = Message.write_inbound(
         number,
         None if contact is None else contact.id,

@@ -103,11 +103,12 @@ def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
         _tell_number(message, update)
         if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
             people.opt(contact, out=True, because=Source.ERROR, at=at)
+    shown_at = message.placed(status, at)
     message.advance(status, at=at, error=error)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:
         kind = EventKind(f"message.{status}")
-        emit_message(kind, message, at, error, contact=contact, webhooks=webhooks)
+        emit_message(kind, message, shown_at, error, contact=contact, webhooks=webhooks)
     return True
 
 
@@ -118,8 +119,9 @@ def _accept(
     contact: Contact | None,
     webhooks: Iterable[Webhook],
 ) -> None:
+    shown_at = message.placed(MessageStatus.SENT, at)
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
-    emit_message(EventKind.MESSAGE_SENT, message, at, contact=contact, webhooks=webhooks)
+    emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
 
 
 def _tell_number(message: Message, update: StatusUpdate) -> None:

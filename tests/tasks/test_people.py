@@ -274,3 +274,11 @@ def test_a_reply_names_the_message_that_it_replies_to(number: Number) -> None:
         {"messageId": message.id, "waMessageId": "wamid.1"},
         {"messageId": None, "waMessageId": "wamid.UNKNOWN"},
     ]
+
+
+def test_time_does_not_run_backwards_in_a_conversation() -> None:
+    for wamid, at in (("wamid.1", "05"), ("wamid.2", "01"), ("wamid.3", "09")):
+        write(wamid, timestamp=f"17951670{at}")
+    write("wamid.4", OTHER, timestamp="1795167001")
+    times = [message.created_at // 1000 for message in Message.select().order_by(Message.id)]
+    assert times == [1_795_167_005, 1_795_167_005, 1_795_167_009, 1_795_167_001]

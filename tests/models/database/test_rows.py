@@ -72,4 +72,5 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "wa_message_id": None,
         "error_code": None,
         "error_message": None,
+        "changed_at": None,
     }
