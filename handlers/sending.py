@@ -82,10 +82,10 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
 
 def _begin(
     account_id: str, body: dict[str, Any], key: str | None, fingerprint: str
-) -> tuple[Number, Message, OutboundMessage]:
+) -> tuple[Number, Contact, Message, OutboundMessage]:
     """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError: nothing is written."""
 
-    def begin() -> tuple[Number, Message, OutboundMessage]:
+    def begin() -> tuple[Number, Contact, Message, OutboundMessage]:
         number = _check_sender(account_id, body["number_id"])
         to, type_, target = body["to"], body["type"], quoted(body, number)
         contact = Contact.reach(number, to)
@@ -100,7 +100,8 @@ def _begin(
             if known is not None:
                 raise _KeyTakenError(known)
         quoted_id = None if target is None else target.wa_message_id
-        return number, message, OutboundMessage(to, type_, body[type_], message.id, quoted_id)
+        outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id)
+        return number, contact, message, outbound
 
     return write(begin, *([] if key is None else [f"idempotency {account_id} {key}"]))
 
@@ -206,13 +207,15 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
     return _response(200, sent_response(message), replayed=True)
 
 
-async def _finish_sending(number: Number, message: Message, outbound: OutboundMessage) -> Response:
+async def _finish_sending(
+    number: Number, contact: Contact, message: Message, outbound: OutboundMessage
+) -> Response:
     """Hand the message over, even if the client disconnects or the service stops.
 
     Raises ApiError that names the message if the outcome cannot be recorded.
     """
     telemetry.note(message_id=message.id)
-    work = asyncio.create_task(_hand_over(number, message, outbound))
+    work = asyncio.create_task(_hand_over(number, contact, message, outbound))
     _under_way.add(work)
     work.add_done_callback(_under_way.discard)
     try:
@@ -235,7 +238,9 @@ async def finish(seconds: float) -> None:
         await asyncio.wait(_under_way, timeout=seconds)
 
 
-async def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> Response:
+async def _hand_over(
+    number: Number, contact: Contact, message: Message, outbound: OutboundMessage
+) -> Response:
     """Call the network, outside any transaction, and record the outcome."""
     sender = Sender(number.phone_number_id, number.access_token)
     try:
@@ -246,14 +251,14 @@ async def _hand_over(number: Number, message: Message, outbound: OutboundMessage
         response = await commit(partial(_record_failure, number, message, error))
     else:
         telemetry.count_send(None)
-        response = await commit(partial(_record_success, message, accepted))
+        response = await commit(partial(_record_success, contact, message, accepted))
     deliver.bell.ring()
     return response
 
 
-def _record_success(message: Message, accepted: Acceptance) -> Response:
+def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Response:
     def accept() -> Response:
-        return _response(200, sent_response(record_acceptance(message, accepted)))
+        return _response(200, sent_response(record_acceptance(message, accepted, contact)))
 
     return write(accept, message.id, accepted.wa_message_id)
 

@@ -8,6 +8,7 @@ may change. Two contacts that turn out to be one person are merged, and the hist
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
+from functools import cache
 from typing import Any, Self
 
 from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
@@ -15,7 +16,7 @@ from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextFiel
 from models import clock
 from models.account import Owned
 from models.clock import new_id
-from models.database import BaseModel, Prepared, Rows, is_in, reading, writing
+from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
 from models.message import Direction, Message
 from models.number import Number
 from models.page import Page, fetch_page
@@ -41,7 +42,11 @@ class Source(StrEnum):
 
 
 class Contact(Owned):
-    """A person, as a number knows them. One that was merged has no identifiers: see ``merged_into``."""
+    """A person, as a number knows them.
+
+    A row with ``merged_into`` leads to another one: by the identifier of a contact that was merged, or by a phone
+    number that the network corrects.
+    """
 
     number_id: str
     number = ForeignKeyField(Number, lazy_load=False, index=False)
@@ -87,29 +92,30 @@ class Contact(Owned):
         same contact.
         """
         told = {_kind_of(to): to}
-        known: list[Contact] = cls._known(number.id, told)
-        if known:
-            return known[0]
-        corrected: Contact | None = _OF_CORRECTED.execute(number.id, to).first()
-        return corrected or cls._write(number, told, clock.now())
+        known = cls._known(number.id, told)
+        return known[0] if known else cls._write(number, told, clock.now())
 
     @classmethod
     def _known(cls, number_id: str, told: Mapping[str, str | None]) -> list["Contact"]:
-        return list(_OF_PERSON.execute(number_id, *(told.get(name) for name in IDS)))
+        """All contacts with one of the identifiers."""
+        answers = [_BY[name].execute(number_id, told[name]) for name in IDS if told.get(name)]
+        rows: dict[str, Contact] = {row.id: row for rows in answers for row in rows}
+        leading = {row.merged_into for row in rows.values()} - {None}
+        people = [row for row in rows.values() if row.merged_into is None]
+        return people + [cls.get_by_id(each) for each in leading - rows.keys()]
 
     @classmethod
     def _write(cls, number: Number, told: Mapping[str, str | None], at: int) -> "Contact":
-        values = {name: told.get(name) for name in TOLD}
-        cls.create(
-            once=True,
+        contact = cls(
             id=new_id("ctc"),
             account=number.account_id,
             number=number.id,
             created_at=at,
-            **values,
+            **{name: told.get(name) for name in TOLD},
         )
+        is_first = _WRITE.execute(*(contact.__data__[name] for name in WRITTEN)).count
         # Another transaction may have been faster.
-        return cls._known(number.id, told)[0]
+        return contact if is_first else cls._known(number.id, told)[0]
 
     def learn(self, told: Mapping[str, str | None], because: Source, at: int) -> bool:
         """Take over what is told of the person, in the caller's transaction, which holds a key of the person.
@@ -119,14 +125,15 @@ class Contact(Owned):
         """
         if not self.differing(told):
             return False
+        known = {row.id: row for row in self._known(self.number_id, told)}
         # It may have been merged into another one since it was read.
-        fresh = Contact.find(self.id) or self
-        others = [row for row in self._known(self.number_id, told) if row.id != fresh.id]
+        fresh = known.get(self.id) or Contact.find(self.id) or self
+        others = [row for row in known.values() if row.id != fresh.id]
         is_merged = [fresh.take_from(other, told, because, at) for other in others]
         new = fresh.differing(told)
         is_replaced = "phone" in new or ("user_id" in new and fresh.user_id is not None)
         with writing() if is_replaced else nullcontext():
-            fresh.change(new, because, at)
+            fresh.move(new, because, at)
         self.__data__.update(fresh.__data__)
         return is_replaced or any(is_merged)
 
@@ -155,6 +162,23 @@ class Contact(Owned):
                 other.change(dict.fromkeys(lost), because, at)
         return is_same
 
+    def move(self, new: Mapping[str, str], because: Source, at: int) -> None:
+        """Change these columns. A phone number that the network corrected goes on leading here."""
+        given = self.phone if because is Source.SEND else None
+        if phone := new.get("phone"):
+            leading = Contact.update(phone=None).where(Contact.merged_into.is_null(is_null=False))
+            leading.where(Contact.number == self.number_id, Contact.phone == phone).execute()
+        self.change(new, because, at)
+        if phone and given:
+            Contact.create(
+                id=new_id("ctc"),
+                account=self.account_id,
+                number=self.number_id,
+                phone=given,
+                merged_into=self.id,
+                created_at=at,
+            )
+
     def change(self, new: Mapping[str, Any], because: Source, at: int) -> None:
         """Change these columns, with a line in the history for each, inside the caller's transaction."""
         for name, value in new.items():
@@ -164,7 +188,7 @@ class Contact(Owned):
     def assign(self, new: Mapping[str, Any]) -> None:
         """Change these columns, inside the caller's transaction."""
         if new:
-            Contact.update(new).where(Contact.id == self.id).execute()
+            _assign(*new).execute(self.id, *new.values())
             self.__data__.update(new)
 
     def _note_change(self, field: str, old: Any, new: Any, because: Source, at: int) -> None:
@@ -232,7 +256,8 @@ class Contact(Owned):
         query = cls.select().where(cls.account == account_id, cls.merged_into.is_null())
         for field, value in wanted.items():
             if value is not None:
-                query = query.where(getattr(cls, field) == value)
+                leading = cls.select(cls.merged_into).where(getattr(cls, field) == value)
+                query = query.where((getattr(cls, field) == value) | is_among(cls.id, leading))
         if name is not None:
             query = query.where(cls.name.contains(name))
         return fetch_page(query.order_by(cls.id.desc()), limit, offset)
@@ -263,39 +288,43 @@ def _kind_of(to: str) -> str:
     return "parent_user_id" if to[2:].startswith(".ENT.") else "user_id"
 
 
-ContactChange.add_index(
-    ContactChange.old, where=SQL("because = 'send'"), name="contact_change_corrected"
+def _with(name: str) -> Prepared:
+    """The contact of a number with this identifier."""
+    return Prepared(
+        lambda number_id, value: Contact.select().where(
+            Contact.number == number_id, getattr(Contact, name) == value
+        ),
+        Contact,
+    )
+
+
+Contact.add_index(
+    Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
 )
-_OF_PERSON = Prepared(
-    lambda number_id, phone, user_id, parent_user_id: Contact.select().where(
-        Contact.number == number_id,
-        (Contact.phone == phone)
-        | (Contact.user_id == user_id)
-        | (Contact.parent_user_id == parent_user_id),
-    ),
-    Contact,
-)
-_OF_CORRECTED = Prepared(
-    lambda number_id, phone: (
-        Contact.select()
-        .where(
-            Contact.number == number_id,
-            Contact.id.in_(
-                ContactChange.select(ContactChange.contact).where(
-                    SQL("because = 'send'"), ContactChange.old == phone
-                )
-            ),
+_BY = {name: _with(name) for name in IDS}
+WRITTEN = ("id", "account", "number", "created_at", *TOLD)
+
+
+@cache
+def _assign(*columns: str) -> Prepared:
+    """Assign these columns, in their order, of the contact with the identifier that comes first."""
+    return Prepared(
+        lambda contact_id, *values: Contact.update(dict(zip(columns, values, strict=True))).where(
+            Contact.id == contact_id
         )
-        .limit(1)
-    ),
-    Contact,
+    )
+
+
+_WRITE = Prepared(
+    lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
 )
 _OF_IDS = Prepared(lambda ids: Contact.select().where(is_in(Contact.id, ids)), Contact)
 _OF_MESSAGES = Prepared(
     lambda network_ids, ids: Contact.select().where(
-        Contact.id.in_(
+        is_among(
+            Contact.id,
             Message.select(Message.contact_id).where(is_in(Message.wa_message_id, network_ids))
-            | Message.select(Message.contact_id).where(is_in(Message.id, ids))
+            | Message.select(Message.contact_id).where(is_in(Message.id, ids)),
         )
     ),
     Contact,

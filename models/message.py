@@ -79,7 +79,6 @@ class Message(BaseModel):
         indexes = (
             (("account", "id"), False),
             (("number", "id"), False),
-            (("contact_id", "direction", "id"), False),
             (("wa_message_id", "number"), True),
         )
 
@@ -280,6 +279,12 @@ Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message
 Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
 # Accounts that only notify get few answers.
 Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
+
+
+# Only for what asks for a contact: PostgreSQL plans without statistics, and might take it for an identifier.
+Message.add_index(
+    Message.contact_id, Message.id, where=SQL("contact_id IS NOT NULL"), name="message_contact"
+)
 
 
 class StatusChange(BaseModel):

@@ -35,14 +35,19 @@ STATUS_OF = {
 }
 
 
-def record_acceptance(message: Message, accepted: Acceptance) -> Message:
+def record_acceptance(
+    message: Message, accepted: Acceptance, contact: Contact | None = None
+) -> Message:
     """Record the network's answer to a send, inside the caller's transaction. Returns the fresh row.
+
+    ``contact`` is the person, where the caller has read it already.
 
     The caller wakes the delivery after the commit.
     """
     webhooks = Webhook.rows_of(message.account_id)
     fresh, now = Message.get_by_id(message.id), clock.now()
-    contact = None if fresh.contact_id is None else Contact.by_id(fresh.contact_id)
+    if contact is None or contact.id != fresh.contact_id:
+        contact = Contact.by_id(fresh.contact_id)
     told = {"phone": accepted.wa_id, "user_id": accepted.user_id}
     if contact is not None and contact.differing(told):
         with writing():

@@ -21,5 +21,5 @@ def up(migrator: Any, db: Any) -> None:
         migrator.add_column("account", "start_text", TextField(default="")),
     )
     db.execute_sql(
-        "CREATE INDEX message_contact_id_direction_id ON message (contact_id, direction, id)"
+        "CREATE INDEX message_contact ON message (contact_id, id) WHERE contact_id IS NOT NULL"
     )

@@ -109,7 +109,7 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
 def _forget_columns(tables: Iterable[str]) -> None:
     """Drop the columns of later migrations from these tables, with the index of one of them."""
     if "message" in tables:
-        database.database.execute_sql("DROP INDEX message_contact_id_direction_id")
+        database.database.execute_sql("DROP INDEX message_contact")
     for table in tables:
         for name in LATER[table]:
             database.database.execute_sql(f"ALTER TABLE {table} DROP COLUMN {name}")
