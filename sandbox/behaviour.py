@@ -13,6 +13,9 @@ MAX_BATCH = 1000
 MAX_THROUGHPUT = 1000
 MAX_SEED = 2**53
 IN_ANSWER, IN_STATUS = "answer", "status"
+CATEGORIES = ("utility", "marketing", "authentication")
+# What the answer of a template's send says (Cloud API, Message templates: pacing and quality).
+ACCEPTED, HELD, PAUSED = "accepted", "held_for_quality_assessment", "paused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Behaviour:
     twice, ``error_rate`` that of sends refused before acceptance. ``reorder`` mixes the statuses of
     each message. ``batch_size`` is the most updates in one callback.
     ``media_url_ms`` is how long the address of a media object's bytes may be used.
+    ``template_category`` is the category of templates that nobody created.
     """
 
     latency_ms: float = knob(0, milliseconds)
@@ -63,6 +67,9 @@ class Behaviour:
     known_media: bool = knob(default=False, check=switch)
     strict_sends: bool = knob(default=False, check=switch)
     more_fates: bool = knob(default=False, check=switch)
+
+    template_category: str = knob(CATEGORIES[0], one_of(*CATEGORIES))
+    message_status: str = knob(ACCEPTED, one_of(ACCEPTED, HELD, PAUSED))
 
     seed: int | None = knob(None, optional(whole(0, MAX_SEED)))
 

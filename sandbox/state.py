@@ -17,6 +17,7 @@ from sandbox.clock import CLOCK
 from sandbox.entities import AccountUpdate, Code, Inbound, Media, Message, Number, Token, Waba
 from sandbox.journal import Fact, Journal
 from sandbox.meters import Meters
+from sandbox.people import People, Person
 
 # Between a message id and a status in the key of an update; base64 has no such character.
 KEY_SEPARATOR = "|"
@@ -41,6 +42,9 @@ class Network:
         self.last_inbound: dict[tuple[str, str], float] = {}
         self.owed: dict[str, Inbound | AccountUpdate] = {}
         self.media: dict[str, Media] = {}
+        self.people = People()
+        # When a person last came by an advertisement (Cloud API, Pricing: free entry points).
+        self.last_referral: dict[tuple[str, str], float] = {}
         self.statuses_owed = 0
         # Since the start of the process.
         self.sends_asked = self.sends_accepted = 0
@@ -67,6 +71,8 @@ class Network:
             "media_gone": self._lose_media,
             "done": self._done,
             "behaviour": self._behaviour,
+            "person": self._person,
+            "number_changed": self._change_number,
         }
 
     def load(self, compact_bytes: int) -> None:
@@ -110,6 +116,7 @@ class Network:
         yield from (
             {"fact": "code", **asdict(code)} for code in self.codes.values() if not code.used
         )
+        yield from ({"fact": "person", **asdict(each)} for each in self.people.all())
         for message in self.messages.values():
             yield {"fact": "message", **asdict(message), "confirmed": sorted(message.confirmed)}
         for inbound in self.inbound.values():
@@ -193,18 +200,52 @@ class Network:
         )
         self.meters.count(message.number_id, message.to, message.accepted_at, self.behaviour)
         self.messages[message.id] = message
-        self.conversations.setdefault((message.number_id, message.to), []).append(message)
+        self._converse(message.number_id, message.to, message)
         self.statuses_owed += len(message.steps) - len(message.confirmed)
 
     def _inbound(self, *, owed: bool = True, **data: Any) -> None:
         inbound = Inbound(**data)
         self.inbound[inbound.id] = inbound
-        pair = (inbound.number_id, inbound.person)
-        self.conversations.setdefault(pair, []).append(inbound)
-        self.last_inbound[pair] = inbound.at
+        pair = self._converse(inbound.number_id, inbound.person, inbound)
+        # News of a person are no message of his: they open no customer service window.
+        if inbound.item.get("type") != "system":
+            self.last_inbound[pair] = inbound.at
+        if "referral" in inbound.item:
+            self.last_referral[pair] = inbound.at
         self.meters.count_inbound(inbound.number_id, inbound.at, self.behaviour)
         if owed:
             self.owed[inbound.id] = inbound
+
+    def _converse(self, number_id: str, name: str, thing: Message | Inbound) -> tuple[str, str]:
+        pair = (number_id, self.people.key_of(name))
+        conversation = self.conversations.get(pair)
+        if conversation is None:
+            conversation = self.conversations[pair] = []
+            self.people.meet(pair[1])
+        conversation.append(thing)
+        return pair
+
+    def _person(self, *, was: str | None = None, **data: Any) -> None:
+        person = Person(**data)
+        self.people.put(person)
+        if was is not None and was != person.key:
+            for number_id in self.numbers:
+                self._move((number_id, was), (number_id, person.key))
+
+    def _move(self, old: tuple[str, str], new: tuple[str, str]) -> None:
+        """The conversation goes on under the person's new key, together with what is there already."""
+        things = self.conversations.pop(old, None)
+        if things is not None:
+            both = [*self.conversations.get(new, ()), *things]
+            self.conversations[new] = sorted(both, key=_time)
+        for times in (self.last_inbound, self.last_referral):
+            if old in times:
+                times[new] = max(times.pop(old), times.get(new, 0.0))
+
+    def _change_number(self, *, number_id: str, **changes: Any) -> None:
+        number = self.numbers[number_id]
+        for name, value in changes.items():
+            setattr(number, name, value)
 
     def _account(self, **data: Any) -> None:
         update = AccountUpdate(**data)
@@ -234,3 +275,7 @@ class Network:
 
     def _clock(self, *, ahead: float) -> None:
         CLOCK.ahead = ahead
+
+
+def _time(thing: Message | Inbound) -> float:
+    return thing.accepted_at if isinstance(thing, Message) else thing.at

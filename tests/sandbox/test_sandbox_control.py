@@ -36,6 +36,8 @@ DEFAULTS = {
     "known_media": False,
     "strict_sends": False,
     "more_fates": False,
+    "template_category": "utility",
+    "message_status": "accepted",
     "seed": None,
 }
 
