@@ -118,6 +118,8 @@ def _marketing(
     if value is None:
         return lambda _: []
     touched = {number.waba_id for number in numbers} if waba_id is None else {waba_id}
+    if not touched:
+        raise ValueError("no account has exchanged messages with the person; waba_id names one")
     kept = [each for each in person.stopped if each not in touched]
     person.stopped = [*kept, *sorted(touched)] if value == STOP else kept
     return lambda number: [_preference(number, person, value)] if number.waba_id in touched else []

@@ -182,6 +182,40 @@ def test_a_changed_phone_number_is_told_and_survives_a_kill(
     assert len(business.sandbox.control("GET", page)["data"]) == 5
 
 
+def test_a_compacted_journal_knows_people_under_their_present_number(
+    business: Business, receiver: Receiver
+) -> None:
+    sandbox = business.sandbox
+    wrote(business, from_user_id=ANA, username="ana.m")
+    change(sandbox, ANA, phone=PHONE, marketing="stop")
+    change(sandbox, PHONE, phone="16505559999", user_id="US.2")
+    for each in range(200):
+        sandbox.control("PUT", "behaviour", {"latency_ms": each % 2})
+    settle(sandbox)
+    before = sandbox.control("GET", "people")
+    journal = sandbox.data_dir / "sandbox.jsonl"
+    size = journal.stat().st_size
+    sandbox.kill()
+    sandbox.extra["SANDBOX_COMPACT_BYTES"] = "1"
+    sandbox.start()
+    assert journal.stat().st_size < size
+    assert sandbox.control("GET", "people") == before
+    page = f"conversation?number={business.number_id}&person=16505559999"
+    assert len(sandbox.control("GET", page)["data"]) == 2
+    gone = business.post(to=None, recipient=ANA).json()["messages"][0]["id"]
+    assert failure(receiver, gone) == 131026
+
+
+def test_the_page_shows_somebody_without_a_phone_number(business: Business) -> None:
+    body = {"to": business.digits, "from": ANA, "text": "Hi"}
+    business.sandbox.control("POST", "inbound", body)
+    shown = f"conversation?number={business.number_id}&person={ANA}"
+    content = business.sandbox.control("GET", shown)
+    assert [each["text"] for each in content["data"]] == ["Hi"]
+    assert content["people"] == [ANA]
+    assert ANA in business.sandbox.call("GET", f"/?number={business.number_id}").text
+
+
 def test_a_changed_user_id_is_told_twice(business: Business, receiver: Receiver) -> None:
     wrote(business, from_user_id=ANA)
     change(business.sandbox, ANA, user_id="DE.2")
@@ -260,6 +294,7 @@ def test_the_answer_says_whether_a_template_is_held(business: Business, status: 
         {"person": PHONE, "name": ""},
         {"person": PHONE, "marketing": "never"},
         {"person": PHONE, "marketing": "stop", "waba_id": "1"},
+        {"person": "16505550042", "marketing": "stop"},
         {"person": PHONE, "colour": "blue"},
     ],
 )
