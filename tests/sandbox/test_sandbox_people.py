@@ -240,40 +240,6 @@ def test_news_of_a_person_open_no_service_window(business: Business) -> None:
     assert business.post(to="16505559999").json()["error"]["code"] == 131047
 
 
-def test_who_opted_out_gets_no_marketing_until_opting_in_again(
-    business: Business, receiver: Receiver
-) -> None:
-    behave = {"template_category": "marketing"}
-    business.sandbox.control("PUT", "behaviour", behave)
-    wrote(business, **{"from": PHONE})
-    changed = change(business.sandbox, PHONE, marketing="stop")
-    assert changed["opted_out"] == [business.waba_id]
-    ((_, told),) = heard(receiver)
-    (preference,) = told["value"]["user_preferences"]
-    expected = {"wa_id": PHONE, "category": "marketing_messages", "value": "stop"}
-    assert expected.items() <= preference.items()
-    wamid = template(business).json()["messages"][0]["id"]
-    assert failure(receiver, wamid) == 131050
-    receiver.wait_for_statuses(business.send(), "sent", "delivered", "read")
-    business.sandbox.control("PUT", "behaviour", {"template_category": "utility"})
-    wamid = template(business).json()["messages"][0]["id"]
-    receiver.wait_for_statuses(wamid, "sent", "delivered", "read")
-    business.sandbox.control("PUT", "behaviour", behave)
-    assert change(business.sandbox, PHONE, marketing="resume")["opted_out"] == []
-    wamid = template(business).json()["messages"][0]["id"]
-    receiver.wait_for_statuses(wamid, "sent", "delivered", "read")
-    values_told = [each["value"]["user_preferences"][0]["value"] for _, each in heard(receiver, 2)]
-    assert values_told == ["stop", "resume"]
-
-
-def test_an_authentication_template_does_not_go_to_a_user_id(business: Business) -> None:
-    business.sandbox.control("PUT", "behaviour", {"template_category": "authentication"})
-    response = template(business, to=None, recipient=ANA)
-    assert (response.status_code, response.json()["error"]["code"]) == (400, 131062)
-    assert template(business).ok
-    assert business.post(to=None, recipient=ANA).ok
-
-
 @pytest.mark.parametrize("status", ["accepted", "held_for_quality_assessment", "paused"])
 def test_the_answer_says_whether_a_template_is_held(business: Business, status: str) -> None:
     business.sandbox.control("PUT", "behaviour", {"message_status": status})
