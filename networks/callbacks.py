@@ -16,6 +16,12 @@ LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date c
 
 # The members of every inbound message, beside its content.
 COMMON = {"from", "from_user_id", "id", "timestamp", "type"}
+# The members of a value that its items have in common, and the lists that are split into items.
+SHARED, LISTS = ("messaging_product", "metadata"), ("messages", "statuses")
+# What a member holds that says nothing.
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+# What becomes of a message. Any other status, as those of payments, is news. Source: Cloud API, webhooks.
+STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"
 # Backfills and copies of what the owner wrote in an app of the platform's own: no events of ours.
@@ -74,7 +80,8 @@ class AccountUpdate:
 class Notice:
     """Any other news of an account or of one of its numbers (digits).
 
-    ``field`` is the subject; ``messages`` is a problem that belongs to no message.
+    ``field`` is the subject; ``messages`` is a problem that belongs to no message, a status that is none of
+    STATUSES, or members of a value that we do not know.
     """
 
     waba_id: str
@@ -133,15 +140,16 @@ def _split(entry: dict[str, Any], change: dict[str, Any]) -> Iterator[Part]:
         yield _part(around, field, value)
         return
     # Without the contacts: an item names its person itself.
-    common: dict[str, Any] = {
-        key: value[key] for key in ("messaging_product", "metadata") if key in value
-    }
-    for key in ("messages", "statuses"):
+    common: dict[str, Any] = {key: value[key] for key in SHARED if key in value}
+    for key in LISTS:
         items = value.get(key)
         for item in items if isinstance(items, list) else [items] if items else []:
             yield _part(around, field, common | {key: [item]})
-    if value.get("errors"):
-        yield _part(around, field, common | {"errors": value["errors"]})
+    known = {*SHARED, *LISTS, *(["contacts"] if any(value.get(key) for key in LISTS) else [])}
+    rest = {key: value[key] for key in value if key not in known and value[key] not in EMPTY}
+    # Contacts alone tell nothing: they say who is meant by the other members.
+    if rest.keys() - {"contacts"}:
+        yield _part(around, field, common | rest)
 
 
 def _part(entry: dict[str, Any], field: str, value: Any) -> Part:
@@ -165,6 +173,8 @@ def _read_item(entry: dict[str, Any], field: str, value: Any) -> Item:
                 return Unreadable("The item is not an object.")
             if not item.get("id"):
                 return Unreadable("The item has no id.")
+            if key == "statuses" and str(item.get("status")) not in STATUSES:
+                break
             return read(_phone_number_id(value), item)
     return Notice(waba_id, field, _phone_number(value), value, at)
 

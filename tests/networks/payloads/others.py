@@ -2,18 +2,30 @@
 
 from typing import Any
 
-from tests.networks.payloads.shape import ANA, AT, NUMBER, USER_ID, Payload, contact, notice, value
+from tests.networks.payloads.shape import (
+    ANA,
+    AT,
+    LISTED,
+    NUMBER,
+    TEMPLATE_ID,
+    TEMPLATE_UPDATED,
+    USER_ID,
+    Payload,
+    contact,
+    notice,
+    value,
+)
 
 TEMPLATE = {
-    "message_template_id": 12345678,
+    "message_template_id": TEMPLATE_ID,
     "message_template_name": "order_update",
     "message_template_language": "en_US",
 }
 
 
-def template(field: str, variant: str, **more: Any) -> Payload:
-    """News of a template."""
-    return notice(field, variant, TEMPLATE | more)
+def template(field: str, variant: str, *causes: str, **more: Any) -> Payload:
+    """News of a template: all but some have it changed, and its list read."""
+    return notice(field, variant, TEMPLATE | more, *(causes or (TEMPLATE_UPDATED, LISTED)))
 
 
 STATES = ("APPROVED", "PENDING", "ARCHIVED", "DELETED", "IN_APPEAL", "LIMIT_EXCEEDED", "REINSTATED")
@@ -56,18 +68,22 @@ TEMPLATES = [
     template(
         "template_category_update",
         "announced",
+        LISTED,
         new_category="UTILITY",
         correct_category="MARKETING",
     ),
     template(
         "message_template_components_update",
         "",
+        LISTED,
         message_template_element="Hello {{1}}",
         message_template_title="Hello",
         message_template_buttons=[{"message_template_button_type": "URL"}],
     ),
-    template(
-        "template_correct_category_detection", "", category="UTILITY", correct_category="MARKETING"
+    notice(
+        "template_correct_category_detection",
+        "",
+        TEMPLATE | {"category": "UTILITY", "correct_category": "MARKETING"},
     ),
 ]
 

@@ -1,12 +1,20 @@
 """What became of messages: each status, price and recipient."""
 
+from dataclasses import replace
 from typing import Any
 
-from networks.callbacks import InboundMessage, Notice, StatusUpdate
 from tests.networks.payloads.shape import (
     ANA,
     AT,
+    CONTACT_UPDATED,
+    EVENT_OF,
+    KEPT,
+    MESSAGE,
+    NOTICE,
+    NUMBER_BANNED,
     PARENT_ID,
+    RECEIVED,
+    STATUS,
     USER_ID,
     Payload,
     contact,
@@ -21,12 +29,13 @@ def price(type_: str, category: str) -> dict[str, Any]:
     return {"billable": billable, "pricing_model": "PMP", "type": type_, "category": category}
 
 
-def failed(code: int, title: str, **more: Any) -> Payload:
-    """A failure as the platform words it."""
+def failed(code: int, title: str, *also: str, **more: Any) -> Payload:
+    """A failure as the platform words it, and what it causes besides."""
     details = {"details": f"Message failed to send: {title}."}
     error = {"code": code, "title": title, "message": title, "error_data": details}
     errors = {"errors": [error | {"href": "https://developers.facebook.com/docs/"}]}
-    return status(f"failed with {code}", "failed", **(errors | more))
+    told = status(f"failed with {code}", "failed", **(errors | more))
+    return replace(told, causes=told.causes | {*also})
 
 
 CONVERSATION = {"id": "7270432eae37498234f4444b35ffc5", "origin": {"type": "service"}}
@@ -120,17 +129,17 @@ STATUSES: list[Payload] = [
     failed(131026, "Message undeliverable"),
     failed(131047, "Re-engagement message"),
     failed(131049, "This message was not delivered to maintain healthy ecosystem engagement"),
-    failed(131050, "User has stopped marketing messages"),
+    failed(131050, "User has stopped marketing messages", CONTACT_UPDATED),
     failed(131053, "Media upload error"),
     failed(131056, "Pair rate limit hit"),
     failed(130472, "User's number is part of an experiment"),
     failed(130429, "Rate limit hit"),
     failed(131042, "Business eligibility payment issue"),
-    failed(131031, "Account has been locked"),
+    failed(131031, "Account has been locked", NUMBER_BANNED),
     failed(132015, "Template is paused"),
     failed(131000, "Something went wrong", recipient_id=None, recipient_user_id=USER_ID),
     status("failed without a reason", "failed"),
-    status("failed for two reasons", "failed", errors=[{"code": 131031}, {"code": 131000}]),
+    status("failed for two reasons", "failed", errors=[{"code": 131053}, {"code": 131000}]),
     status(
         "failed with data of our own", "failed", errors=[{"code": 1}], biz_opaque_callback_data="m"
     ),
@@ -138,7 +147,8 @@ STATUSES: list[Payload] = [
         "several statuses in one value",
         "messages",
         value(statuses=[SENT, SENT | {"id": "wamid.B", "status": "read"}]),
-        ((StatusUpdate, "sent"), (StatusUpdate, "read")),
+        ((STATUS, "sent"), (STATUS, "read")),
+        frozenset({EVENT_OF["sent"], EVENT_OF["read"]}),
     ),
     Payload(
         "a status beside a message",
@@ -147,12 +157,14 @@ STATUSES: list[Payload] = [
             statuses=[SENT],
             messages=[{"from": ANA, "id": "wamid.IN", "type": "text", "text": {"body": "Hi"}}],
         ),
-        ((InboundMessage, "text"), (StatusUpdate, "sent")),
+        ((MESSAGE, "text"), (STATUS, "sent")),
+        frozenset({RECEIVED, EVENT_OF["sent"]}),
     ),
     Payload(
         "a problem that belongs to no message",
         "messages",
         value(errors=[{"code": 130429, "title": "Rate limit hit"}]),
-        ((Notice, "messages"),),
+        ((NOTICE, "messages"),),
+        frozenset({KEPT}),
     ),
 ]
