@@ -21,6 +21,7 @@ from tests.networks.payloads.contents import CONTENTS
 from tests.networks.payloads.others import OTHERS
 from tests.networks.payloads.people import PEOPLE
 from tests.networks.payloads.shape import (
+    ANA,
     APP_ID,
     CHECKED,
     CONTACT_UPDATED,
@@ -125,7 +126,7 @@ def numbers(account: Account, clock: Clock, configure: Configure) -> list[Number
     own = factories.active_number(account, OWN_NUMBER_ID, OWN_ACCOUNT)
     known(theirs, definition(template_id=str(TEMPLATE_ID), status="PENDING_DELETION"))
     for wamid in ("wamid.OUT", "wamid.B"):
-        accepted_message(theirs, wamid)
+        accepted_message(theirs, wamid, ANA)
     clock.advance(hours=2)
     return [theirs, own]
 
@@ -151,10 +152,10 @@ def test_a_callback_causes_what_it_has_to_and_is_never_dropped(
         ingest_now(payload.first.entry())
     Notice.delete().execute()
     seen = Event.select().count()
-    ingest_now(payload.entry())
+    callback = ingest_now(payload.entry())
     # The answer to the send has told that it was sent.
     assert caused(numbers, seen) == causes(payload) - {"message.sent"}
     assert SetAside.select().count() == 0
     now, told = caused(numbers, seen), Event.select().count()
-    ingest_again()
+    ingest_again(callback)
     assert (caused(numbers, seen), Event.select().count()) == (now, told)
