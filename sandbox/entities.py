@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox import clock
 from sandbox.fates import FAILED, Fate, fate_of
 
 PENDING, CONNECTED, DISCONNECTED, BANNED = "PENDING", "CONNECTED", "DISCONNECTED", "BANNED"
@@ -180,7 +181,8 @@ class Template:
     """A message template of a WABA in one language.
 
     While a review is under way, ``review_at`` (Unix seconds) is when it ends, and ``verdict`` and
-    ``reason`` are what it ends with. ``refusal`` is the error code that every send of it gets, None for none.
+    ``reason`` are what it ends with. ``scored_at`` is when it got its score. ``refusal`` is the error code
+    that every send of it gets, None for none.
     """
 
     id: str
@@ -192,6 +194,7 @@ class Template:
     status: str = PENDING
     parameter_format: str = "POSITIONAL"
     quality_score: str = "UNKNOWN"
+    scored_at: float = field(default_factory=clock.now)
     rejected_reason: str = "NONE"
     review_at: float | None = None
     verdict: str = "APPROVED"
