@@ -44,7 +44,7 @@ class Source(StrEnum):
 class Contact(Owned):
     """A person, as a number knows them.
 
-    A row with ``merged_into`` leads to another one: by the identifier of a contact that was merged, or by a phone
+    A row with ``merged_into`` leads to another one: by the identifier of a merged contact, or by a phone
     number that the network corrects.
     """
 
@@ -83,6 +83,13 @@ class Contact(Owned):
         # The user id identifies a person better: a phone number may get another owner.
         ours = max(known, key=lambda row: row.user_id == told.get("user_id"))
         return ours, ours.learn(told, because, at)
+
+    @classmethod
+    def has_become(cls, number: Number, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Whether a contact has the new identifiers and none the old ones, in the caller's transaction."""
+        names = [name for name in IDS if new.get(name) not in {None, old.get(name)}]
+        before, after = ({name: ids.get(name) for name in names} for ids in (old, new))
+        return bool(cls._known(number.id, after)) and not cls._known(number.id, before)
 
     @classmethod
     def reach(cls, number: Number, to: str) -> "Contact":

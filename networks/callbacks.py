@@ -24,8 +24,12 @@ SENDER_IDS = ("from", "from_user_id", "from_parent_user_id")
 RECIPIENT_IDS = ("recipient_id", "recipient_user_id", "recipient_parent_user_id")
 # Fields whose value has a list of the same name, with news of one person each.
 OF_PERSONS = ("user_preferences", "user_id_update")
-CHANGES = {"user_changed_number", "user_changed_user_id"}
+CHANGES = {"user_changed_number", "customer_changed_number", "user_changed_user_id"}
 MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
+# What a member holds that says nothing.
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+# What becomes of a message. Any other status, as those of payments, is news. Source: Cloud API, webhooks.
+STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"
 # Backfills and copies of what the owner wrote in an app of the platform's own: no events of ours.
@@ -113,7 +117,8 @@ class AccountUpdate:
 class Notice:
     """Any other news of an account or of one of its numbers (digits).
 
-    ``field`` is the subject; ``messages`` is a problem that belongs to no message.
+    ``field`` is the subject; ``messages`` is a problem that belongs to no message, a status that is none of
+    STATUSES, or members of a value that we do not know.
     """
 
     waba_id: str
@@ -180,9 +185,10 @@ def _split(entry: dict[str, Any], change: dict[str, Any]) -> Iterator[Part]:
         items = value.get(key)
         for item in items if isinstance(items, list) else [items] if items else []:
             yield _part(around, field, common | _contact_of(value, item) | {key: [item]})
-    # Contacts tell nothing but who is meant.
     known = {*SHARED, *LISTS, *(["contacts"] if any(value.get(key) for key in LISTS) else [])}
-    if rest := {key: value[key] for key in value if key not in known and value[key]}:
+    rest = {key: value[key] for key in value if key not in known and value[key] not in EMPTY}
+    # Contacts alone tell nothing: they say who is meant by the other members.
+    if rest.keys() - {"contacts"}:
         yield _part(around, field, common | rest)
 
 
@@ -218,6 +224,8 @@ def _read_item(entry: dict[str, Any], field: str, value: Any) -> Item:
                 return Unreadable("The item is not an object.")
             if not item.get("id"):
                 return Unreadable("The item has no id.")
+            if key == "statuses" and str(item.get("status")) not in STATUSES:
+                break
             contact = next(_objects(value, "contacts"), {})
             return read(_phone_number_id(value), item, contact)
     update = _person_update(field, value) if field in OF_PERSONS else None
@@ -299,8 +307,10 @@ def _version(value: Any, version: str) -> Any:
 
 def _inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> InboundMessage:
     type_ = str(message.get("type") or "unknown")
-    person = _person(message, SENDER_IDS, contact)
     content = _content(type_, message)
+    if type_ == "system" and "previous_user_id" in content:
+        contact = contact | {"user_id": content["previous_user_id"]}
+    person = _person(message, SENDER_IDS, contact)
     return InboundMessage(
         phone_number_id=number,
         wa_message_id=str(message["id"]),
@@ -315,7 +325,8 @@ def _inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> I
 
 def _becomes(content: dict[str, Any]) -> Person | None:
     """The new identifiers of a person in a system message that tells of a change."""
-    return _person(content, CONTACT_IDS, {}) if content.get("type") in CHANGES else None
+    ids = {"wa_id": content.get("new_wa_id")} | content
+    return _person(ids, CONTACT_IDS, {}) if content.get("type") in CHANGES else None
 
 
 def _content(type_: str, message: dict[str, Any]) -> dict[str, Any]:
@@ -338,7 +349,10 @@ def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> Sta
         if isinstance(errors, list)
         else (),
         at=_milliseconds(status.get("timestamp")),
-        person=_person(status, RECIPIENT_IDS, contact),
+        # The recipient may be a group.
+        person=Person()
+        if status.get("recipient_type") == "group"
+        else _person(status, RECIPIENT_IDS, contact),
     )
 
 

@@ -5,7 +5,6 @@ identifier of ours that was sent along. Each order has the same steps, events an
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
@@ -21,8 +20,6 @@ from networks.interface import Acceptance
 from tasks import deliver, lifecycle, people
 from tasks.emit import emit_message
 from webhooks.kinds import EventKind
-
-logger = logging.getLogger(__name__)
 
 # The person opted out of marketing messages (Cloud API, error codes).
 OPTED_OUT_CODE = "131050"
@@ -89,13 +86,10 @@ def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
 
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
     """
-    status = STATUS_OF.get(update.status)
-    if status is None:
-        logger.info("status %r changes no message", update.status)
-        return True
     message = sent.find(update)
     if message is None:
         return False
+    status = STATUS_OF[update.status]
     webhooks = [each for each in sent.webhooks if each.account_id == message.account_id]
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None

@@ -22,14 +22,26 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     """The contact of the person who wrote, with what the message tells of a change. None for nobody."""
     if item.person.phone is None and item.person.user_id is None:
         return None
-    contact, is_changed = Contact.meet(number, asdict(item.person), Source.MESSAGE, at)
-    if item.becomes is not None:
-        is_changed |= contact.learn(asdict(item.becomes), Source.NETWORK, at)
+    contact, is_changed = _meet(number, item, Source.MESSAGE, at)
     if item.type == "text":
         is_changed |= _heed(contact, item.content.get("body"), at)
     if is_changed:
         emit_contact(contact)
     return contact
+
+
+def _meet(
+    number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
+) -> tuple[Contact, bool]:
+    """The contact of an item, with the change that it tells. Returns also whether the account should know."""
+    told = asdict(item.person)
+    if item.becomes is None:
+        return Contact.meet(number, told, because, at)
+    new = told | {name: value for name, value in asdict(item.becomes).items() if value is not None}
+    if Contact.has_become(number, told, new):
+        return Contact.meet(number, new, because, at)
+    contact, is_changed = Contact.meet(number, told, because, at)
+    return contact, contact.learn(new, Source.NETWORK, at) or is_changed
 
 
 def _heed(contact: Contact, text: object, at: int) -> bool:
@@ -68,9 +80,7 @@ def follow(item: PersonUpdate) -> bool:
     if number is None:
         return False
     at = item.at or clock.now()
-    contact, is_changed = Contact.meet(number, asdict(item.person), Source.NETWORK, at)
-    if item.becomes is not None:
-        is_changed |= contact.learn(asdict(item.becomes), Source.NETWORK, at)
+    contact, is_changed = _meet(number, item, Source.NETWORK, at)
     if item.opted_out is not None:
         is_changed |= contact.opt(out=item.opted_out, because=Source.NETWORK, at=at)
     if is_changed:

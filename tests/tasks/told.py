@@ -50,10 +50,11 @@ def ingest_now(*entries: dict[str, Any]) -> Callback:
     return Callback.get_by_id(callback.id)
 
 
-def ingest_again() -> None:
-    """Ingest all callbacks once more, also those that are in or wait for their next try."""
+def ingest_again(only: Callback | None = None) -> None:
+    """Ingest all callbacks or one once more, also those that are in or wait for their next try."""
+    again = Callback.update(due_at=AT_ONCE, lease_token=None, ingested_at=None)
     with writing():
-        Callback.update(due_at=AT_ONCE, lease_token=None, ingested_at=None).execute()
+        (again if only is None else again.where(Callback.id == only.id)).execute()
     ingest.work_off()
 
 
@@ -62,9 +63,9 @@ def kinds() -> list[str]:
     return [event.kind for event in Event.select().order_by(Event.id)]
 
 
-def accepted_message(number: Number, wamid: str = "wamid.1") -> Message:
+def accepted_message(number: Number, wamid: str = "wamid.1", to: str = "15551234567") -> Message:
     """A message that the network accepted."""
-    message = factories.outbound(number)
+    message = factories.outbound(number, to)
     with writing():
         return outcome.record_acceptance(message, Acceptance(wamid))
 
