@@ -50,7 +50,11 @@ IS_INBOUND = SQL("direction = 'INBOUND'")
 
 
 class Message(BaseModel):
-    """One message. ``body_json`` holds the content as JSON text."""
+    """One message. ``body_json`` holds the content as JSON text.
+
+    ``pricing_json`` holds an object with ``billable``, ``model``, ``category`` and ``type``, each of which
+    may be null.
+    """
 
     account_id: str
     number_id: str
@@ -67,6 +71,7 @@ class Message(BaseModel):
     error_code = TextField(null=True)
     error_message = TextField(null=True)
     created_at = BigIntegerField()
+    pricing_json = TextField(null=True)
 
     class Meta:
         indexes = (
@@ -78,6 +83,10 @@ class Message(BaseModel):
     @property
     def body(self) -> dict[str, Any]:
         return dict(json.loads(self.body_json))
+
+    @property
+    def pricing(self) -> dict[str, Any] | None:
+        return None if self.pricing_json is None else dict(json.loads(self.pricing_json))
 
     @property
     def error(self) -> tuple[str, str] | None:
@@ -147,10 +156,12 @@ class Message(BaseModel):
         at: int,
         wa_message_id: str | None = None,
         error: tuple[str, str] | None = None,
+        pricing: dict[str, Any] | None = None,
     ) -> bool:
         """Record a step inside the caller's transaction. True when the status moved forwards.
 
         A lower step is kept in the history only. Of a repeated one the earliest time stays.
+        A ``pricing`` replaces the one before.
         """
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
@@ -160,6 +171,8 @@ class Message(BaseModel):
             changes["wa_message_id"] = wa_message_id
         if forwards:
             changes |= {"status": status, "error_code": code, "error_message": text}
+        if pricing is not None and pricing != self.pricing:
+            changes["pricing_json"] = json.dumps(pricing)
         if changes:
             _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)

@@ -14,6 +14,8 @@ from networks.graph import details_of, read_json
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date can be written
 
+# Longer words of a pricing are none of the platform's. In characters.
+MAX_PRICING_WORD = 64
 # The members of every inbound message, beside its content.
 COMMON = {"from", "from_user_id", "id", "timestamp", "type"}
 # The entry that the test button of the platform's dashboard sends.
@@ -41,6 +43,16 @@ class InboundMessage:
 
 
 @dataclass(frozen=True)
+class Pricing:
+    """What the platform charges for a message. None for what it does not say."""
+
+    billable: bool | None
+    model: str | None
+    category: str | None
+    type: str | None
+
+
+@dataclass(frozen=True)
 class StatusUpdate:
     """A status of a message. ``reference`` is the one of OutboundMessage.
 
@@ -53,6 +65,7 @@ class StatusUpdate:
     reference: str | None
     errors: tuple[tuple[str, str], ...]
     at: int
+    pricing: Pricing | None = None
 
 
 @dataclass(frozen=True)
@@ -229,7 +242,21 @@ def _status(number: str, status: dict[str, Any]) -> StatusUpdate:
         if isinstance(errors, list)
         else (),
         at=_milliseconds(status.get("timestamp")),
+        pricing=_pricing(status.get("pricing")),
     )
+
+
+def _pricing(pricing: Any) -> Pricing | None:
+    """None if it is no object, or has none of the members in a form that can be read."""
+    if not isinstance(pricing, dict):
+        return None
+    billable = pricing.get("billable")
+    model, category, type_ = (
+        text if isinstance(text, str) and 0 < len(text) <= MAX_PRICING_WORD else None
+        for text in map(pricing.get, ("pricing_model", "category", "type"))
+    )
+    read = Pricing(billable if isinstance(billable, bool) else None, model, category, type_)
+    return None if read == Pricing(None, None, None, None) else read
 
 
 def _error(error: dict[str, Any]) -> tuple[str, str]:

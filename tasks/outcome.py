@@ -7,6 +7,7 @@ identifier of ours that was sent along. Each order has the same steps, events an
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 from models import clock
 from models.database import writing
@@ -86,7 +87,8 @@ def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
         _accept(message, update.wa_message_id, at, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
-    message.advance(status, at=at, error=error)
+    pricing = asdict(update.pricing) if update.pricing else None
+    message.advance(status, at=at, error=error, pricing=pricing)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:
         emit_message(EventKind(f"message.{status}"), message, at, error, webhooks)

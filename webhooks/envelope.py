@@ -43,6 +43,7 @@ class MessageResource:
     wa_message_id: str | None
     status: str
     error: MessageError | None
+    pricing: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """In the contract's spelling."""
@@ -58,6 +59,7 @@ class MessageResource:
             "waMessageId": self.wa_message_id,
             "status": self.status,
             "error": asdict(self.error) if self.error else None,
+            "pricing": self.pricing,
         }
 
 

@@ -17,7 +17,10 @@ from models.signup import Signup, SignupLink
 from tests import factories
 
 # Columns of later migrations, by table. The factories of tests need them until the migrations run.
-LATER = {"number": ("quality_rating", "messaging_limit", "reason", "notice_json")}
+LATER = {
+    "number": ("quality_rating", "messaging_limit", "reason", "notice_json"),
+    "message": ("pricing_json",),
+}
 pytestmark = pytest.mark.usefixtures("state")
 
 
@@ -95,7 +98,8 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
     assert kept.access_token == "token-1"
     Signup.begin(link, "code-2", "token-2")
     with database.writing():
-        message.advance(MessageStatus.SENT, at=2)
+        message.advance(MessageStatus.SENT, at=2, pricing={"category": "utility"})
+    assert Message.get_by_id(message.id).pricing == {"category": "utility"}
     steps = [(step.status, step.at) for step in message.history()[1:]]
     assert steps == [("sent", 1), ("delivered", 1)]
     factories.outbound(number)

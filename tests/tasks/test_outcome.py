@@ -18,6 +18,7 @@ from networks.error_codes import explained
 from tasks import outcome
 from tasks.outcome import SentMessages
 from tests import factories
+from tests.tasks.told import accepted_message, ingest_now, messages, status_of
 
 SENT, DELIVERED, READ, FAILED = (
     MessageStatus.SENT,
@@ -290,3 +291,32 @@ def test_statuses_that_are_read_together_see_what_each_other_did(message: Messag
     assert _kinds() == ["message.sent", "message.delivered", "message.read"]
     assert _history(message) == ["pending", "sent", "delivered", "read"]
     assert Delivery.select().count() == 3
+
+
+@pytest.mark.parametrize("wrong", [7, "free", [], {}, {"billable": "yes", "category": 7}])
+def test_a_malformed_pricing_never_hurts_the_status(number: Number, wrong: object) -> None:
+    sent = accepted_message(number)
+    ingest_now(messages(statuses=[status_of("wamid.1", "read", pricing=wrong)]))
+    fresh = Message.get_by_id(sent.id)
+    assert (fresh.status, fresh.pricing) == (MessageStatus.READ, None)
+
+
+def test_a_later_pricing_replaces_the_earlier_one_and_is_told(number: Number) -> None:
+    sent = accepted_message(number)
+    first = {"billable": True, "pricing_model": "PMP", "category": "utility", "type": "regular"}
+    for status, pricing in (
+        ("sent", first),
+        ("delivered", first),
+        ("read", first | {"billable": False, "type": "free_customer_service"}),
+        ("read", None),
+    ):
+        ingest_now(messages(statuses=[status_of("wamid.1", status, pricing=pricing)]))
+    shown = {"model": "PMP", "category": "utility"}
+    last = shown | {"billable": False, "type": "free_customer_service"}
+    assert Message.get_by_id(sent.id).pricing == last
+    events = [json.loads(event.payload) for event in Event.select().order_by(Event.id)]
+    assert [event["data"]["pricing"] for event in events] == [
+        None,
+        shown | {"billable": True, "type": "regular"},
+        last,
+    ]

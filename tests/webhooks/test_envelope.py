@@ -61,6 +61,7 @@ def test_a_message_event_carries_the_message_in_the_contracts_spelling() -> None
             "waMessageId": "wamid.1",
             "status": "received",
             "error": None,
+            "pricing": None,
         },
     }
 

@@ -70,4 +70,5 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "wa_message_id": None,
         "error_code": None,
         "error_message": None,
+        "pricing_json": None,
     }
