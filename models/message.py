@@ -53,7 +53,7 @@ class Message(BaseModel):
     """One message. ``body_json`` holds the content as JSON text.
 
     ``pricing_json`` holds an object with ``billable``, ``model``, ``category`` and ``type``, each of which
-    may be null.
+    may be null. ``pricing_status`` is the status that told it.
     """
 
     account_id: str
@@ -72,6 +72,7 @@ class Message(BaseModel):
     error_message = TextField(null=True)
     created_at = BigIntegerField()
     pricing_json = TextField(null=True)
+    pricing_status = TextField(null=True)
 
     class Meta:
         indexes = (
@@ -161,7 +162,7 @@ class Message(BaseModel):
         """Record a step inside the caller's transaction. True when the status moved forwards.
 
         A lower step is kept in the history only. Of a repeated one the earliest time stays.
-        A ``pricing`` replaces the one before.
+        A ``pricing`` replaces that of the same status or a lower one.
         """
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
@@ -171,12 +172,21 @@ class Message(BaseModel):
             changes["wa_message_id"] = wa_message_id
         if forwards:
             changes |= {"status": status, "error_code": code, "error_message": text}
-        if pricing is not None and pricing != self.pricing:
-            changes["pricing_json"] = json.dumps(pricing)
+        changes |= self._repricing(status, pricing)
         if changes:
             _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)
         return forwards
+
+    def _repricing(
+        self, status: MessageStatus, pricing: dict[str, Any] | None
+    ) -> dict[str, str | None]:
+        """The columns that a status with a pricing changes: none where a higher status told it."""
+        known = STATUS_RANK[self.pricing_status or MessageStatus.PENDING]
+        if pricing is None or STATUS_RANK[status] < known:
+            return {}
+        told = {"pricing_json": json.dumps(pricing), "pricing_status": status}
+        return {name: value for name, value in told.items() if value != getattr(self, name)}
 
     @classmethod
     def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:

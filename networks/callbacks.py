@@ -5,6 +5,7 @@ affects another.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,8 @@ from networks.graph import details_of, read_json
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date can be written
 
-# Longer words of a pricing are none of the platform's. In characters.
-MAX_PRICING_WORD = 64
+# Words of a pricing. Anything else is none of the platform's.
+PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
 # The members of every inbound message, beside its content.
 COMMON = {"from", "from_user_id", "id", "timestamp", "type"}
 # The entry that the test button of the platform's dashboard sends.
@@ -252,7 +253,7 @@ def _pricing(pricing: Any) -> Pricing | None:
         return None
     billable = pricing.get("billable")
     model, category, type_ = (
-        text if isinstance(text, str) and 0 < len(text) <= MAX_PRICING_WORD else None
+        text if isinstance(text, str) and PRICING_WORD.fullmatch(text) else None
         for text in map(pricing.get, ("pricing_model", "category", "type"))
     )
     read = Pricing(billable if isinstance(billable, bool) else None, model, category, type_)

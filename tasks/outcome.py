@@ -13,6 +13,7 @@ from models import clock
 from models.database import writing
 from models.message import UNSETTLED, Message, MessageStatus
 from models.number import Number, NumberStatus
+from models.usage import UsageCount
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
 from networks.classify import classify
@@ -68,8 +69,8 @@ class SentMessages:
         return next(named, next((m for m in known if m.id == update.reference), None))
 
 
-def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
-    """Record a status of the network, with its event, inside the caller's transaction.
+def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -> bool:
+    """Record a status of the network, with its event and its price, inside the caller's transaction.
 
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
     """
@@ -87,8 +88,11 @@ def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
         _accept(message, update.wa_message_id, at, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
+    before = message.pricing
     pricing = asdict(update.pricing) if update.pricing else None
     message.advance(status, at=at, error=error, pricing=pricing)
+    if message.pricing != before:
+        count.move(message, before)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:
         emit_message(EventKind(f"message.{status}"), message, at, error, webhooks)

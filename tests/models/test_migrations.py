@@ -19,7 +19,7 @@ from tests import factories
 # Columns of later migrations, by table. The factories of tests need them until the migrations run.
 LATER = {
     "number": ("quality_rating", "messaging_limit", "reason", "notice_json"),
-    "message": ("pricing_json",),
+    "message": ("pricing_json", "pricing_status"),
 }
 pytestmark = pytest.mark.usefixtures("state")
 

@@ -19,6 +19,7 @@ from models.message import Message
 from models.number import Number, NumberStatus
 from models.signup import SignupLink
 from models.template import Template
+from models.usage import UsageCount
 from networks.callbacks import StatusUpdate
 from tasks import outcome
 from tests import factories
@@ -60,7 +61,7 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
     with writing():
         outcome.record_acceptance(sent, "wamid.1")
         update = StatusUpdate("1001", "wamid.2", "failed", failed.id, (("131026", "No."),), 1)
-        assert outcome.record_status(update, outcome.SentMessages([update]))
+        assert outcome.record_status(update, outcome.SentMessages([update]), UsageCount())
     for message in Message.select():
         check_shape("Message", messages.render(message))
         check_shape("MessageDetail", messages.get_message(account.id, message.id))

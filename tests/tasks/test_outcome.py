@@ -13,6 +13,7 @@ from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
+from models.usage import UsageCount
 from networks.callbacks import StatusUpdate
 from networks.error_codes import explained
 from tasks import outcome
@@ -47,7 +48,7 @@ def _report(
         errors = (ERROR,) if status is FAILED else ()
         with writing():
             update = StatusUpdate(number.phone_number_id, wamid, status, message.id, errors, at)
-            assert outcome.record_status(update, SentMessages([update]))
+            assert outcome.record_status(update, SentMessages([update]), UsageCount())
 
 
 def _events() -> list[dict[str, Any]]:
@@ -242,7 +243,7 @@ def test_a_status_waits_for_one_answer_of_the_database(
     update = StatusUpdate("1001", "wamid.1", status, message.id, (), fresh.created_at)
     with writing():
         monkeypatch.setattr(database.obj, "put", exchanges.put)
-        assert outcome.record_status(update, SentMessages([update]))
+        assert outcome.record_status(update, SentMessages([update]), UsageCount())
         monkeypatch.undo()
     assert exchanges.count == 1
 
@@ -287,7 +288,7 @@ def test_statuses_that_are_read_together_see_what_each_other_did(message: Messag
     ]
     with writing():
         sent = SentMessages(updates)
-        assert all(outcome.record_status(update, sent) for update in updates)
+        assert all(outcome.record_status(update, sent, UsageCount()) for update in updates)
     assert _kinds() == ["message.sent", "message.delivered", "message.read"]
     assert _history(message) == ["pending", "sent", "delivered", "read"]
     assert Delivery.select().count() == 3
