@@ -19,8 +19,9 @@ from peewee import (
     TextField,
 )
 
-from models.database import BaseModel, Prepared
+from models.database import BaseModel, Prepared, reading
 from models.message import Message
+from models.page import Page, fetch_page
 
 KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
 NO_CATEGORY = ""
@@ -41,17 +42,23 @@ class UsageTotal(BaseModel):
         primary_key = CompositeKey(*KEY)
 
     @classmethod
-    def between(
-        cls, account_id: str, since: str, until: str, number_id: str | None = None
+    def page(cls, account_id: str, limit: int, offset: int, **wanted: Any) -> Page[Self]:
+        """A slice of what ``all`` finds."""
+        return fetch_page(cls._query(account_id, **wanted), limit, offset)
+
+    @classmethod
+    def all(cls, account_id: str, **wanted: Any) -> list[Self]:
+        """The days from ``since`` to before ``until``, of all numbers or one, in the order of KEY."""
+        with reading():
+            return list(cls._query(account_id, **wanted))
+
+    @classmethod
+    def _query(
+        cls, account_id: str, *, since: str, until: str, number_id: str | None
     ) -> "ModelSelect[Self]":
-        """The query for the totals of the days from ``since`` to before ``until``, in the order of KEY."""
-        query = cls.select().where(
-            cls.account_id == account_id,
-            cls.day >= since,
-            cls.day < until,
-            # A pricing that changed may leave none.
-            cls.total != 0,
-        )
+        # A pricing that changed may leave a total at zero.
+        query = cls.select().where(cls.account_id == account_id, cls.total != 0)
+        query = query.where(cls.day >= since, cls.day < until)
         if number_id is not None:
             query = query.where(cls.number_id == number_id)
         return query.order_by(*(getattr(cls, name) for name in KEY))
