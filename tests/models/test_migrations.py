@@ -122,23 +122,30 @@ def _described(table: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("migration", "tables"), [("0005_templates", ("template", "template_list"))]
+    ("migration", "tables", "changed"),
+    [
+        ("0004_pricing", ("usage_total",), "message"),
+        ("0005_templates", ("template", "template_list"), None),
+    ],
 )
 def test_a_migrated_database_has_the_tables_of_a_new_one(
-    tmp_path: Path, migration: str, tables: tuple[str, ...]
+    tmp_path: Path, migration: str, tables: tuple[str, ...], changed: str | None
 ) -> None:
+    """Also where the later migrations have been applied already."""
     older = database.connect(_empty(tmp_path))
     database.migrate()
     with database.reading():
-        new = [_described(table) for table in tables]
+        new = [_described(table) for table in (*tables, changed or tables[0])]
     with database.writing():
         for table in tables:
             database.database.execute_sql(f"DROP TABLE {table}")
+        for name in LATER.get(changed or "", ()):
+            database.database.execute_sql(f"ALTER TABLE {changed} DROP COLUMN {name}")
         history = Runner(older, str(engine.MIGRATIONS)).History
         history.delete().where(history.name == migration).execute()
     assert database.migrate() == [migration]
     with database.reading():
-        assert [_described(table) for table in tables] == new
+        assert [_described(table) for table in (*tables, changed or tables[0])] == new
     older.close()
 
 
