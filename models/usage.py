@@ -4,6 +4,7 @@ They are counted in the transaction that records their pricing. Retention remove
 (docs/decisions/0046-usage-outlives-messages.md).
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,9 +73,9 @@ class UsageCount:
 
     def add(self, message: Message) -> None:
         """Count a message by its pricing, or as one that has none."""
-        self.changes[_key(message, message.pricing)] += 1
+        self.changes[_key(message, message.pricing_json)] += 1
 
-    def move(self, message: Message, before: dict[str, Any] | None) -> None:
+    def move(self, message: Message, before: str | None) -> None:
         """Count a message by its pricing, and no more by the one ``before``, if it had any."""
         if before is not None:
             self.changes[_key(message, before)] -= 1
@@ -94,9 +95,9 @@ def counting() -> Iterator[UsageCount]:
             _ADD.execute(*key, change)
 
 
-def _key(message: Message, pricing: dict[str, Any] | None) -> tuple[Any, ...]:
+def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
     """The values of KEY for a message with this pricing."""
-    told = pricing or {}
+    told = json.loads(pricing_json or "{}")
     day = datetime.fromtimestamp(message.created_at / 1000, UTC).date().isoformat()
     category, billable = told.get("category") or NO_CATEGORY, bool(told.get("billable"))
     return message.account_id, day, message.number_id, message.direction, category, billable

@@ -7,7 +7,6 @@ identifier of ours that was sent along. Each order has the same steps, events an
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 
 from models import clock
 from models.database import writing
@@ -63,10 +62,11 @@ class SentMessages:
 
         Its number may have been another account's when it was sent.
         """
-        phone = update.phone_number_id
-        known = [m for m in self._messages.values() if (phone, m.number_id) in self._numbers]
-        named = (m for m in known if m.wa_message_id == update.wa_message_id)
-        return next(named, next((m for m in known if m.id == update.reference), None))
+        phone, network_id = update.phone_number_id, update.wa_message_id
+        found = [m for m in self._messages.values() if m.wa_message_id == network_id]
+        if update.reference in self._messages:
+            found.append(self._messages[update.reference])
+        return next((m for m in found if (phone, m.number_id) in self._numbers), None)
 
 
 def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -> bool:
@@ -88,10 +88,10 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         _accept(message, update.wa_message_id, at, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
-    before = message.pricing
-    pricing = asdict(update.pricing) if update.pricing else None
+    before = message.pricing_json
+    pricing = vars(update.pricing) if update.pricing else None
     message.advance(status, at=at, error=error, pricing=pricing)
-    if message.pricing != before:
+    if message.pricing_json != before:
         count.move(message, before)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:

@@ -106,7 +106,7 @@ def test_what_moved_away_is_not_in_it(account: Account, number: Number) -> None:
         count.add(message)
     message.pricing_json = '{"category": "utility", "billable": true}'
     with writing(), counting() as count:
-        count.move(message, {})
+        count.move(message, "{}")
     assert [(t["category"], t["count"]) for t in _list(account)["data"]] == [("utility", 1)]
 
 
