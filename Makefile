@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: clients toolchains bench flamegraphs bench-isolation bench-backlog help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: clients toolchains usage bench flamegraphs bench-isolation bench-backlog help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -81,6 +81,10 @@ fuzz-stranger: $(VENV)/.dev ## Fuzz it as another company does, three seeds, 200
 
 chaos: $(VENV)/.dev | servers ## Kill, freeze, silence and fill up everything 60 times in 2,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-60} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+
+usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 messages, on each backend (TEST_BACKEND=redis: one)
+	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
+	TEST_BACKEND=$$backend USAGE_MESSAGES=$${USAGE_MESSAGES:-10000} $(BIN)/pytest contract_tests/callbacks/test_usage.py $(PYTEST_ARGS); done
 
 # First builds fetch what they need from the registries of their languages, and take their time.
 clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in twelve languages, build them, drive most of them

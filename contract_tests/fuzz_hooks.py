@@ -135,7 +135,7 @@ def after_call(_context: HookContext, case: AnyCase, response: Response) -> None
             live.spend_slug(case.path_parameters["slug"])
 
 
-@schemathesis.deserializer("application/octet-stream", "audio/*", "image/*", "video/*")
+@schemathesis.deserializer("application/octet-stream", "audio/*", "image/*", "video/*", "text/csv")
 def read_bytes(_context: DeserializationContext, response: Response) -> str:
     """The bytes of a file, which any content fits."""
     return response.content.decode("latin-1")

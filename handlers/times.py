@@ -1,7 +1,8 @@
-"""Timestamps that a client sends, to milliseconds since the epoch."""
+"""Timestamps that a client sends, to milliseconds since the epoch, and dates."""
 
 import re
-from datetime import datetime
+from contextlib import suppress
+from datetime import date, datetime
 
 from handlers.errors import InvalidError
 
@@ -10,6 +11,7 @@ MAX_SHOWN_CHARACTERS = 64
 _FORM = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LEAP_SECOND = re.compile(r"(T[0-9]{2}:[0-9]{2}):60")
 
 
@@ -30,6 +32,18 @@ def parse_time(name: str, text: str | None, field: str | None = None) -> int | N
         message = f"{shown} has no time zone. Write Z or an offset at its end."
         raise InvalidError(message, field=field)
     return round(moment.timestamp() * 1000)
+
+
+def parse_date(name: str, text: str | None) -> date | None:
+    """A date, None for None. Raises InvalidError, which calls the value ``name``."""
+    if text is None:
+        return None
+    # fromisoformat() would take more forms.
+    if _DATE.fullmatch(text):
+        with suppress(ValueError):
+            return date.fromisoformat(text)
+    shown = text[:MAX_SHOWN_CHARACTERS]
+    raise InvalidError(f"{name}: {shown!r} is not a date such as 2026-11-20.")
 
 
 def _read(text: str) -> datetime:

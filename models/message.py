@@ -50,7 +50,11 @@ IS_INBOUND = SQL("direction = 'INBOUND'")
 
 
 class Message(BaseModel):
-    """One message. ``body_json`` holds the content as JSON text."""
+    """One message. ``body_json`` holds the content as JSON text.
+
+    ``pricing_json`` holds an object with ``billable``, ``model``, ``category`` and ``type``, each of which
+    may be null. ``pricing_status`` is the status that told it.
+    """
 
     account_id: str
     number_id: str
@@ -74,6 +78,8 @@ class Message(BaseModel):
     created_at = BigIntegerField()
     # The time of its latest step, None before the second one.
     changed_at = BigIntegerField(null=True)
+    pricing_json = TextField(null=True)
+    pricing_status = TextField(null=True)
 
     class Meta:
         indexes = (
@@ -85,6 +91,10 @@ class Message(BaseModel):
     @property
     def body(self) -> dict[str, Any]:
         return dict(json.loads(self.body_json))
+
+    @property
+    def pricing(self) -> dict[str, Any] | None:
+        return None if self.pricing_json is None else dict(json.loads(self.pricing_json))
 
     @property
     def error(self) -> tuple[str, str] | None:
@@ -189,10 +199,12 @@ class Message(BaseModel):
         at: int,
         wa_message_id: str | None = None,
         error: tuple[str, str] | None = None,
+        pricing: dict[str, Any] | None = None,
     ) -> bool:
         """Record a step inside the caller's transaction. True when the status moved forwards.
 
         A lower step is kept in the history only. Of a repeated one the earliest time stays.
+        A ``pricing`` replaces that of the same status or a lower one.
         """
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
@@ -207,6 +219,7 @@ class Message(BaseModel):
                 "error_message": text,
                 "changed_at": self.placed(status, at),
             }
+        changes |= self._repricing(status, pricing)
         if changes:
             _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)
@@ -217,6 +230,16 @@ class Message(BaseModel):
         latest = self.created_at if self.changed_at is None else self.changed_at
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         return max(at, latest) if forwards else min(max(at, self.created_at), latest)
+
+    def _repricing(
+        self, status: MessageStatus, pricing: dict[str, Any] | None
+    ) -> dict[str, str | None]:
+        """The columns that a status with a pricing changes: none where a higher status told it."""
+        known = STATUS_RANK[self.pricing_status or MessageStatus.PENDING]
+        if pricing is None or STATUS_RANK[status] < known:
+            return {}
+        told = {"pricing_json": json.dumps(pricing), "pricing_status": status}
+        return {name: value for name, value in told.items() if value != getattr(self, name)}
 
     @classmethod
     def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:

@@ -5,6 +5,7 @@ affects another.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from networks.graph import details_of, read_json
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date can be written
 
+# Words of a pricing. Anything else is none of the platform's.
+PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
 # The members of every inbound message, beside its content.
 COMMON = {"from", "from_user_id", "from_parent_user_id", "id", "timestamp", "type"}
 # The members of a value that its items have in common, and the lists that are split into items.
@@ -72,6 +75,16 @@ class InboundMessage:
 
 
 @dataclass(frozen=True)
+class Pricing:
+    """What the platform charges for a message. None for what it does not say."""
+
+    billable: bool | None
+    model: str | None
+    category: str | None
+    type: str | None
+
+
+@dataclass(frozen=True)
 class StatusUpdate:
     """A status of a message. ``reference`` is the one of OutboundMessage.
 
@@ -85,6 +98,7 @@ class StatusUpdate:
     errors: tuple[tuple[str, str], ...]
     at: int
     person: Person = Person()
+    pricing: Pricing | None = None
 
 
 @dataclass(frozen=True)
@@ -353,7 +367,21 @@ def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> Sta
         person=Person()
         if status.get("recipient_type") == "group"
         else _person(status, RECIPIENT_IDS, contact),
+        pricing=_pricing(status.get("pricing")),
     )
+
+
+def _pricing(pricing: Any) -> Pricing | None:
+    """None if it is no object, or has none of the members in a form that can be read."""
+    if not isinstance(pricing, dict):
+        return None
+    billable = pricing.get("billable")
+    model, category, type_ = (
+        text if isinstance(text, str) and PRICING_WORD.fullmatch(text) else None
+        for text in map(pricing.get, ("pricing_model", "category", "type"))
+    )
+    read = Pricing(billable if isinstance(billable, bool) else None, model, category, type_)
+    return None if read == Pricing(None, None, None, None) else read
 
 
 def _error(error: dict[str, Any]) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
 from models.message import Direction, Message
 from models.number import Number
+from models.usage import UsageCount, counting
 from networks.callbacks import (
     AccountUpdate,
     InboundMessage,
@@ -70,11 +71,12 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     def take_in_all() -> None:
         items = (part.item for _, parts in read for part in parts)
         sent = SentMessages([item for item in items if isinstance(item, StatusUpdate)])
-        for callback, parts in read:
-            with _span(callback, parts):
-                for part in parts:
-                    _take(part, sent)
-        Callback.finish(*(callback.id for callback in callbacks))
+        with counting() as count:
+            for callback, parts in read:
+                with _span(callback, parts):
+                    for part in parts:
+                        _take(part, count, sent)
+            Callback.finish(*(callback.id for callback in callbacks))
 
     keys = {key for _, parts in read for part in parts for key in _keys(part)}
     try:
@@ -134,7 +136,7 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
     are_in, problem = True, None
     for part in parts:
         try:
-            are_in &= write(partial(_take, part), *_keys(part)) is None
+            are_in &= write(partial(_take_alone, part), *_keys(part)) is None
         except Exception as error:
             logger.exception("an item of %s was not ingested", source_id)
             are_in, problem = False, f"{type(error).__name__}: {error}"
@@ -144,7 +146,13 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
     return are_in, problem
 
 
-def _take(part: Part, sent: SentMessages | None = None) -> Reason | None:
+def _take_alone(part: Part) -> Reason | None:
+    """As ``_take``."""
+    with counting() as count:
+        return _take(part, count)
+
+
+def _take(part: Part, count: UsageCount, sent: SentMessages | None = None) -> Reason | None:
     """Take one item in, or set it aside, in the caller's transaction. Returns why it was set aside.
 
     Nothing becomes known between the reason and the row that keeps it.
@@ -154,9 +162,9 @@ def _take(part: Part, sent: SentMessages | None = None) -> Reason | None:
         case Unreadable():
             reason = Reason.UNREADABLE
         case InboundMessage() as message:
-            reason = _receive(message)
+            reason = _receive(message, count)
         case StatusUpdate() as status:
-            reason = _update_status(status, sent or SentMessages([status]))
+            reason = _update_status(status, count, sent or SentMessages([status]))
         case PersonUpdate() as news:
             reason = None if people.follow(news) else Reason.FOREIGN_NUMBER
         case AccountUpdate() as update:
@@ -172,7 +180,7 @@ def _take(part: Part, sent: SentMessages | None = None) -> Reason | None:
     return reason
 
 
-def _receive(item: InboundMessage) -> Reason | None:
+def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return Reason.FOREIGN_NUMBER
@@ -192,12 +200,13 @@ def _receive(item: InboundMessage) -> Reason | None:
         body=item.content,
         at=at,
     )
+    count.add(message)
     emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
     return None
 
 
-def _update_status(item: StatusUpdate, sent: SentMessages) -> Reason | None:
-    if record_status(item, sent):
+def _update_status(item: StatusUpdate, count: UsageCount, sent: SentMessages) -> Reason | None:
+    if record_status(item, sent, count):
         return None
     is_ours = Number.find_connected(item.phone_number_id) is not None
     return Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER

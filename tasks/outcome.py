@@ -13,6 +13,7 @@ from models.contact import Contact, Source
 from models.database import writing
 from models.message import UNSETTLED, Message, MessageStatus
 from models.number import Number, NumberStatus
+from models.usage import UsageCount
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
 from networks.classify import classify
@@ -75,14 +76,15 @@ class SentMessages:
 
         Its number may have been another account's when it was sent.
         """
-        phone = update.phone_number_id
-        known = [m for m in self._messages.values() if (phone, m.number_id) in self._numbers]
-        named = (m for m in known if m.wa_message_id == update.wa_message_id)
-        return next(named, next((m for m in known if m.id == update.reference), None))
+        phone, network_id = update.phone_number_id, update.wa_message_id
+        found = [m for m in self._messages.values() if m.wa_message_id == network_id]
+        if update.reference in self._messages:
+            found.append(self._messages[update.reference])
+        return next((m for m in found if (phone, m.number_id) in self._numbers), None)
 
 
-def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
-    """Record a status of the network, with its event, inside the caller's transaction.
+def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -> bool:
+    """Record a status of the network, with its event and its price, inside the caller's transaction.
 
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
     """
@@ -103,7 +105,11 @@ def record_status(update: StatusUpdate, sent: SentMessages) -> bool:
         if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
             people.opt(contact, out=True, because=Source.ERROR, at=at)
     shown_at = message.placed(status, at)
-    message.advance(status, at=at, error=error)
+    before = message.pricing_json
+    pricing = vars(update.pricing) if update.pricing else None
+    message.advance(status, at=at, error=error, pricing=pricing)
+    if message.pricing_json != before:
+        count.move(message, before)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:
         kind = EventKind(f"message.{status}")

@@ -26,6 +26,8 @@ GROWING = {
     "set_aside",
     # With what an account has at the platform.
     "template",
+    # With the days.
+    "usage_total",
 }
 # Indexes of what is still to be done: to look at all of one is to look at what waits.
 OF_OPEN_WORK = {"message_unsettled", "delivery_pending", "delivery_leased", "delivery_due"}

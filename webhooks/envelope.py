@@ -110,6 +110,7 @@ class MessageResource:
     error: MessageError | None
     contact: MessageContact
     context: MessageContext | None
+    pricing: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """In the contract's spelling."""
@@ -131,6 +132,7 @@ class MessageResource:
                 "messageId": self.context.message_id,
                 "waMessageId": self.context.wa_message_id,
             },
+            "pricing": self.pricing,
         }
 
 

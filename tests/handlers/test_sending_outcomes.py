@@ -17,6 +17,7 @@ from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
+from models.usage import UsageCount
 from networks import errors
 from networks.callbacks import StatusUpdate
 from networks.interface import Acceptance, OutboundMessage, Sender
@@ -73,7 +74,7 @@ def _crash_in_the_middle(number: Number, network: Network) -> list[OutboundMessa
 def _report(message: Message, status: str) -> None:
     update = StatusUpdate("1001", "wamid.1", status, message.id, (), message.created_at)
     with writing():
-        assert record_status(update, SentMessages([update]))
+        assert record_status(update, SentMessages([update]), UsageCount())
 
 
 def _kinds() -> list[str]:

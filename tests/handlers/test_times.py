@@ -1,9 +1,11 @@
 """Timestamps that a client sends."""
 
+from datetime import date
+
 import pytest
 
 from handlers.errors import InvalidError
-from handlers.times import parse_time
+from handlers.times import parse_date, parse_time
 from webhooks.envelope import timestamp
 
 
@@ -45,3 +47,16 @@ def test_a_time_without_a_zone_says_nothing() -> None:
     with pytest.raises(InvalidError, match="no time zone") as caught:
         parse_time("since", "2026-11-20T09:30:00", "/since")
     assert caught.value.details == {"field": "/since"}
+
+
+def test_a_date_is_read_and_no_date_is_none() -> None:
+    assert parse_date("since", "2024-02-29") == date(2024, 2, 29)
+    assert parse_date("since", None) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2026-02-29", "20261120", "2026-W47-5", "2026-11-20T00:00:00Z"]
+)
+def test_any_other_date_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InvalidError, match=r"Query parameter since: .* is not a date"):
+        parse_date("Query parameter since", text)

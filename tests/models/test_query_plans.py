@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from handlers import deliveries, messages, sending
+from handlers import deliveries, messages, sending, usage
 from models import activity, clock, tally
 from models.account import Account
 from models.api_key import ApiKey
@@ -39,7 +39,8 @@ from tests.plans import queries_of
 LEASE_MS = 30_000
 TIME = "2026-11-20T09:30:00.000Z"
 MANY = 1_000
-SORTS = "USE TEMP B-TREE FOR ORDER BY", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"
+PARTS = ("", "LAST TERM OF ", "RIGHT PART OF ")
+SORTS = tuple(f"USE TEMP B-TREE FOR {part}ORDER BY" for part in PARTS)
 
 
 class AcceptingNetwork:
@@ -202,6 +203,8 @@ READS: dict[str, Work] = {
     ),
     "attempts are read": lambda world: Attempt.of(world.delivery),
     "templates are listed": lambda world: Template.search(world.number, 20, 0, name="x"),
+    "usage is listed": lambda world: usage.list_usage(world.account.id, 20, 0, since="2026-11-01"),
+    "usage is exported": lambda world: usage.export_usage(world.account.id, world.number.id),
     "numbers are listed": lambda world: Number.page(world.account.id, 20, 0),
     "webhooks are listed": lambda world: Webhook.page(world.account.id, 20, 0),
 }
@@ -227,7 +230,7 @@ SWEEP: dict[str, Work] = {
 }
 
 # Sorted, but few by nature: what belongs to one message, delivery or network's number, what one claim took,
-# the webhooks that wait, one call's deliveries, an account's numbers and webhooks.
+# the webhooks that wait, one call's deliveries, an account's numbers and webhooks, a number's usage of a day.
 FEW = {
     "a message is sent, and again",
     "a template is sent",
@@ -243,6 +246,7 @@ FEW = {
     "attempts are read",
     "numbers are listed",
     "webhooks are listed",
+    "usage is exported",
     "parked statuses are matched",
 }
 

@@ -8,7 +8,7 @@ import pytest
 from openapi_schema_validator import OAS30Validator
 
 from gateway.api import contract
-from handlers import deliveries, messages, numbers, sending, signup, templates, webhooks
+from handlers import deliveries, messages, numbers, sending, signup, templates, usage, webhooks
 from handlers.errors import CODES, ApiError
 from models.account import Account
 from models.attempt import record_outcomes
@@ -19,6 +19,7 @@ from models.message import Message
 from models.number import Number, NumberStatus
 from models.signup import SignupLink
 from models.template import Template
+from models.usage import UsageCount, counting
 from networks.callbacks import StatusUpdate
 from networks.interface import Acceptance
 from tasks import outcome
@@ -61,13 +62,24 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
     with writing():
         outcome.record_acceptance(sent, Acceptance("wamid.1"))
         update = StatusUpdate("1001", "wamid.2", "failed", failed.id, (("131026", "No."),), 1)
-        assert outcome.record_status(update, outcome.SentMessages([update]))
+        assert outcome.record_status(update, outcome.SentMessages([update]), UsageCount())
     for message in Message.select():
         check_shape("Message", messages.render(message))
         check_shape("MessageDetail", messages.get_message(account.id, message.id))
         if message.wa_message_id and message.direction == "OUTBOUND":
             check_shape("SentMessage", json.loads(sending.sent_response(message)))
     check_shape("MessagePage", messages.list_messages(account.id, limit=20, offset=0))
+
+
+def test_usage_is_the_contracts(account: Account, number: Number) -> None:
+    message = factories.inbound(number)
+    assert message is not None
+    with writing(), counting() as count:
+        count.add(message)
+    page = usage.list_usage(account.id, limit=20, offset=0)
+    check_shape("UsagePage", page)
+    [total] = page["data"]
+    check_shape("UsageTotal", total)
 
 
 @pytest.mark.parametrize("status", ["APPROVED", "INVENTED"])

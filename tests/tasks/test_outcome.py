@@ -13,12 +13,14 @@ from models.delivery import Delivery
 from models.event import Event
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
+from models.usage import UsageCount
 from networks.callbacks import StatusUpdate
 from networks.error_codes import explained
 from networks.interface import Acceptance
 from tasks import outcome
 from tasks.outcome import SentMessages
 from tests import factories
+from tests.tasks.told import accepted_message, ingest_now, messages, status_of
 
 SENT, DELIVERED, READ, FAILED = (
     MessageStatus.SENT,
@@ -47,7 +49,7 @@ def _report(
         errors = (ERROR,) if status is FAILED else ()
         with writing():
             update = StatusUpdate(number.phone_number_id, wamid, status, message.id, errors, at)
-            assert outcome.record_status(update, SentMessages([update]))
+            assert outcome.record_status(update, SentMessages([update]), UsageCount())
 
 
 def _events() -> list[dict[str, Any]]:
@@ -254,7 +256,7 @@ def test_a_status_waits_for_one_answer_of_the_database(
     update = StatusUpdate("1001", "wamid.1", status, message.id, (), fresh.created_at)
     with writing():
         monkeypatch.setattr(database.obj, "put", exchanges.put)
-        assert outcome.record_status(update, SentMessages([update]))
+        assert outcome.record_status(update, SentMessages([update]), UsageCount())
         monkeypatch.undo()
     assert exchanges.count == 1
 
@@ -299,7 +301,36 @@ def test_statuses_that_are_read_together_see_what_each_other_did(message: Messag
     ]
     with writing():
         sent = SentMessages(updates)
-        assert all(outcome.record_status(update, sent) for update in updates)
+        assert all(outcome.record_status(update, sent, UsageCount()) for update in updates)
     assert _kinds() == ["message.sent", "message.delivered", "message.read"]
     assert _history(message) == ["pending", "sent", "delivered", "read"]
     assert Delivery.select().count() == 3
+
+
+@pytest.mark.parametrize("wrong", [7, "free", [], {}, {"billable": "yes", "category": 7}])
+def test_a_malformed_pricing_never_hurts_the_status(number: Number, wrong: object) -> None:
+    sent = accepted_message(number)
+    ingest_now(messages(statuses=[status_of("wamid.1", "read", pricing=wrong)]))
+    fresh = Message.get_by_id(sent.id)
+    assert (fresh.status, fresh.pricing) == (MessageStatus.READ, None)
+
+
+def test_a_later_pricing_replaces_the_earlier_one_and_is_told(number: Number) -> None:
+    sent = accepted_message(number)
+    first = {"billable": True, "pricing_model": "PMP", "category": "utility", "type": "regular"}
+    for status, pricing in (
+        ("sent", first),
+        ("delivered", first),
+        ("read", first | {"billable": False, "type": "free_customer_service"}),
+        ("read", None),
+    ):
+        ingest_now(messages(statuses=[status_of("wamid.1", status, pricing=pricing)]))
+    shown = {"model": "PMP", "category": "utility"}
+    last = shown | {"billable": False, "type": "free_customer_service"}
+    assert Message.get_by_id(sent.id).pricing == last
+    events = [json.loads(event.payload) for event in Event.select().order_by(Event.id)]
+    assert [event["data"]["pricing"] for event in events] == [
+        None,
+        shown | {"billable": True, "type": "regular"},
+        last,
+    ]

@@ -73,6 +73,7 @@ def test_a_message_event_carries_the_message_in_the_contracts_spelling() -> None
                 "name": "Maria",
             },
             "context": {"messageId": "msg_0", "waMessageId": "wamid.0"},
+            "pricing": None,
         },
     }
 

@@ -1,0 +1,94 @@
+"""Tag usage of the contract: how many messages there were, by day and price."""
+
+import csv
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from io import StringIO
+from typing import Any
+
+from starlette.responses import Response
+
+from handlers.resources import owned, page_json
+from handlers.times import parse_date
+from models import clock
+from models.number import Number
+from models.usage import UsageTotal
+
+COLUMNS = ("day", "numberId", "direction", "category", "billable", "count")
+# The most days that a response covers. It bounds an export.
+MOST_DAYS = 366
+
+
+@dataclass(frozen=True)
+class Days:
+    """The days from ``since`` to before ``until``."""
+
+    since: date
+    until: date
+
+    @property
+    def as_text(self) -> dict[str, str]:
+        """Both as ISO 8601."""
+        return {"since": self.since.isoformat(), "until": self.until.isoformat()}
+
+
+def render(total: UsageTotal) -> dict[str, Any]:
+    """The UsageTotal object."""
+    values = total.day, total.number_id, total.direction, total.category or None, total.billable
+    return dict(zip(COLUMNS, (*values, total.total), strict=True))
+
+
+def list_usage(
+    user: str,
+    limit: int,
+    offset: int,
+    numberId: str | None = None,  # noqa: N803 - as in the contract
+    since: str | None = None,
+    until: str | None = None,
+) -> dict[str, Any]:
+    """GET /usage."""
+    days = _days(user, numberId, since, until)
+    page = UsageTotal.page(user, limit, offset, number_id=numberId, **days.as_text)
+    return days.as_text | page_json(page, render)
+
+
+def export_usage(
+    user: str,
+    numberId: str | None = None,  # noqa: N803 - as in the contract
+    since: str | None = None,
+    until: str | None = None,
+) -> Response:
+    """GET /usage.csv."""
+    days = _days(user, numberId, since, until)
+    totals = UsageTotal.all(user, number_id=numberId, **days.as_text)
+    file_name = f"usage_{days.since}_{days.until}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
+    return Response(_as_csv(totals), headers=headers, media_type="text/csv")
+
+
+def _as_csv(totals: list[UsageTotal]) -> str:
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for total in totals:
+        *values, billable, count = render(total).values()
+        writer.writerow((*values, "true" if billable else "false", count))
+    return text.getvalue()
+
+
+def _days(user: str, number_id: str | None, since: str | None, until: str | None) -> Days:
+    """The days that a request asks for. Raises ApiError, also for a number that is not the account's."""
+    first, end = (
+        parse_date("Query parameter since", since),
+        parse_date("Query parameter until", until),
+    )
+    if number_id is not None:
+        owned(Number, number_id, user)
+    if end is None:
+        today = datetime.fromtimestamp(clock.now() / 1000, UTC).date()
+        end = date.fromordinal(today.toordinal() + 1)
+    if first is None:
+        # No day is before the first of the year 1.
+        first = date.fromordinal(max(1, end.toordinal() - 1)).replace(day=1)
+    latest = first.toordinal() + MOST_DAYS
+    return Days(first, date.fromordinal(min(latest, end.toordinal())))

@@ -1,0 +1,111 @@
+"""How many messages an account has had by day, number, direction, category and billable.
+
+They are counted in the transaction that records their pricing. Retention removes messages, and no total
+(docs/decisions/0046-usage-outlives-messages.md).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from peewee import (
+    EXCLUDED,
+    BigIntegerField,
+    BooleanField,
+    CompositeKey,
+    ModelSelect,
+    TextField,
+)
+
+from models.database import BaseModel, Prepared, reading
+from models.message import Message
+from models.page import Page, fetch_page
+
+KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
+NO_CATEGORY = ""
+
+
+class UsageTotal(BaseModel):
+    """Messages that have all of this in common. ``day`` is the UTC day on which they were created."""
+
+    account_id = TextField()
+    day = TextField()
+    number_id = TextField()
+    direction = TextField()
+    category = TextField()
+    billable = BooleanField()
+    total = BigIntegerField()
+
+    class Meta:
+        primary_key = CompositeKey(*KEY)
+
+    @classmethod
+    def page(cls, account_id: str, limit: int, offset: int, **wanted: Any) -> Page[Self]:
+        """A slice of what ``all`` finds."""
+        return fetch_page(cls._query(account_id, **wanted), limit, offset)
+
+    @classmethod
+    def all(cls, account_id: str, **wanted: Any) -> list[Self]:
+        """The days from ``since`` to before ``until``, of all numbers or one, in the order of KEY."""
+        with reading():
+            return list(cls._query(account_id, **wanted))
+
+    @classmethod
+    def _query(
+        cls, account_id: str, *, since: str, until: str, number_id: str | None
+    ) -> "ModelSelect[Self]":
+        # A pricing that changed may leave a total at zero.
+        query = cls.select().where(cls.account_id == account_id, cls.total != 0)
+        query = query.where(cls.day >= since, cls.day < until)
+        if number_id is not None:
+            query = query.where(cls.number_id == number_id)
+        return query.order_by(*(getattr(cls, name) for name in KEY))
+
+
+class UsageCount:
+    """What one transaction changes in the totals. ``counting`` writes it."""
+
+    def __init__(self) -> None:
+        self.changes = Counter[tuple[Any, ...]]()
+
+    def add(self, message: Message) -> None:
+        """Count a message by its pricing, or as one that has none."""
+        self.changes[_key(message, message.pricing_json)] += 1
+
+    def move(self, message: Message, before: str | None) -> None:
+        """Count a message by its pricing, and no more by the one ``before``, if it had any."""
+        if before is not None:
+            self.changes[_key(message, before)] -= 1
+        self.add(message)
+
+
+@contextmanager
+def counting() -> Iterator[UsageCount]:
+    """Write what is counted meanwhile, at the end and inside the caller's transaction, each total once.
+
+    Several transactions may write the same totals. All do it in the same order, which prevents deadlocks.
+    """
+    count = UsageCount()
+    yield count
+    for key, change in sorted(count.changes.items()):
+        if change:
+            _ADD.execute(*key, change)
+
+
+def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
+    """The values of KEY for a message with this pricing."""
+    told = json.loads(pricing_json or "{}")
+    day = datetime.fromtimestamp(message.created_at / 1000, UTC).date().isoformat()
+    category, billable = told.get("category") or NO_CATEGORY, bool(told.get("billable"))
+    return message.account_id, day, message.number_id, message.direction, category, billable
+
+
+_ADD = Prepared(
+    lambda *values: UsageTotal.insert(dict(zip((*KEY, "total"), values, strict=True))).on_conflict(
+        conflict_target=[getattr(UsageTotal, name) for name in KEY],
+        update={UsageTotal.total: UsageTotal.total + EXCLUDED.total},
+    )
+)

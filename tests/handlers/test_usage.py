@@ -1,0 +1,145 @@
+"""GET /usage and GET /usage.csv: which days and numbers they are of, and how they are written."""
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+
+from handlers.errors import ForbiddenError, InvalidError, NotFoundError
+from handlers.usage import export_usage, list_usage
+from models.account import Account
+from models.database import writing
+from models.message import Message
+from models.number import Number
+from models.usage import counting
+from tests import factories
+
+# The clock of tests stands still on the 20th.
+pytestmark = pytest.mark.usefixtures("clock")
+DAY_MS = 86_400_000
+
+
+def _count(number: Number, *days: str, direction: str = "INBOUND", **pricing: Any) -> None:
+    """Have a message of each of these days counted."""
+    with writing(), counting() as count:
+        for day in days:
+            created_at = (date.fromisoformat(day) - date(1970, 1, 1)).days * DAY_MS
+            message = Message(
+                account=number.account_id,
+                number=number.id,
+                direction=direction,
+                created_at=created_at,
+                pricing_json=json.dumps(pricing) if pricing else None,
+            )
+            count.add(message)
+
+
+def _list(account: Account, **query: Any) -> Any:
+    return list_usage(account.id, **{"limit": 20, "offset": 0} | query)
+
+
+def _days(account: Account, **query: Any) -> list[str]:
+    return [total["day"] for total in _list(account, **query)["data"]]
+
+
+def _range(account: Account, **query: Any) -> tuple[str, str]:
+    page = _list(account, **query)
+    return page["since"], page["until"]
+
+
+def test_it_is_of_the_current_month_unless_said_otherwise(account: Account, number: Number) -> None:
+    _count(number, "2026-10-31", "2026-11-01", "2026-11-20", "2026-11-21")
+    assert _range(account) == ("2026-11-01", "2026-11-21")
+    assert _days(account) == ["2026-11-01", "2026-11-20"]
+
+
+def test_the_first_day_is_in_it_and_the_last_is_not(account: Account, number: Number) -> None:
+    _count(number, "2026-09-30", "2026-10-01", "2026-10-02", "2026-10-03")
+    assert _days(account, since="2026-10-01", until="2026-10-03") == ["2026-10-01", "2026-10-02"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"until": "2026-10-01"}, ("2026-09-01", "2026-10-01")),
+        ({"until": "2026-10-02"}, ("2026-10-01", "2026-10-02")),
+        ({"since": "2026-10-15"}, ("2026-10-15", "2026-11-21")),
+        ({"since": "2026-12-01"}, ("2026-12-01", "2026-11-21")),
+        ({"since": "2024-01-01"}, ("2024-01-01", "2025-01-01")),
+        ({"since": "2024-01-01", "until": "9999-12-31"}, ("2024-01-01", "2025-01-01")),
+        ({"since": "9999-12-31", "until": "9999-12-31"}, ("9999-12-31", "9999-12-31")),
+        ({"until": "0001-01-01"}, ("0001-01-01", "0001-01-01")),
+    ],
+)
+def test_the_range_that_is_not_given_in_full_or_is_too_long(
+    account: Account, query: dict[str, str], expected: tuple[str, str]
+) -> None:
+    """It has 366 days at most, and says so."""
+    assert _range(account, **query) == expected
+
+
+def test_it_is_in_the_order_of_its_properties_page_by_page(
+    account: Account, number: Number
+) -> None:
+    _count(number, "2026-11-03", "2026-11-02")
+    for category, is_billable in (("utility", True), ("marketing", True), ("utility", False)):
+        pricing = {"category": category, "billable": is_billable}
+        _count(number, "2026-11-02", "2026-11-02", direction="OUTBOUND", **pricing)
+    whole = _list(account)
+    assert [tuple(total.values()) for total in whole["data"]] == [
+        ("2026-11-02", number.id, "INBOUND", None, False, 1),
+        ("2026-11-02", number.id, "OUTBOUND", "marketing", True, 2),
+        ("2026-11-02", number.id, "OUTBOUND", "utility", False, 2),
+        ("2026-11-02", number.id, "OUTBOUND", "utility", True, 2),
+        ("2026-11-03", number.id, "INBOUND", None, False, 1),
+    ]
+    pages = [_list(account, limit=2, offset=offset) for offset in (0, 2, 4, 6)]
+    assert [total for page in pages for total in page["data"]] == whole["data"]
+    assert {page["pagination"]["total"] for page in pages} == {5}
+
+
+def test_what_moved_away_is_not_in_it(account: Account, number: Number) -> None:
+    with writing(), counting() as count:
+        message = factories.inbound(number)
+        assert message is not None
+        count.add(message)
+    message.pricing_json = '{"category": "utility", "billable": true}'
+    with writing(), counting() as count:
+        count.move(message, "{}")
+    assert [(t["category"], t["count"]) for t in _list(account)["data"]] == [("utility", 1)]
+
+
+def test_it_is_of_one_number_or_of_all_of_the_account(account: Account, number: Number) -> None:
+    other = factories.active_number(account, "1002")
+    _count(number, "2026-11-02")
+    _count(other, "2026-11-03")
+    assert _days(account) == ["2026-11-02", "2026-11-03"]
+    assert _days(account, numberId=other.id) == ["2026-11-03"]
+    stranger = Account.open("Rival", "pro")
+    assert _days(stranger) == []
+    for ask in (_list, lambda user, **query: export_usage(user.id, **query)):
+        with pytest.raises(ForbiddenError):
+            ask(stranger, numberId=number.id)
+        with pytest.raises(NotFoundError):
+            ask(account, numberId="num_nothing")
+
+
+def test_an_export_has_all_of_it_in_one_file(account: Account, number: Number) -> None:
+    _count(number, "2026-11-02", "2026-11-02")
+    _count(number, "2026-11-03", direction="OUTBOUND", category="utility", billable=True)
+    exported = export_usage(account.id)
+    assert exported.headers["content-type"] == "text/csv; charset=utf-8"
+    name = "usage_2026-11-01_2026-11-21.csv"
+    assert exported.headers["content-disposition"] == f'attachment; filename="{name}"'
+    assert bytes(exported.body).decode() == (
+        "day,numberId,direction,category,billable,count\r\n"
+        f"2026-11-02,{number.id},INBOUND,,false,2\r\n"
+        f"2026-11-03,{number.id},OUTBOUND,utility,true,1\r\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+def test_a_day_that_does_not_exist_is_refused(account: Account, name: str) -> None:
+    with pytest.raises(InvalidError, match=f"Query parameter {name}"):
+        _list(account, **{name: "2026-02-30"})
