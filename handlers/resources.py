@@ -18,7 +18,7 @@ Owned = TypeVar("Owned", Message, Number, Webhook)
 def owned(model: type[Owned], row_id: str, account_id: str, field: str | None = None) -> Owned:
     """The row, if it exists and is the account's. Raises NotFoundError, ForbiddenError.
 
-    ``field`` is the JSON pointer to its identifier in the request body.
+    ``field`` is the JSON pointer to its identifier in the request.
     """
     row = model.by_id(row_id)
     if row is None or row.account_id != account_id:
