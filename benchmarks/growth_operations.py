@@ -76,7 +76,7 @@ def lists(owner: Owner) -> dict[str, Operation]:
     return {
         "messages": of_messages(),
         f"messages from the {DEEP}th": of_messages(DEEP),
-        "messages of a number": of_messages(number_id=number_id),
+        "messages of a number": of_messages(numberId=number_id),
         "messages in": of_messages(direction="INBOUND"),
         "messages out": of_messages(direction="OUTBOUND"),
         "messages read": of_messages(status="read"),
@@ -84,8 +84,12 @@ def lists(owner: Owner) -> dict[str, Operation]:
         "messages pending": of_messages(status="pending"),
         "messages unknown (none)": of_messages(status="unknown"),
         "messages read, out, of a number": of_messages(
-            number_id=number_id, direction="OUTBOUND", status="read"
+            numberId=number_id, direction="OUTBOUND", status="read"
         ),
+        "messages of a person (none)": of_messages(phone="15550009999"),
+        "messages of a rare type (none)": of_messages(type="sticker"),
+        "messages with an error (none)": of_messages(errorText="131047"),
+        f"messages of the time of {DEEP}": of_messages(since=timestamp(newest)),
         "deliveries": of_deliveries(),
         f"deliveries from the {DEEP}th": of_deliveries(DEEP),
         "deliveries delivered": of_deliveries(state="delivered"),

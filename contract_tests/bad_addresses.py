@@ -1,8 +1,9 @@
 """Bad input in the address: paths, identifiers and query parameters."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from contract_tests.bad_kinds import Kind, Target, has_path_value, kind
 from contract_tests.operations import Operation, Schema
@@ -136,10 +137,10 @@ BAD_STRINGS = {
     "a surrogate": SURROGATE,
     "no UTF-8": b"%FF",
     "no value": b"",
-    "a fragment of SQL": b"'%20OR%201=1--",
-    "an emoji": b"%F0%9F%98%80",
     "10,000 letters": b"a" * 10_000,
 }
+# Bad where the pattern does not take them.
+BAD_WORDS = {"a fragment of SQL": b"'%20OR%201=1--", "an emoji": b"%F0%9F%98%80"}
 
 
 def _ids(name: str, statuses: set[int], value: Callable[[Target, str], bytes | None]) -> Kind:
@@ -187,6 +188,14 @@ def _has_query(operation: Operation) -> bool:
 
 def _for_type(wanted: str, value: bytes) -> Callable[[Schema], list[bytes]]:
     return lambda schema: [value] if schema["type"] == wanted else []
+
+
+def _unless_it_fits(value: bytes) -> Callable[[Schema], list[bytes]]:
+    def values(schema: Schema) -> list[bytes]:
+        fits = "pattern" in schema and re.search(schema["pattern"], unquote(value.decode()))
+        return [value] if schema["type"] == "string" and not fits else []
+
+    return values
 
 
 def _out_of_range(schema: Schema) -> list[bytes]:
@@ -239,6 +248,10 @@ KINDS = [
     *(
         _parameters(f"a string: {name}", _for_type("string", value))
         for name, value in BAD_STRINGS.items()
+    ),
+    *(
+        _parameters(f"a string: {name}", _unless_it_fits(value))
+        for name, value in BAD_WORDS.items()
     ),
     _parameters("an integer: next to its range", _out_of_range),
     _parameters("a string: a word of the list in the other case", _other_case),

@@ -1,6 +1,8 @@
 """/dashboard/messages: what was sent and received, and what came of it."""
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 from flask import Response, request
 
@@ -9,23 +11,30 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
 from models import clock
+from models.contact import Contact
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
+from models.finding import MessageFilter
 from models.message import Direction, Message, MessageStatus
 from models.number import Number
 from models.page import Page
+from networks.error_codes import explanation
 
 FILTERS = {"direction": [*Direction], "status": [*MessageStatus]}
 # A page asks again only while an answer is likely: the next status, or an attempt that is due.
 STATUS_LIKELY_MS = 10 * 60_000
 ATTEMPT_LIKELY_MS = 60_000
 UNDER_WAY = {MessageStatus.PENDING, MessageStatus.SENT, MessageStatus.DELIVERED}
+# What people write between the digits of a phone number.
+_SEPARATORS = re.compile(r"[\s()./+-]+")
+_USER_ID = re.compile(r"[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]+", re.ASCII)
+LEAST_PHONE_DIGITS = 7
 
 
 @blueprint.get("/messages")
 def messages() -> Response:
     """The account's messages that match the filter, newest first."""
-    chosen = {name: request.args.get(name, "") for name in ("number_id", *FILTERS)}
+    chosen = {name: request.args.get(name, "").strip() for name in ("number_id", "find", *FILTERS)}
     if chosen["number_id"]:
         mine(Number.by_id(chosen["number_id"]))
     unknown = [name for name, kinds in FILTERS.items() if chosen[name] not in {"", *kinds}]
@@ -69,8 +78,24 @@ def excerpt(row: Message) -> str:
 
 
 def _find(chosen: dict[str, str]) -> Page[Message]:
-    wanted = {name: value or None for name, value in chosen.items()}
-    return Message.page(account().id, PER_PAGE, offset(), **wanted)
+    wanted: dict[str, Any] = {n: value for n, value in chosen.items() if value and n != "find"}
+    wanted |= _meant(chosen["find"]) if chosen["find"] else {}
+    return MessageFilter(**wanted).page(account().id, PER_PAGE, offset())
+
+
+def _meant(text: str) -> dict[str, Any]:
+    """The filter of the one thing that a text is: an identifier, an error code or a phone number."""
+    if text.startswith("msg_"):
+        return {"message_id": text}
+    digits = _SEPARATORS.sub("", text)
+    if digits.isascii() and digits.isdecimal():
+        is_code = text == digits and (len(digits) < LEAST_PHONE_DIGITS or explanation(digits))
+        return {"error_code": digits} if is_code else _with(digits)
+    return _with(text) if _USER_ID.fullmatch(text) else {"wa_message_id": text}
+
+
+def _with(person: str) -> dict[str, Any]:
+    return {"contact_ids": Contact.called(account().id, person)}
 
 
 def _is_under_way(row: Message, deliveries: Sequence[Delivery]) -> bool:

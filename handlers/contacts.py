@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from handlers.resources import no_access, owned, page_json
+from handlers.resources import own_contact, owned, page_json
 from models import clock
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.database import writing
@@ -43,14 +43,6 @@ def _detail(contact: Contact) -> dict[str, Any]:
     return render(contact) | {"history": [_render_change(each) for each in contact.history()]}
 
 
-def _found(user: str, contact_id: str) -> Contact:
-    """The account's contact, or the one that it was merged into. Raises NotFoundError, ForbiddenError."""
-    contact = Contact.find(contact_id)
-    if contact is None or contact.account_id != user:
-        raise no_access("contact", contact_id, exists=contact is not None)
-    return contact
-
-
 def list_contacts(
     user: str,
     limit: int,
@@ -70,13 +62,13 @@ def list_contacts(
 
 def get_contact(user: str, contact_id: str) -> dict[str, Any]:
     """GET /contacts/{contact_id}."""
-    return _detail(_found(user, contact_id))
+    return _detail(own_contact(user, contact_id))
 
 
 def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     """PATCH /contacts/{contact_id}."""
     with writing():
-        contact = _found(user, contact_id)
+        contact = own_contact(user, contact_id)
         if "note" in payload:
             contact.annotate(payload["note"])
         if "optedOut" in payload:

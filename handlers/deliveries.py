@@ -67,8 +67,8 @@ def list_webhook_deliveries(
         offset,
         state=state,
         kind=event,
-        since=parse_time("Query parameter since", since),
-        until=parse_time("Query parameter until", until),
+        since=parse_time("Query parameter since", since, "/since"),
+        until=parse_time("Query parameter until", until, "/until"),
     )
     return page_json(page, render)
 

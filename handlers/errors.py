@@ -26,8 +26,8 @@ class ApiError(Exception):
 
     ``headers`` go out with it; ``retry_after``, in seconds, is one of them. The rest are details that a
     program can act on (decision 30 of the design), None where they are not known: ``field`` is a JSON pointer
-    (RFC 6901) into the request body, ``network_code`` the messaging network's error code, ``message_id`` the
-    message that was stored for the request.
+    (RFC 6901) into the request body or to a query parameter, ``network_code`` the messaging network's error
+    code, ``message_id`` the message that was stored for the request.
     """
 
     status = 500

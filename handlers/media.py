@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from handlers.errors import ApiError, ConflictError, InvalidError
-from handlers.media_types import EXTENSIONS, KINDS, LIMITS
+from handlers.media_types import EXTENSIONS, LIMITS, RECEIVED
 from handlers.outcomes import Asked, asking
 from handlers.resources import inactive, owned
 from models.database import read
@@ -43,6 +43,7 @@ FETCHING = Asked(
     thing="media",
     unclear="so the media could not be fetched. Try again.",
 )
+EDIT = "edit"
 UNKNOWN_TYPE = "application/octet-stream"
 # Clients send these for a file of unknown type; many generated clients for every file.
 UNSPECIFIC = {"", UNKNOWN_TYPE}
@@ -106,30 +107,44 @@ def _type_of(file: UploadFile) -> str:
 
 async def download_media(user: str, message_id: str) -> StreamingResponse:
     """GET /messages/{message_id}/media."""
-    message, number, media_id = await read(partial(_to_fetch, user, message_id))
+    message, number, media = await read(partial(_to_fetch, user, message_id))
     async with asking(number, FETCHING) as sender:
-        download = await get_network().open_media(sender, media_id)
-    return _response(message, download)
+        download = await get_network().open_media(sender, media["id"])
+    return _response(message, media, download)
 
 
-def _to_fetch(user: str, message_id: str) -> tuple[Message, Number, str]:
-    """The message, the number that it came to, and its media identifier. Raises ApiError."""
+def _to_fetch(user: str, message_id: str) -> tuple[Message, Number, dict[str, Any]]:
+    """The message, the number that it came to, and its media object. Raises ApiError."""
     message = owned(Message, message_id, user)
-    media_id = message.body.get("id") if message.type in KINDS else None
-    if message.direction != Direction.INBOUND or not isinstance(media_id, str):
+    media = _media_of(message.type, message.body)
+    if message.direction != Direction.INBOUND or not isinstance(media.get("id"), str):
         raise ConflictError(
             f"The message {message.id} has no media to fetch: only an inbound image, audio, video, "
-            "document or sticker has."
+            "document or sticker has, or an edit of one."
         )
-    return message, Number.get_by_id(message.number_id), media_id
+    return message, Number.get_by_id(message.number_id), media
 
 
-def _response(message: Message, download: MediaDownload) -> StreamingResponse:
+def _media_of(type_: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The media object of a message's content, empty where there is none.
+
+    An edit holds the message as it is now (Cloud API, Webhooks: edit messages).
+    """
+    edited = body.get("message")
+    if type_ == EDIT and isinstance(edited, dict):
+        type_ = str(edited.get("type"))
+        body = edited.get(type_, {})
+    return body if type_ in RECEIVED and isinstance(body, dict) else {}
+
+
+def _response(
+    message: Message, media: dict[str, Any], download: MediaDownload
+) -> StreamingResponse:
     is_type = _TYPE.fullmatch(download.mime_type) is not None
     headers = {
         # As a header, so that Starlette appends no charset to the type.
         "Content-Type": download.mime_type if is_type else UNKNOWN_TYPE,
-        "Content-Disposition": f'attachment; filename="{_name(message, download)}"',
+        "Content-Disposition": f'attachment; filename="{_name(message, media, download)}"',
         "X-Content-Type-Options": "nosniff",
     }
     if download.size is not None:
@@ -149,7 +164,7 @@ async def _passed_on(message: Message, download: MediaDownload) -> AsyncIterator
         await download.close()
 
 
-def _name(message: Message, download: MediaDownload) -> str:
-    given = message.body.get("filename")
+def _name(message: Message, media: dict[str, Any], download: MediaDownload) -> str:
+    given = media.get("filename")
     cleaned = _UNSAFE.sub("_", given).strip(" .")[-_MAX_NAME:] if isinstance(given, str) else ""
     return cleaned or f"{message.id}{mimetypes.guess_extension(download.mime_type) or ''}"

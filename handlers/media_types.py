@@ -33,8 +33,9 @@ _MEDIA: dict[str, tuple[int, dict[str, str]]] = {
         },
     ),
 }
-# Messages of these types carry a media object.
-KINDS = frozenset(_MEDIA)
+# Inbound messages of these types carry a media object. A voice note is an audio with ``voice``. The
+# platform's earlier API gave it a type of its own, which clients of the Cloud API still take.
+RECEIVED = frozenset(_MEDIA) | {"voice"}
 LIMITS = {mime_type: limit for limit, types in _MEDIA.values() for mime_type in sorted(types)}
 EXTENSIONS = {
     extension: mime_type

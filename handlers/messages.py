@@ -5,14 +5,16 @@ from typing import Any
 
 from handlers.errors import ConflictError
 from handlers.outcomes import Asked, asking
-from handlers.resources import inactive, owned, page_json
+from handlers.resources import inactive, own_contact, owned, page_json
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
+from handlers.times import parse_time
 from models.contact import Contact
 from models.database import read, reading
+from models.finding import MessageFilter
 from models.message import Direction, Message, StatusChange
 from models.number import Number, NumberStatus
 from networks.current import get_network
-from networks.error_codes import explained
+from networks.error_codes import codes_explained_by, explained
 from tasks.emit import message_resource
 from webhooks.envelope import timestamp
 
@@ -37,21 +39,55 @@ def _render_step(step: StatusChange) -> dict[str, Any]:
     return {"status": step.status, "at": timestamp(step.at), "error": error}
 
 
-def list_messages(
+def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     user: str,
     limit: int,
     offset: int,
     numberId: str | None = None,  # noqa: N803 - as in the contract
     direction: str | None = None,
     status: str | None = None,
+    contactId: str | None = None,  # noqa: N803 - as in the contract
+    phone: str | None = None,
+    type: str | None = None,  # noqa: A002 - as in the contract
+    waMessageId: str | None = None,  # noqa: N803 - as in the contract
+    errorText: str | None = None,  # noqa: N803 - as in the contract
+    since: str | None = None,
+    until: str | None = None,
 ) -> dict[str, Any]:
     """GET /messages."""
     if numberId is not None:
-        owned(Number, numberId, user)
-    page = Message.page(user, limit, offset, number_id=numberId, direction=direction, status=status)
+        owned(Number, numberId, user, "/numberId")
+    wanted = MessageFilter(
+        number_id=numberId,
+        direction=direction,
+        status=status,
+        contact_ids=_contact_ids(user, contactId, phone),
+        type=type,
+        wa_message_id=waMessageId,
+        since=parse_time("Query parameter since", since, "/since"),
+        until=parse_time("Query parameter until", until, "/until"),
+        **_by_error(errorText),
+    )
+    page = wanted.page(user, limit, offset)
     with reading():
         people = Contact.rows_of(message.contact_id for message in page.rows)
     return page_json(page, lambda message: render(message, people.get(message.contact_id or "")))
+
+
+def _contact_ids(user: str, contact_id: str | None, phone: str | None) -> list[str] | None:
+    """The contacts that a list is limited to. Raises NotFoundError, ForbiddenError."""
+    found = None if phone is None else Contact.called(user, phone)
+    if contact_id is None:
+        return found
+    mine = own_contact(user, contact_id, "/contactId").id
+    return [mine] if found is None or mine in found else []
+
+
+def _by_error(text: str | None) -> dict[str, Any]:
+    """The filter that the text of an error stands for: digits are a code of the network."""
+    if text is None or text.isdecimal():
+        return {"error_code": text}
+    return {"error_words": text, "error_codes_of_words": codes_explained_by(text)}
 
 
 async def mark_message_read(

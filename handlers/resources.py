@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from peewee import Model
 
 from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from models.contact import Contact
 from models.message import Message
 from models.number import Number, NumberStatus
 from models.page import Page
@@ -18,12 +19,20 @@ Owned = TypeVar("Owned", Message, Number, Webhook)
 def owned(model: type[Owned], row_id: str, account_id: str, field: str | None = None) -> Owned:
     """The row, if it exists and is the account's. Raises NotFoundError, ForbiddenError.
 
-    ``field`` is the JSON pointer to its identifier in the request body.
+    ``field`` is the JSON pointer to its identifier in the request.
     """
     row = model.by_id(row_id)
     if row is None or row.account_id != account_id:
         raise no_access(model.__name__.lower(), row_id, exists=row is not None, field=field)
     return row
+
+
+def own_contact(account_id: str, contact_id: str, field: str | None = None) -> Contact:
+    """The account's contact, or the one that it was merged into. Raises NotFoundError, ForbiddenError."""
+    contact = Contact.find(contact_id)
+    if contact is None or contact.account_id != account_id:
+        raise no_access("contact", contact_id, exists=contact is not None, field=field)
+    return contact
 
 
 def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None) -> ApiError:

@@ -18,7 +18,7 @@ _LEAP_SECOND = re.compile(r"(T[0-9]{2}:[0-9]{2}):60")
 def parse_time(name: str, text: str | None, field: str | None = None) -> int | None:
     """Milliseconds since the epoch, None for None. Raises InvalidError.
 
-    The error calls the value ``name``. ``field`` is the JSON pointer to it in the request body.
+    The error calls the value ``name``. ``field`` is the JSON pointer to it.
     """
     if text is None:
         return None

@@ -250,6 +250,20 @@ class Contact(Owned):
         return None if row is None else int(row[0])
 
     @classmethod
+    def ids_called(cls, account_id: str, **wanted: str) -> list[str]:
+        """The account's contacts with this identifier, or with a phone number that the network corrects."""
+        numbers = Number.select(Number.id).where(Number.account == account_id)
+        of_account = cls.select(cls.id, cls.merged_into).where(is_among(cls.number, numbers))
+        named = (getattr(cls, name) == value for name, value in wanted.items())
+        with reading():
+            return [row.merged_into or row.id for row in of_account.where(*named)]
+
+    @classmethod
+    def called(cls, account_id: str, to: str) -> list[str]:
+        """As ids_called(), by what a message may be sent to."""
+        return cls.ids_called(account_id, **{_kind_of(to): to})
+
+    @classmethod
     def search(
         cls,
         account_id: str,

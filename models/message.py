@@ -17,8 +17,6 @@ from models.account import Account
 from models.clock import new_id
 from models.database import BaseModel, Prepared, is_in, reading
 from models.number import Number
-from models.page import Page, fetch_page
-from models.tally import MessageTally
 
 # The most that one look for unsettled messages finds.
 MOST_UNSETTLED = 10_000
@@ -47,6 +45,9 @@ UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
 IS_UNSETTLED = SQL("status IN ('pending', 'unknown')")
 IS_UNARRIVED = SQL("status IN ('pending', 'unknown', 'sent', 'failed')")
 IS_INBOUND = SQL("direction = 'INBOUND'")
+FREQUENT_TYPES = ("text", "template")
+IS_RARE_TYPE = SQL("type NOT IN ('text', 'template')")
+IS_PERSONS = SQL("contact_id IS NOT NULL")
 
 
 class Message(BaseModel):
@@ -247,32 +248,6 @@ class Message(BaseModel):
         return chain(_SENT_BY_NETWORK_ID.execute(network_ids), _SENT_BY_ID.execute(ids))
 
     @classmethod
-    def page(
-        cls,
-        account_id: str,
-        limit: int,
-        offset: int,
-        *,
-        number_id: str | None = None,
-        direction: str | None = None,
-        status: str | None = None,
-    ) -> Page[Self]:
-        query = cls.select().where(cls.account == account_id)
-        tallies = MessageTally.select().where(MessageTally.account_id == account_id)
-        for column, tallied, wanted in (
-            (cls.number, MessageTally.number_id, number_id),
-            (cls.direction, MessageTally.direction, direction),
-            (cls.status, MessageTally.status, status),
-        ):
-            if wanted is not None:
-                query, tallies = query.where(column == wanted), tallies.where(tallied == wanted)
-        if status in UNARRIVED:
-            query = query.where(IS_UNARRIVED)
-        elif direction == Direction.INBOUND and number_id is None:
-            query = query.where(IS_INBOUND)
-        return fetch_page(query.order_by(cls.id.desc()), limit, offset, tallies)
-
-    @classmethod
     def unsettled_before(cls, status: MessageStatus, before: int) -> list[str]:
         """Identifiers of the oldest messages in ``status`` that were created before a time."""
         query = cls.select(cls.id).where(
@@ -302,12 +277,15 @@ Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message
 Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
 # Accounts that only notify get few answers.
 Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
+# What messages are found by (models.finding). Most are texts and templates, and never come into the last one.
+Message.add_index(Message.account, Message.created_at, Message.id, name="message_time")
+Message.add_index(
+    Message.account, Message.type, Message.id, where=IS_RARE_TYPE, name="message_rare_type"
+)
 
 
 # Only for what asks for a contact: PostgreSQL plans without statistics, and might take it for an identifier.
-Message.add_index(
-    Message.contact_id, Message.id, where=SQL("contact_id IS NOT NULL"), name="message_contact"
-)
+Message.add_index(Message.contact_id, Message.id, where=IS_PERSONS, name="message_contact")
 
 
 class StatusChange(BaseModel):

@@ -298,6 +298,12 @@ def explanation(code: str) -> str:
     return f"{known.means} {known.to_do}" if known else ""
 
 
+def codes_explained_by(words: str) -> list[str]:
+    """The codes whose explanation has these words, whatever their case."""
+    wanted = words.casefold()
+    return [str(code) for code in ERROR_CODES if wanted in explanation(str(code)).casefold()]
+
+
 def explained(code: str, reason: str) -> str:
     """The network's own words, and after them what they mean and what to do."""
     sentences = (f"{reason.rstrip('.')}." if reason else "", explanation(code))

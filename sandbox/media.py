@@ -119,7 +119,21 @@ def require(network: Network, number: Number, media_id: object) -> Media:
 
 
 def describe(network: Network, content: dict[str, Any]) -> dict[str, Any]:
-    """What a callback says of a message: of media that are here their type and checksum as well."""
+    """What a callback says of a message: of media that are here their type and checksum as well.
+
+    An edit holds the message as it is now.
+    """
+    edited = content.get("message")
+    if isinstance(edited, dict):
+        described = {
+            name: _describe(network, each) if isinstance(each, dict) else each
+            for name, each in edited.items()
+        }
+        return {**content, "message": described}
+    return _describe(network, content)
+
+
+def _describe(network: Network, content: dict[str, Any]) -> dict[str, Any]:
     media_id = content.get("id")
     media = find(network, media_id) if isinstance(media_id, str) else None
     if media is None:

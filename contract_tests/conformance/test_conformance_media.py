@@ -258,6 +258,21 @@ def test_a_file_without_a_name_is_named_after_its_message(
     assert (answer.content, answer.headers["Content-Disposition"]) == (b"a picture", expected)
 
 
+def test_a_voice_note_and_an_edit_are_fetched_like_any_file(
+    gateway: Gateway, api: Api, number: dict[str, str], receive: Any
+) -> None:
+    voice = attach(gateway, number["phoneNumber"], b"a voice", "audio/ogg")
+    note = receive("audio", id=voice["id"], voice=True)
+    assert note["body"]["voice"] is True
+    assert api.call("GET", f"/messages/{note['id']}/media", 200).content == b"a voice"
+    picture = attach(gateway, number["phoneNumber"], b"a new picture", "image/png")
+    now = {"type": "image", "image": {"id": picture["id"], "caption": "New"}}
+    edit = receive("edit", original_message_id=note["waMessageId"], message=now)
+    assert edit["body"]["message"]["image"]["sha256"] == picture["sha256"]
+    answer = api.call("GET", f"/messages/{edit['id']}/media", 200)
+    assert (answer.content, answer.headers["Content-Type"]) == (b"a new picture", "image/png")
+
+
 def test_the_header_alone_can_be_asked_for(api: Api, picture: dict[str, Any]) -> None:
     answer = requests.head(
         f"{api.base}/messages/{picture['id']}/media",

@@ -158,16 +158,54 @@ def test_messages_can_be_filtered(
     assert found(direction="INBOUND", status="read") == []
 
 
-@pytest.mark.parametrize("query", ["direction=inbound", "status=gone", "numberId=a.b"])
+def test_messages_are_found_by_whatever_is_known_of_them(api: Api, number: dict[str, str]) -> None:
+    """Beyond the specification: by person, type, network's identifier, error and time."""
+    person = new_recipient()
+    sent = send(api, number["id"], person).json()
+    message = wait_status(api, sent["id"], "read")
+    failed = wait_status(api, send(api, number["id"], "15550100002").json()["id"], "failed")
+
+    def found(**filters: str) -> set[str]:
+        return {m["id"] for m in api.get("/messages", params={"limit": "100", **filters})["data"]}
+
+    assert found(phone=person) == found(waMessageId=sent["wa_message_id"]) == {message["id"]}
+    assert found(phone=person, type="text", since=message["createdAt"]) == {message["id"]}
+    assert found(phone=person, until=message["createdAt"]) == found(phone=person, type="image")
+    assert failed["id"] in found(errorText="131049") & found(errorText="MARKETING MESSAGES")
+    assert message["id"] not in found(errorText="131049")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "direction=inbound",
+        "status=gone",
+        "numberId=a.b",
+        "phone=%2B15551234567",
+        "phone=one",
+        "type=a%20b",
+        "waMessageId=a%20b",
+        "errorText=%00",
+    ],
+)
 def test_a_filter_without_sense_is_refused(api: Api, query: str) -> None:
     """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
     refused = api.call("GET", f"/messages?{query}", 400)
+    assert refused.json()["error"]["details"] == {"field": f"/{query.partition('=')[0]}"}
     assert api.contract.refuses(refused.request)
 
 
-def test_an_empty_filter_is_no_filter_but_a_mistake(api: Api) -> None:
+@pytest.mark.parametrize("query", ["since=yesterday", "until=2026-11-20T09:30:00"])
+def test_a_time_without_sense_is_refused(api: Api, query: str) -> None:
+    """The same."""
+    refused = api.call("GET", f"/messages?{query}", 400)
+    assert refused.json()["error"]["details"] == {"field": f"/{query.partition('=')[0]}"}
+
+
+@pytest.mark.parametrize("name", ["numberId", "phone", "type", "waMessageId", "errorText", "since"])
+def test_an_empty_filter_is_no_filter_but_a_mistake(api: Api, name: str) -> None:
     """The same; openapi-core overlooks a parameter without a value."""
-    api.get("/messages?numberId=", 400)
+    assert api.get(f"/messages?{name}=", 400)["error"]["details"] == {"field": f"/{name}"}
 
 
 def test_the_list_holds_the_accounts_own_messages_only(

@@ -45,15 +45,20 @@ def _mistake(schema: Schema, value: Any) -> Complaint | None:
     return complaint(schema, value) or Complaint((), "it does not fit the contract")
 
 
-def _problem(told: Complaint, where: str) -> BadRequestProblem:
+def _problem(told: Complaint, where: str, field: str | None = None) -> BadRequestProblem:
     inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
     message, half = told.message, MAX_MESSAGE_CHARACTERS // 2
     if len(message) > MAX_MESSAGE_CHARACTERS:
         # It repeats a long value. What is wrong stands at its end.
         message = f"{message[:half]} ... {message[-half:]}"
-    problem = BadRequestProblem(f"{where}{inside}: {message}")
-    if where == BODY and told.pointer is not None:
-        problem.ext = {"field": told.pointer}
+    return _bad_request(f"{where}{inside}: {message}", field)
+
+
+def _bad_request(message: str, field: str | None) -> BadRequestProblem:
+    """400, with the JSON pointer to what is wrong where there is one."""
+    problem = BadRequestProblem(message)
+    if field is not None:
+        problem.ext = {"field": field}
     return problem
 
 
@@ -84,7 +89,7 @@ class JsonBody:
                 await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
             )
             if told is not None:
-                raise _problem(told, BODY)
+                raise _problem(told, BODY, told.pointer)
         _keep_payload(scope, payload)
         return replayed(b"", receive), scope
 
@@ -175,14 +180,17 @@ def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
         if parameter.get("required"):
             raise BadRequestProblem(f"The {place} parameter {name} is missing.")
         return
-    where = f"{place.capitalize()} parameter {name}"
+    where, field = (
+        f"{place.capitalize()} parameter {name}",
+        f"/{name}" if place == "query" else None,
+    )
     value: Any = text
     if schema.get("type") == "integer":
         if not INTEGER.fullmatch(text):
-            raise BadRequestProblem(f"{where}: {text[:64]!r} is not an integer.")
+            raise _bad_request(f"{where}: {text[:64]!r} is not an integer.", field)
         value = int(text)
     if (told := _mistake(schema, value)) is not None:
-        raise _problem(told, where)
+        raise _problem(told, where, field)
 
 
 def _read_query(query_string: bytes) -> dict[str, str]:

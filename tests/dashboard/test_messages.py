@@ -1,9 +1,12 @@
-"""When the page of a message asks again by itself, and the command that sends a first one."""
+"""When the page of a message asks again by itself, the command that sends a first one, and finding."""
 
+import re
 import shlex
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 import pytest
+from markupsafe import escape
 
 from dashboard.first_message import first_message
 from models.account import Account
@@ -81,3 +84,40 @@ def test_the_first_message_is_sent_from_a_number_that_can_send(
     assert words[:2] == ["curl", "http://gateway.example.com/a'b/api/messages/send"]
     assert "Authorization: Bearer mk_live_x" in words
     assert active.id in words[-1]
+
+
+def _found(visit: Visit, text: str, status: int = 200) -> list[str]:
+    """The messages that the page lists for a text."""
+    page = visit(f"messages?{urlencode({'find': text})}", status)
+    assert f'name="find" value="{escape(text)}"' in page
+    return re.findall(r'href="/dashboard/messages/(msg_\w+)"', page)
+
+
+def test_one_field_finds_by_phone_identifiers_and_error_code(number: Number, visit: Visit) -> None:
+    failed, read = factories.outbound(number, "15551234567"), factories.outbound(number, "34600")
+    with writing():
+        failed.advance(MessageStatus.FAILED, at=1, error=("131047", "Re-engagement"))
+        read.advance(MessageStatus.READ, at=1, wa_message_id="wamid.READ=")
+    for text in ("15551234567", "+1 (555) 123-4567", "131047", failed.id):
+        assert _found(visit, text) == [failed.id], text
+    for text in ("wamid.READ=", " wamid.READ= ", read.id):
+        assert _found(visit, text.strip()) == [read.id], text
+    for text in ("131049", "15551234568", "US.1349", "wamid.none", "msg_none", "%", "<b>'"):
+        assert _found(visit, text) == [], text
+
+
+def test_a_person_without_a_phone_number_is_found_by_the_user_id(
+    number: Number, visit: Visit
+) -> None:
+    message = factories.outbound(number, "US.13491208655302741918")
+    assert _found(visit, "US.13491208655302741918") == [message.id]
+
+
+def test_what_is_found_can_be_narrowed_down(number: Number, visit: Visit) -> None:
+    message = factories.outbound(number)
+    assert message.id in visit("messages?find=15551234567&status=pending")
+    assert "No message matches." in visit("messages?find=15551234567&status=read")
+
+
+def test_signs_that_no_database_takes_find_nothing(number: Number, visit: Visit) -> None:
+    assert "No message matches." in visit(f"messages?find=%00%F0%9F&number_id={number.id}")

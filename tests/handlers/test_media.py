@@ -311,6 +311,47 @@ def test_a_file_name_is_harmless_wherever_it_is_used(
     assert network.opened
 
 
+@pytest.mark.parametrize(("type_", "body"), [("audio", {"voice": True}), ("voice", {})])
+def test_a_voice_note_is_fetched(
+    number: Number, network: Network, type_: str, body: dict[str, Any]
+) -> None:
+    _fetch(number, _inbound(number, type_, **body))
+    assert network.opened == ["77"]
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "video", "document", "sticker", "voice"])
+def test_of_an_edit_the_file_that_the_message_has_now_is_fetched(
+    number: Number, network: Network, kind: str
+) -> None:
+    now = {"context": {"id": "M0"}, "type": kind, kind: {"id": "78", "filename": "new.bin"}}
+    edit = _inbound(number, "edit", original_message_id="wamid.OLD", message=now)
+    response = _fetch(number, edit)
+    assert network.opened == ["78"]
+    assert response.headers["Content-Disposition"] == 'attachment; filename="new.bin"'
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        None,
+        "image",
+        {},
+        {"type": "text", "text": {"body": "Ho"}},
+        {"type": "image"},
+        {"type": "image", "image": None},
+        {"type": "image", "image": ["78"]},
+        {"type": "image", "image": {"id": 78}},
+        {"type": "edit", "edit": {"id": "78"}},
+        {"type": ["image"], "image": {"id": "78"}},
+    ],
+)
+def test_an_edit_without_a_file_has_none(number: Number, network: Network, now: object) -> None:
+    edit = _inbound(number, "edit", original_message_id="wamid.OLD", message=now)
+    with pytest.raises(ConflictError, match="no media"):
+        _fetch(number, edit)
+    assert not network.opened
+
+
 @pytest.mark.parametrize("type_", ["text", "location", "unsupported"])
 def test_what_is_no_media_message_has_none(number: Number, network: Network, type_: str) -> None:
     message = _inbound(number, type_)

@@ -12,6 +12,7 @@ from peewee import SQL, IntegrityError
 from models import clock
 from models.account import Account
 from models.database import database, writing
+from models.finding import MessageFilter
 from models.message import (
     IS_UNARRIVED,
     IS_UNSETTLED,
@@ -140,10 +141,10 @@ def test_a_page_is_filtered_and_newest_first(account: Account) -> None:
     sent = [factories.outbound(number) for _ in range(3)]
     received = factories.inbound(number)
     factories.outbound(other)
-    page = Message.page(account.id, 2, 0, number_id=number.id, direction="OUTBOUND")
+    page = MessageFilter(number_id=number.id, direction="OUTBOUND").page(account.id, 2, 0)
     assert (page.rows, page.total) == ([sent[2], sent[1]], 3)
-    assert Message.page(account.id, 20, 0, status="received").rows == [received]
-    assert Message.page("acc_other", 20, 0).total == 0
+    assert MessageFilter(status="received").page(account.id, 20, 0).rows == [received]
+    assert MessageFilter().page("acc_other", 20, 0).total == 0
 
 
 @pytest.mark.sqlite("the words of its query plans")
@@ -165,8 +166,8 @@ def test_a_page_comes_from_an_index_in_its_order_whatever_the_status(
         plans.append(_plan(query.limit(limit).offset(offset)))
         return Page([], 0, limit, offset)
 
-    monkeypatch.setattr("models.message.fetch_page", keep)
-    Message.page(account.id, 50, 0, status=status)
+    monkeypatch.setattr("models.finding.fetch_page", keep)
+    MessageFilter(status=status).page(account.id, 50, 0)
     assert plans == [[f"SEARCH t1 USING INDEX {index}"]]
 
 

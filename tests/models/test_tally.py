@@ -12,6 +12,7 @@ from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
+from models.finding import MessageFilter
 from models.message import Message, MessageStatus
 from models.number import Number
 from models.tally import DeliveryTally, MessageTally
@@ -130,7 +131,7 @@ def test_pages_have_the_totals_of_the_tallies_whatever_the_filter(account: Accou
                 wanted = {"number_id": number_id, "direction": direction, "status": status}
                 given = {name: value for name, value in wanted.items() if value is not None}
                 matching = [r for r in rows if all(getattr(r, k) == v for k, v in given.items())]
-                page = Message.page(account.id, 100, 0, **wanted)
+                page = MessageFilter(**wanted).page(account.id, 100, 0)
                 assert page.total == len(page.rows) == len(matching), given
 
 
@@ -202,6 +203,6 @@ def test_threads_that_write_at_once_lose_no_count(account: Account, number: Numb
             factories.deliveries(account, webhook)
 
     factories.at_once(*[write] * 4)
-    assert Message.page(account.id, 1, 0, status="sent").total == 20
+    assert MessageFilter(status="sent").page(account.id, 1, 0).total == 20
     assert Delivery.page(webhook.id, 1, 0).total == 20
     _check()

@@ -215,6 +215,22 @@ def test_a_picture_of_a_person_reaches_the_business(business: Business, receiver
     assert fetch(business, business.graph("GET", attached["id"]).json()["url"]).content == PICTURE
 
 
+def test_an_edit_says_of_its_picture_what_a_message_would(
+    business: Business, receiver: Receiver
+) -> None:
+    attached = attach(business.sandbox, business.digits, PICTURE, "image/jpeg").json()
+    edit = {
+        "original_message_id": "wamid.OLD",
+        "message": {"type": "image", "image": {"id": attached["id"], "caption": "New"}},
+    }
+    person = {"to": business.digits, "from": "16505551234"}
+    business.sandbox.control("POST", "inbound", person | {"type": "edit", "edit": edit})
+    receiver.wait(lambda: bool(receiver.items("messages")))
+    told = receiver.items("messages")[0]["edit"]
+    assert told["message"]["image"] == attached | {"caption": "New"}
+    assert told["original_message_id"] == "wamid.OLD"
+
+
 def test_the_control_call_shows_a_picture_without_a_token(settled: Business) -> None:
     attached = attach(settled.sandbox, settled.digits, PICTURE, "image/jpeg").json()
     shown = settled.sandbox.call("GET", f"/_sandbox/media/{attached['id']}")

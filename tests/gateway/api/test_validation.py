@@ -253,6 +253,16 @@ def test_parameters_that_do_not_fit_are_refused(query: bytes) -> None:
         _check_parameters(query)
 
 
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [(b"limit=0", "/limit"), (b"limit=x", "/limit"), (b"status=gone", "/status")],
+)
+def test_a_query_parameter_that_does_not_fit_is_named(query: bytes, field: str) -> None:
+    with pytest.raises(BadRequestProblem) as caught:
+        _check_parameters(query)
+    assert caught.value.ext == {"field": field}
+
+
 @pytest.mark.parametrize("value", ["k", "a" * 255, "!~", "2b1f-key:1"])
 def test_an_idempotency_key_is_visible_ascii(value: str) -> None:
     _check_parameters(idempotency_key=value)

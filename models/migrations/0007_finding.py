@@ -1,0 +1,13 @@
+"""Indexes by which messages are found: by time, by a type that few have."""
+
+from typing import Any
+
+INDEXES = (
+    "message_time ON message (account_id, created_at, id)",
+    "message_rare_type ON message (account_id, type, id) WHERE type NOT IN ('text', 'template')",
+)
+
+
+def up(_migrator: object, db: Any) -> None:
+    for index in INDEXES:
+        db.execute_sql(f"CREATE INDEX IF NOT EXISTS {index}")
