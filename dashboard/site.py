@@ -16,6 +16,7 @@ from dashboard.paging import address_of, page_number
 NAVIGATION = (
     ("/dashboard/", "Overview"),
     ("/dashboard/messages", "Messages"),
+    ("/dashboard/contacts", "Contacts"),
     ("/dashboard/deliveries", "Deliveries"),
     ("/dashboard/webhooks", "Webhooks"),
     ("/dashboard/numbers", "Numbers"),

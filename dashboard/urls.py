@@ -4,6 +4,7 @@ from flask import Response
 
 from dashboard import (
     broken,
+    contacts,
     deliveries,
     delivery,
     keys,
@@ -31,6 +32,7 @@ PAGES = (
     verifying,
     signing_in,
     messages,
+    contacts,
     deliveries,
     delivery,
     redelivering,

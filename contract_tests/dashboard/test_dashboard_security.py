@@ -14,6 +14,7 @@ from dashboard.urls import blueprint
 
 SIGN_IN = "/dashboard/sign-in"
 PUBLIC = {"sign_in", "sign_in_form", "static", "to_home"}
+LISTS = ["keys", "links", "numbers", "messages", "contacts", "deliveries", "webhooks"]
 MARKUP = "<script>alert(1)</script>"
 
 
@@ -173,7 +174,7 @@ def test_what_belongs_to_another_account_is_not_there(
 def test_lists_show_nothing_of_another_account(
     stranger: Person, ids: dict[str, str], owner: Customer
 ) -> None:
-    for name in ("", "keys", "links", "numbers", "messages", "webhooks", "deliveries"):
+    for name in ("", *LISTS):
         shown = stranger.get(f"/dashboard/{name}").text
         for secret in (*ids.values(), owner.number["phoneNumber"], "of-the-owner"):
             assert secret not in shown
