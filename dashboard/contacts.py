@@ -12,6 +12,7 @@ from models.conversation import last_inbound
 from models.number import Number
 from tasks.emit import window_open_until
 
+PATH = "/dashboard/contacts"
 # How people write phone numbers.
 PUNCTUATION = re.compile(r"[\s+().\-/]")
 MAX_TEXT = 100

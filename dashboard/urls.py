@@ -4,6 +4,7 @@ from flask import Response
 
 from dashboard import (
     broken,
+    contact,
     contacts,
     deliveries,
     delivery,
@@ -33,6 +34,7 @@ PAGES = (
     signing_in,
     messages,
     contacts,
+    contact,
     deliveries,
     delivery,
     redelivering,

@@ -50,7 +50,9 @@ def ids(gateway: Gateway, owner: Customer) -> dict[str, str]:
     hook = {"url": "http://127.0.0.1:9/of-the-owner", "events": ["message.sent"]}
     webhook = owner.request("POST", "/webhooks", json=hook).json()
     delivery_id = _delivered(owner)
+    [contact] = owner.request("GET", "/contacts").json()["data"]
     return {
+        "<contact_id>": contact["id"],
         "<key_id>": key["id"],
         "<link_id>": link["id"],
         "<number_id>": owner.number["id"],
@@ -332,6 +334,7 @@ def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
         gateway.stored.rows("SELECT id, status FROM number ORDER BY id"),
         gateway.stored.rows("SELECT id FROM user_session ORDER BY id"),
         gateway.stored.rows("SELECT id FROM message ORDER BY id"),
+        gateway.stored.rows("SELECT id, note, opted_out_at FROM contact ORDER BY id"),
         gateway.stored.rows(
             "SELECT id, url, sealed_secret, events_json, number_ids_json, active FROM webhook"
             " ORDER BY id",

@@ -52,6 +52,7 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
         "<webhook_id>": hooks,
         "<message_id>": [message for message in messages if message],
         "<delivery_id>": deliveries,
+        "<contact_id>": _contacts(owner),
         "<number_id>": [owner.number["id"]],
         "<key_id>": [_key(gateway, owner)],
         "<link_id>": _links(gateway, owner),
@@ -78,6 +79,17 @@ def _inbound(gateway: Gateway, owner: Customer) -> None:
         return bool(owner.request("GET", "/messages?direction=INBOUND").json()["data"])
 
     wait_for(arrived, "the inbound message")
+
+
+def _contacts(owner: Customer) -> list[str]:
+    """One who wrote, and one who opted out."""
+    made = [
+        owner.request("GET", f"/contacts?phone={phone}").json()["data"][0]["id"]
+        for phone in (FINE, FAILED)
+    ]
+    change = {"optedOut": True, "note": "Wants invoices by post. " * 9}
+    owner.request("PATCH", f"/contacts/{made[1]}", json=change)
+    return made
 
 
 def _notice(gateway: Gateway, owner: Customer) -> None:
