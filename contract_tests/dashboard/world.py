@@ -42,6 +42,7 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
     hooks = [_webhook(owner, receiver.url(path)) for path in ("/ok", "/bad", "/off", "/slow")]
     owner.request("PATCH", f"/webhooks/{hooks[2]}", json={"active": False})
     messages = [_message(owner, to) for to in (FINE, FAILED, SILENT, AMBIGUOUS, REFUSED)]
+    messages.append(_reply(owner, messages[0]))
     _inbound(gateway, owner)
     _notice(gateway, owner)
     deliveries = [
@@ -68,6 +69,14 @@ def _webhook(owner: Customer, url: str) -> str:
 def _message(owner: Customer, to: str) -> str | None:
     """Send a text; a message that is not accepted leaves a record as well, but no identifier."""
     identifier: str | None = owner.send(to, "Your order is on its way. " * 3).json().get("id")
+    return identifier
+
+
+def _reply(owner: Customer, message_id: str | None) -> str:
+    """Send a text that quotes a message."""
+    reply = {"number_id": owner.number["id"], "to": FINE, "type": "text", "text": {"body": "And"}}
+    reply |= {"context": {"message_id": message_id}}
+    identifier: str = owner.request("POST", "/messages/send", json=reply).json()["id"]
     return identifier
 
 
