@@ -40,6 +40,7 @@ SAID = {
     "webhook-deleted": "The webhook is deleted, with its deliveries.",
     "webhook-off": "The webhook is switched off. What waited for it is kept as skipped.",
     "webhook-on": "The webhook is switched on. Events flow again.",
+    "words-saved": "The words are saved. They apply to messages from now on.",
 }
 
 blueprint = Blueprint(

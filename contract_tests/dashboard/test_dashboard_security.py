@@ -335,6 +335,7 @@ def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
         gateway.stored.rows("SELECT id FROM user_session ORDER BY id"),
         gateway.stored.rows("SELECT id FROM message ORDER BY id"),
         gateway.stored.rows("SELECT id, note, opted_out_at FROM contact ORDER BY id"),
+        gateway.stored.rows("SELECT id, stop_text, start_text FROM account ORDER BY id"),
         gateway.stored.rows(
             "SELECT id, url, sealed_secret, events_json, number_ids_json, active FROM webhook"
             " ORDER BY id",

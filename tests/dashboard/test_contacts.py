@@ -1,7 +1,8 @@
-"""The list of contacts: who is found, and what a row says of them."""
+"""The list of contacts: who is found, what a row says of them, and the words to opt out and in."""
 
 import re
 from collections.abc import Callable
+from html import escape
 from urllib.parse import urlencode
 
 import pytest
@@ -12,7 +13,7 @@ from models.database import writing
 from models.number import Number
 from tests import factories
 from tests.conftest import Clock
-from tests.dashboard.conftest import Visit
+from tests.dashboard.conftest import Submit, Visit
 
 ROW = re.compile(r"<tr>\s*<th scope=\"row\"><a href=\"/dashboard/contacts/(ctc_\w+)\">")
 Found = Callable[..., list[str]]
@@ -122,3 +123,49 @@ def test_a_long_list_has_pages_that_keep_the_search(number: Number, visit: Visit
     assert "1 to 50 of 51" in page
     assert "?text=Ana&amp;page=2" in page
     assert len(ROW.findall(visit("contacts?text=Ana&page=2"))) == 1
+
+
+def test_words_separated_by_commas_or_lines_are_kept(
+    account: Account, visit: Visit, submit: Submit
+) -> None:
+    answer = submit("contacts", stop=" STOP, no thanks\r\nstop\r\n,,\r\n", start="Go")
+    assert answer.location == "/dashboard/contacts"
+    kept = Account.get_by_id(account.id)
+    assert (kept.stop_words, kept.start_words) == (["stop", "no thanks"], ["go"])
+    page = visit("contacts")
+    assert ">stop, no thanks</textarea>" in page
+    assert ">go</textarea>" in page
+    submit("contacts", stop=" , ")
+    kept = Account.get_by_id(account.id)
+    assert (kept.stop_words, kept.start_words) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"stop": "stop", "start": "g" * 41}, "has 41 characters. Shorten it to 40."),
+        ({"stop": "<b>" * 14}, "has 42 characters. Shorten it to 40."),
+        (
+            {"stop": ",".join(map(str, range(21)))},
+            "21 words are too many. Give at most 20.",
+        ),
+    ],
+)
+def test_words_beyond_the_bounds_are_shown_again_with_what_is_wrong(
+    account: Account, submit: Submit, form: dict[str, str], said: str
+) -> None:
+    account.heed(stop=["before"], start=[])
+    page = submit("contacts", 422, **form).text
+    assert said in page
+    assert page.count('role="alert"') == 1
+    assert page.count('aria-invalid="true"') == 1
+    assert "<b>" not in page
+    for typed in form.values():
+        assert f">{escape(typed)}</textarea>" in page
+    assert Account.get_by_id(account.id).stop_words == ["before"]
+
+
+def test_as_many_and_as_long_words_as_may_be_are_kept(account: Account, submit: Submit) -> None:
+    words = [f"{number:040}" for number in range(20)]
+    submit("contacts", stop="\n".join(words))
+    assert Account.get_by_id(account.id).stop_words == words
