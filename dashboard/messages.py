@@ -56,7 +56,7 @@ def messages() -> Response:
 
 @blueprint.get("/messages/<message_id>")
 def message(message_id: str) -> Response:
-    """One message: its steps, and the events that it caused with their deliveries."""
+    """One message: its person, its steps, and the events that it caused with their deliveries."""
     row: Message = mine(Message.by_id(message_id))
     events = Event.of_subject(row.account_id, row.id)
     deliveries = Delivery.of_events([event.id for event in events])
@@ -64,6 +64,8 @@ def message(message_id: str) -> Response:
         "message.html",
         message=row,
         number=Number.by_id(row.number_id),
+        contact=Contact.find(row.contact_id) if row.contact_id else None,
+        quoted=Message.by_id(row.quoted_id),
         excerpt=excerpt(row),
         steps=row.history(),
         events=[(event, [d for d in deliveries if d.event_id == event.id]) for event in events],

@@ -25,6 +25,8 @@ _TEMPLATES.filters |= {
     "explained": explained,
     "iso": timestamp,
     "minute": lambda at: timestamp(at)[: len("2026-11-20T09:30")].replace("T", " "),
+    # Who sent or got a message: a user id has no plus sign.
+    "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
 }
 _POLICY = {

@@ -16,6 +16,7 @@ from dashboard.paging import address_of, page_number
 NAVIGATION = (
     ("/dashboard/", "Overview"),
     ("/dashboard/messages", "Messages"),
+    ("/dashboard/contacts", "Contacts"),
     ("/dashboard/deliveries", "Deliveries"),
     ("/dashboard/webhooks", "Webhooks"),
     ("/dashboard/numbers", "Numbers"),
@@ -28,6 +29,9 @@ SAID = {
     "link-created": "The signup link is ready. Send it to the number's owner.",
     "link-revoked": "The signup link is revoked.",
     "link-used": "The signup link had been used in the meantime, so nothing was revoked.",
+    "note-saved": "The note is saved.",
+    "opted-in": "This person gets marketing again.",
+    "opted-out": "This person gets no marketing any more.",
     "redeliveries-full": "The oldest 10,000 are scheduled, as many as go at once. Repeat it for the rest.",
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
@@ -36,6 +40,7 @@ SAID = {
     "webhook-deleted": "The webhook is deleted, with its deliveries.",
     "webhook-off": "The webhook is switched off. What waited for it is kept as skipped.",
     "webhook-on": "The webhook is switched on. Events flow again.",
+    "words-saved": "The words are saved. They apply to messages from now on.",
 }
 
 blueprint = Blueprint(

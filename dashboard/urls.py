@@ -4,6 +4,8 @@ from flask import Response
 
 from dashboard import (
     broken,
+    contact,
+    contacts,
     deliveries,
     delivery,
     keys,
@@ -31,6 +33,8 @@ PAGES = (
     verifying,
     signing_in,
     messages,
+    contacts,
+    contact,
     deliveries,
     delivery,
     redelivering,

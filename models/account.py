@@ -1,6 +1,6 @@
 """Accounts: who owns numbers, keys and webhooks, and on which plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Self
 
 from peewee import BigIntegerField, ForeignKeyField, TextField
@@ -11,6 +11,8 @@ from models.database import BaseModel, reading, writing
 from models.page import Page, fetch_page
 
 PLANS = ("starter", "pro")
+# Each inbound text is compared with the words; a longer text is none of them.
+MAX_WORDS, MAX_WORD = 20, 40
 
 
 class Account(BaseModel):
@@ -37,10 +39,10 @@ class Account(BaseModel):
     def start_words(self) -> list[str]:
         return str(self.start_text).splitlines()
 
-    def heed(self, *, stop: Sequence[str], start: Sequence[str]) -> None:
-        """Let people opt out and in by these words, whatever their case."""
-        texts = ("\n".join(word.strip().casefold() for word in words) for words in (stop, start))
-        self.amend(**dict(zip(("stop_text", "start_text"), texts, strict=True)))
+    def heed(self, *, stop: Iterable[str], start: Iterable[str]) -> None:
+        """Let people opt out and in by these words, whatever their case. Raises as ``as_words`` does."""
+        stop_text, start_text = ("\n".join(as_words(words)) for words in (stop, start))
+        self.amend(stop_text=stop_text, start_text=start_text)
 
     @classmethod
     def open(cls, name: str, plan: str) -> Self:
@@ -59,6 +61,22 @@ class Account(BaseModel):
         """Every account, oldest first."""
         with reading():
             return list(cls.select().order_by(cls.id))
+
+
+def as_words(given: Iterable[str]) -> list[str]:
+    """Words to opt out or in as an account keeps them, each once. Raises ValueError with what is wrong."""
+    words = list(dict.fromkeys(word.strip().casefold() for word in given))
+    if len(words) > MAX_WORDS:
+        raise ValueError(f"{len(words)} words are too many. Give at most {MAX_WORDS}.")
+    for word in words:
+        if not word:
+            raise ValueError("A word is blank. Leave it out.")
+        if len(word) > MAX_WORD:
+            text = f"The word {word[:MAX_WORD]}... has {len(word)} characters."
+            raise ValueError(f"{text} Shorten it to {MAX_WORD}.")
+        if "," in word or len(word.splitlines()) > 1:
+            raise ValueError(f"{word!r} has a comma or a line break. Give each word by itself.")
+    return words
 
 
 class Owned(BaseModel):

@@ -8,7 +8,8 @@ may change. Two contacts that turn out to be one person are merged, and the hist
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from typing import Any, Self
 
 from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
@@ -271,16 +272,24 @@ class Contact(Owned):
         offset: int,
         *,
         name: str | None = None,
+        text: str | None = None,
         **wanted: str | None,
     ) -> Page[Self]:
-        """The account's contacts that match, newest first. ``name`` may be any part of the name."""
+        """The account's contacts that match, newest first.
+
+        ``name`` may be any part of the name. ``text`` may be that, a username, or one of IDS.
+        """
         query = cls.select().where(cls.account == account_id, cls.merged_into.is_null())
         for field, value in wanted.items():
-            if value is not None:
-                leading = cls.select(cls.merged_into).where(getattr(cls, field) == value)
-                query = query.where((getattr(cls, field) == value) | is_among(cls.id, leading))
+            if value is not None and field in IDS:
+                query = query.where(cls.id.in_(cls.ids_called(account_id, **{field: value})))
+            elif value is not None:
+                query = query.where(getattr(cls, field) == value)
         if name is not None:
             query = query.where(cls.name.contains(name))
+        if text is not None:
+            named = (getattr(cls, field) == text for field in (*IDS, "username"))
+            query = query.where(reduce(or_, named, cls.name.contains(text)))
         return fetch_page(query.order_by(cls.id.desc()), limit, offset)
 
     def history(self) -> list["ContactChange"]:

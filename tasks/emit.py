@@ -88,14 +88,19 @@ def contact_resource(contact: Contact) -> ContactResource:
     inbound, outbound = (
         contact.last_message_at(way) for way in (Direction.INBOUND, Direction.OUTBOUND)
     )
-    closes_at = None if inbound is None else inbound + WINDOW_MS
     return ContactResource(
         **{name: getattr(contact, name) for name in names},
         person=person(contact),
-        window_open_until=closes_at if closes_at and closes_at > clock.now() else None,
+        window_open_until=window_open_until(inbound),
         last_inbound_at=inbound,
         last_outbound_at=outbound,
     )
+
+
+def window_open_until(last_inbound: int | None) -> int | None:
+    """When the customer service window closes after a person's last message. None while it is closed."""
+    closes_at = None if last_inbound is None else last_inbound + WINDOW_MS
+    return closes_at if closes_at and closes_at > clock.now() else None
 
 
 def _members(resource: type[Any], row: Any, *, but: Iterable[str] = ()) -> dict[str, Any]:

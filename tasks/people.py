@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from models import clock
-from models.account import Account
+from models.account import MAX_WORD, Account
 from models.contact import Contact, Source
 from models.message import Message
 from models.number import Number
 from networks.callbacks import InboundMessage, PersonUpdate
 from tasks.emit import emit_contact
-
-# The longest text that may be a word to opt out or in.
-MAX_WORD = 40
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:

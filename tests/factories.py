@@ -80,6 +80,12 @@ def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
         )
 
 
+def contact(number: Number, **told: str) -> Contact:
+    """The contact of a person, of whom this is told."""
+    with writing():
+        return Contact.meet(number, told, Source.MESSAGE, clock.now())[0]
+
+
 def webhook(
     account: Account,
     url: str = "http://127.0.0.1:9/hook",

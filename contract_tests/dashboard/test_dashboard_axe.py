@@ -13,12 +13,11 @@ from playwright.sync_api import Browser, Page, expect
 from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults, leave
 from contract_tests.dashboard.person import Person, let_in, signed_in
-from contract_tests.dashboard.test_dashboard_security import PRIVATE_PAGES
+from contract_tests.dashboard.test_dashboard_security import LISTS, PRIVATE_PAGES
 from contract_tests.dashboard.world import Ids, answers, fill
 from contract_tests.harness import Customer, Gateway, Receiver
 
 SIGN_IN = "/dashboard/sign-in"
-LISTS = ["", "keys", "links", "numbers", "messages", "deliveries", "webhooks"]
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +71,12 @@ def test_a_page_has_no_fault_in_any_look(page: Page, person: Person, ids: Ids, r
     assert _walk(page, person, _addresses(route, ids), route) == []
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", ["", *LISTS])
 def test_a_page_of_an_empty_account_has_no_fault(page: Page, newcomer: Person, name: str) -> None:
     assert _walk(page, newcomer, [f"/dashboard/{name}"], f"empty-{name}") == []
 
 
-@pytest.mark.parametrize("name", ["messages", "deliveries", "webhooks", "keys", "links", "numbers"])
+@pytest.mark.parametrize("name", LISTS)
 def test_a_page_past_the_end_has_no_fault(page: Page, person: Person, name: str) -> None:
     assert _walk(page, person, [f"/dashboard/{name}?page=9"], f"past-the-end-{name}") == []
 
@@ -110,6 +109,7 @@ def test_the_sign_in_has_no_fault(page: Page) -> None:
         ("bad-status", "messages?status=lost", 422),
         ("bad-time", "deliveries?since=soon&state=lost", 422),
         ("no-message-matches", "messages?direction=INBOUND&status=failed", 200),
+        ("no-contact-matches", "contacts?text=Nobody", 200),
         ("no-delivery-matches", "deliveries?kind=number.banned", 200),
         ("broken", "keys", 503),
     ],

@@ -14,6 +14,7 @@ from dashboard.urls import blueprint
 
 SIGN_IN = "/dashboard/sign-in"
 PUBLIC = {"sign_in", "sign_in_form", "static", "to_home"}
+LISTS = ["keys", "links", "numbers", "messages", "contacts", "deliveries", "webhooks"]
 MARKUP = "<script>alert(1)</script>"
 
 
@@ -49,7 +50,9 @@ def ids(gateway: Gateway, owner: Customer) -> dict[str, str]:
     hook = {"url": "http://127.0.0.1:9/of-the-owner", "events": ["message.sent"]}
     webhook = owner.request("POST", "/webhooks", json=hook).json()
     delivery_id = _delivered(owner)
+    [contact] = owner.request("GET", "/contacts").json()["data"]
     return {
+        "<contact_id>": contact["id"],
         "<key_id>": key["id"],
         "<link_id>": link["id"],
         "<number_id>": owner.number["id"],
@@ -173,7 +176,7 @@ def test_what_belongs_to_another_account_is_not_there(
 def test_lists_show_nothing_of_another_account(
     stranger: Person, ids: dict[str, str], owner: Customer
 ) -> None:
-    for name in ("", "keys", "links", "numbers", "messages", "webhooks", "deliveries"):
+    for name in ("", *LISTS):
         shown = stranger.get(f"/dashboard/{name}").text
         for secret in (*ids.values(), owner.number["phoneNumber"], "of-the-owner"):
             assert secret not in shown
@@ -331,6 +334,8 @@ def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
         gateway.stored.rows("SELECT id, status FROM number ORDER BY id"),
         gateway.stored.rows("SELECT id FROM user_session ORDER BY id"),
         gateway.stored.rows("SELECT id FROM message ORDER BY id"),
+        gateway.stored.rows("SELECT id, note, opted_out_at FROM contact ORDER BY id"),
+        gateway.stored.rows("SELECT id, stop_text, start_text FROM account ORDER BY id"),
         gateway.stored.rows(
             "SELECT id, url, sealed_secret, events_json, number_ids_json, active FROM webhook"
             " ORDER BY id",

@@ -42,6 +42,7 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
     hooks = [_webhook(owner, receiver.url(path)) for path in ("/ok", "/bad", "/off", "/slow")]
     owner.request("PATCH", f"/webhooks/{hooks[2]}", json={"active": False})
     messages = [_message(owner, to) for to in (FINE, FAILED, SILENT, AMBIGUOUS, REFUSED)]
+    messages.append(_reply(owner, messages[0]))
     _inbound(gateway, owner)
     _notice(gateway, owner)
     deliveries = [
@@ -52,6 +53,7 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
         "<webhook_id>": hooks,
         "<message_id>": [message for message in messages if message],
         "<delivery_id>": deliveries,
+        "<contact_id>": _contacts(owner),
         "<number_id>": [owner.number["id"]],
         "<key_id>": [_key(gateway, owner)],
         "<link_id>": _links(gateway, owner),
@@ -70,6 +72,14 @@ def _message(owner: Customer, to: str) -> str | None:
     return identifier
 
 
+def _reply(owner: Customer, message_id: str | None) -> str:
+    """Send a text that quotes a message."""
+    reply = {"number_id": owner.number["id"], "to": FINE, "type": "text", "text": {"body": "And"}}
+    reply |= {"context": {"message_id": message_id}}
+    identifier: str = owner.request("POST", "/messages/send", json=reply).json()["id"]
+    return identifier
+
+
 def _inbound(gateway: Gateway, owner: Customer) -> None:
     number = owner.number["phoneNumber"]
     gateway.sandbox_call("inbound", to=number, **{"from": FINE}, type="text", text="Thank you")
@@ -78,6 +88,17 @@ def _inbound(gateway: Gateway, owner: Customer) -> None:
         return bool(owner.request("GET", "/messages?direction=INBOUND").json()["data"])
 
     wait_for(arrived, "the inbound message")
+
+
+def _contacts(owner: Customer) -> list[str]:
+    """One who wrote, and one who opted out."""
+    made = [
+        owner.request("GET", f"/contacts?phone={phone}").json()["data"][0]["id"]
+        for phone in (FINE, FAILED)
+    ]
+    change = {"optedOut": True, "note": "Wants invoices by post. " * 9}
+    owner.request("PATCH", f"/contacts/{made[1]}", json=change)
+    return made
 
 
 def _notice(gateway: Gateway, owner: Customer) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from gateway.cli.output import found, prints, rendered
-from models.account import PLANS, Account
+from models.account import PLANS, Account, as_words
 from models.api_key import ApiKey
 
 COLUMNS = ("id", "name", "plan", "createdAt")
@@ -20,6 +20,15 @@ def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str)
     if not value.strip():
         raise click.BadParameter("must not be blank.")
     return value
+
+
+def _words(
+    _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
+) -> list[str]:
+    try:
+        return as_words(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def _with_state(account: Account) -> dict[str, Any]:
@@ -73,13 +82,14 @@ def resume(account_id: str) -> dict[str, Any]:
 
 @accounts.command()
 @click.argument("account_id")
-@click.option("--stop", multiple=True, help="A word that opts a person out. Repeat it for more.")
-@click.option("--start", multiple=True, help="A word that opts a person in again.")
+@click.option("--stop", multiple=True, callback=_words, help="A word that opts a person out.")
+@click.option("--start", multiple=True, callback=_words, help="A word that opts a person in again.")
 @prints()
-def words(account_id: str, stop: tuple[str, ...], start: tuple[str, ...]) -> dict[str, Any]:
+def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     """Let people opt out of marketing, and in again, with a message of one word.
 
-    Replaces all words of before. Without options no word does.
+    Replaces all words of before. Without options no word does. Repeat an option for more words: each takes
+    20 words of at most 40 characters.
     """
     account = find_account(account_id)
     account.heed(stop=stop, start=start)

@@ -1,9 +1,12 @@
 """Pages of the dashboard, as a signed-in user sees them."""
 
+import re
 from typing import Protocol
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from dashboard.urls import blueprint
 from models.account import Account
@@ -17,18 +20,47 @@ class Visit(Protocol):
     def __call__(self, path: str, status: int = 200) -> str: ...
 
 
+class Submit(Protocol):
+    """Posts a form, with its token, to a page below /dashboard/. Without a status, a redirect is expected."""
+
+    def __call__(self, path: str, status: int = 303, **form: str) -> TestResponse: ...
+
+
 @pytest.fixture
-def visit(account: Account) -> Visit:
-    """The pages that a user of the account sees."""
-    user = User.enrol(account, "ada@example.com", "correct horse battery")
+def user(account: Account) -> User:
+    """A user of the account."""
+    return User.enrol(account, "ada@example.com", "correct horse battery")
+
+
+@pytest.fixture
+def browser() -> FlaskClient:
+    """A browser that is open at the dashboard."""
     app = Flask("pages")
     app.register_blueprint(blueprint)
-    client = app.test_client()
+    return app.test_client()
+
+
+@pytest.fixture
+def visit(browser: FlaskClient, user: User) -> Visit:
+    """The pages that a user of the account sees."""
 
     def show(path: str, status: int = 200) -> str:
-        client.set_cookie("gateway_session", UserSession.begin(user))
-        answer = client.get(f"/dashboard/{path}")
+        browser.set_cookie("gateway_session", UserSession.begin(user))
+        answer = browser.get(f"/dashboard/{path}")
         assert answer.status_code == status
         return answer.text
 
     return show
+
+
+@pytest.fixture
+def submit(browser: FlaskClient, visit: Visit) -> Submit:
+    """The forms that a user of the account posts."""
+
+    def post(path: str, status: int = 303, **form: str) -> TestResponse:
+        [token] = set(re.findall('name="csrf_token" value="(\\w+)"', visit("keys")))
+        answer = browser.post(f"/dashboard/{path}", data={"csrf_token": token, **form})
+        assert answer.status_code == status
+        return answer
+
+    return post

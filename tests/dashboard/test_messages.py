@@ -1,4 +1,4 @@
-"""When the page of a message asks again by itself, the command that sends a first one, and finding."""
+"""A message's page: its person, what it replies to, when it asks again; how to send a first one; finding."""
 
 import re
 import shlex
@@ -12,6 +12,7 @@ from dashboard.first_message import first_message
 from models.account import Account
 from models.attempt import record_outcomes
 from models.claim import Terms
+from models.contact import Contact
 from models.database import writing
 from models.message import Message, MessageStatus
 from models.number import Number
@@ -69,6 +70,81 @@ def test_an_old_message_is_asked_for_again_while_an_attempt_is_near(
     assert "hx-get" not in shown(message)
     clock.advance(minutes=10)
     assert "hx-get" in shown(message)
+
+
+def _answer(number: Number, to: Message) -> Message:
+    """The person answers a message of ours, which the network knows as wamid.1."""
+    with writing():
+        to.advance(MessageStatus.SENT, at=1, wa_message_id="wamid.1")
+        return Message.write_inbound(
+            number,
+            to.contact_id,
+            wa_message_id="wamid.2",
+            sender=to.to_number,
+            type_="text",
+            body={"body": "Yes", "context": {"id": "wamid.1"}},
+            at=2,
+        )
+
+
+def test_a_message_leads_to_its_person(number: Number, shown: Shown) -> None:
+    message = factories.outbound(number)
+    [contact] = Contact.select()
+    assert f'<a href="/dashboard/contacts/{contact.id}">+15551234567</a>' in shown(message)
+    factories.contact(number, phone="15551234567", name="<b>Ana</b>")
+    assert f'{contact.id}">&lt;b&gt;Ana&lt;/b&gt;</a>' in shown(message)
+
+
+def test_a_message_leads_to_the_contact_that_its_person_was_merged_into(
+    number: Number, shown: Shown
+) -> None:
+    mine = factories.contact(number, user_id="US.1")
+    message = factories.outbound(number)
+    merged = message.contact_id
+    factories.contact(number, user_id="US.1", phone="15551234567")
+    Message.update(contact_id=merged).execute()
+    assert f'"/dashboard/contacts/{mine.id}"' in shown(message)
+
+
+def test_a_message_that_is_older_than_contacts_has_no_link_to_one(
+    number: Number, shown: Shown
+) -> None:
+    message = factories.outbound(number)
+    Message.update(contact_id=None).execute()
+    page = shown(message)
+    assert "no contact is known" in page
+    assert "/dashboard/contacts/" not in page
+
+
+def test_a_user_id_is_shown_as_it_is(number: Number, shown: Shown, visit: Visit) -> None:
+    message = factories.outbound(number, to="US.1")
+    assert "Sent to US.1" in shown(message)
+    for page in (shown(message), visit("messages")):
+        assert ">US.1</" in page
+        assert "+US.1" not in page
+
+
+def test_a_reply_leads_to_the_message_that_it_replies_to(number: Number, shown: Shown) -> None:
+    ours = factories.outbound(number)
+    assert "Replies to" not in shown(ours)
+    theirs = _answer(number, ours)
+    assert f'<a href="/dashboard/messages/{ours.id}">your message</a>' in shown(theirs)
+    to, text = theirs.from_number, {"body": "Fine"}
+    with writing():
+        person = Contact.reach(number, to).id
+        reply = Message.write_outbound(number, to, "text", text, contact_id=person, quoted=theirs)
+    assert f'<a href="/dashboard/messages/{theirs.id}">their message</a>' in shown(reply)
+
+
+def test_a_reply_to_what_is_not_there_names_the_networks_identifier(
+    number: Number, shown: Shown
+) -> None:
+    message = factories.outbound(number)
+    reply = _answer(number, message)
+    Message.delete().where(Message.id == message.id).execute()
+    assert "<code>wamid.1</code>, which the gateway no longer keeps" in shown(reply)
+    Message.update(quoted_id=None).execute()
+    assert "<code>wamid.1</code>, which the gateway does not know" in shown(reply)
 
 
 def test_the_first_message_is_sent_from_a_number_that_can_send(

@@ -1,4 +1,8 @@
-"""A suspended account: its keys and users open nothing until it is resumed."""
+"""A suspended account: its keys and users open nothing until it is resumed. Words to opt out and in."""
+
+import re
+
+import pytest
 
 from models.account import Account
 from models.api_key import ApiKey
@@ -50,3 +54,27 @@ def test_an_account_stays_suspended_since_the_first_time(account: Account, clock
     clock.advance(minutes=1)
     Account.get_by_id(account.id).suspend()
     assert Account.get_by_id(account.id).suspended_at == first
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ok", "x" * 41], f"The word {'x' * 40}... has 41 characters. Shorten it to 40."),
+        ([str(number) for number in range(21)], "21 words are too many. Give at most 20."),
+        (["ok", " "], "A word is blank. Leave it out."),
+        (["stop, please"], "'stop, please' has a comma or a line break. Give each word by itself."),
+        (["a\u2028b"], "'a\\u2028b' has a comma or a line break. Give each word by itself."),
+    ],
+)
+def test_words_out_of_bounds_are_refused(account: Account, words: list[str], said: str) -> None:
+    account.heed(stop=["stop"], start=["start"])
+    for given in ({"stop": words, "start": []}, {"stop": [], "start": words}):
+        with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+            account.heed(**given)
+    kept = Account.get_by_id(account.id)
+    assert (kept.stop_words, kept.start_words) == (["stop"], ["start"])
+
+
+def test_words_are_kept_once_each_whatever_their_case(account: Account) -> None:
+    account.heed(stop=[" STOP ", "stop", "x" * 40], start=[])
+    assert Account.get_by_id(account.id).stop_words == ["stop", "x" * 40]

@@ -19,6 +19,8 @@ from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog
 from models.callback import Callback, SetAside
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
+from models.contact import Contact
+from models.conversation import last_inbound, newest_messages
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -202,6 +204,12 @@ READS: dict[str, Work] = {
         world.account.id, world.delivery.id
     ),
     "attempts are read": lambda world: Attempt.of(world.delivery),
+    "contacts are listed": lambda world: last_inbound(
+        Contact.search(world.account.id, 20, 0, text="1").rows
+    ),
+    "messages of a contact are read": lambda world: newest_messages(
+        Contact.get_by_id(world.message.contact_id), 20
+    ),
     "templates are listed": lambda world: Template.search(world.number, 20, 0, name="x"),
     "usage is listed": lambda world: usage.list_usage(world.account.id, 20, 0, since="2026-11-01"),
     "usage is exported": lambda world: usage.export_usage(world.account.id, world.number.id),

@@ -191,6 +191,8 @@ def test_words_opt_a_person_out_of_marketing_and_in_again(cli: Cli, service: Gat
         return [contact["optedOut"] for contact in owner.request("GET", "/contacts").json()["data"]]
 
     wait_for(lambda: opted_out() == [True], "an opt-out")
+    refused = cli.refuse(*given, "--start", "x" * 41, status=2)
+    assert f"Invalid value for '--start': The word {'x' * 40}... has 41 characters." in refused
     assert cli.json(*given[:3]) == told | {"stopWords": [], "startWords": []}
 
 

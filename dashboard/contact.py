@@ -1,0 +1,119 @@
+"""/dashboard/contacts/...: one person, with consent, a note, what changed, and the last messages."""
+
+from flask import Response, request
+
+from dashboard.contacts import PATH
+from dashboard.messages import excerpt
+from dashboard.site import blueprint, go, mine, show
+from models import clock
+from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
+from models.conversation import newest_messages
+from models.database import writing
+from models.number import Number
+from tasks import deliver, people
+from tasks.emit import contact_resource
+
+MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
+MAX_MESSAGES = 20
+NAMES = {
+    "phone": "The phone number",
+    "user_id": "The user id",
+    "parent_user_id": "The parent user id",
+    "username": "The username",
+    "name": "The name",
+}
+KNOWN_BY = {
+    Source.MESSAGE: "A message from this person said so.",
+    Source.STATUS: "A status of a message to this person said so.",
+    Source.SEND: "WhatsApp said so in the response to a send.",
+    Source.NETWORK: "WhatsApp announced it.",
+    Source.API: "Your account said so, through the API or the dashboard.",
+    Source.WORD: "This person wrote one of your words.",
+    Source.ERROR: "WhatsApp gave it as the reason why it refused a marketing message.",
+}
+# Only the person can undo what is known by these, in WhatsApp.
+AT_THE_NETWORK = {Source.NETWORK, Source.ERROR}
+
+
+@blueprint.get("/contacts/<contact_id>")
+def contact(contact_id: str) -> Response:
+    """One person. The identifier of a merged contact leads to the one that it became part of."""
+    row = _find(contact_id)
+    return _page(row) if row.id == contact_id else go(_path_of(row))
+
+
+@blueprint.post("/contacts/<contact_id>")
+def change_note(contact_id: str) -> Response:
+    """Keep the account's note, or none."""
+    note = "\n".join(request.form.get("note", "").strip().splitlines())
+    if len(note) > MAX_NOTE:
+        problem = f"The note has {len(note)} characters. Shorten it to {MAX_NOTE}."
+        return _page(_find(contact_id), 422, note=note, problem=problem)
+    with writing():
+        row = _find(contact_id)
+        row.annotate(note or None)
+    return go(_path_of(row), say="note-saved")
+
+
+@blueprint.post("/contacts/<contact_id>/opt-out")
+def opt_out(contact_id: str) -> Response:
+    """No marketing for this person."""
+    return _opt(contact_id, out=True)
+
+
+@blueprint.post("/contacts/<contact_id>/opt-in")
+def opt_in(contact_id: str) -> Response:
+    """Marketing again."""
+    return _opt(contact_id, out=False)
+
+
+def what_changed(change: ContactChange) -> str:
+    """A line of the history in words."""
+    if change.field == CONTACT:
+        return f"The contact {change.old} turned out to be the same person and became part of this one."
+    if change.field == OPTED_OUT:
+        return "Opted out of marketing." if change.new == "true" else "Opted in to marketing again."
+    name, sign = NAMES[change.field], "+" if change.field == "phone" else ""
+    if change.new is None:
+        return f"{name} {sign}{change.old} belongs to another person now."
+    if change.old is None:
+        return f"{name} {sign}{change.new} became known."
+    return f"{name} changed from {sign}{change.old} to {sign}{change.new}."
+
+
+def _opt(contact_id: str, *, out: bool) -> Response:
+    with writing():
+        row = _find(contact_id)
+        people.opt(row, out=out, because=Source.API, at=clock.now())
+    deliver.bell.ring()
+    return go(_path_of(row), say="opted-out" if out else "opted-in")
+
+
+def _find(contact_id: str) -> Contact:
+    found: Contact = mine(Contact.find(contact_id))
+    return found
+
+
+def _path_of(row: Contact) -> str:
+    return f"{PATH}/{row.id}"
+
+
+def _page(
+    row: Contact, status: int = 200, *, note: str | None = None, problem: str = ""
+) -> Response:
+    return show(
+        "contact.html",
+        status,
+        contact=row,
+        shown=contact_resource(row),
+        number=Number.get_by_id(row.number_id),
+        note=row.note or "" if note is None else note,
+        problem=problem,
+        max_note=MAX_NOTE,
+        known_by=KNOWN_BY,
+        is_at_network=row.opted_out_because in AT_THE_NETWORK,
+        history=row.history(),
+        what_changed=what_changed,
+        messages=newest_messages(row, MAX_MESSAGES),
+        excerpt=excerpt,
+    )

@@ -1,0 +1,91 @@
+"""/dashboard/contacts: the people whom the account's numbers know, and the words to opt out and in."""
+
+import re
+from dataclasses import dataclass, field
+
+from flask import Response, request
+
+from dashboard.guard import account
+from dashboard.paging import PER_PAGE, offset
+from dashboard.site import blueprint, go, mine, show
+from models.account import MAX_WORD, MAX_WORDS, as_words
+from models.contact import Contact
+from models.conversation import last_inbound
+from models.number import Number
+from models.page import Page
+from tasks.emit import window_open_until
+
+PATH = "/dashboard/contacts"
+# How people write phone numbers.
+PUNCTUATION = re.compile(r"[\s+().\-/]")
+MAX_TEXT = 100
+
+
+@dataclass(frozen=True)
+class Words:
+    """The form of the words as filled in, and what is wrong with it, by field: stop, start."""
+
+    typed: dict[str, str]
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+@blueprint.get("/contacts")
+def contacts() -> Response:
+    """The account's contacts that match the filter, newest first."""
+    owner = account()
+    kept = {"stop": owner.stop_words, "start": owner.start_words}
+    return _list(Words({name: ", ".join(words) for name, words in kept.items()}))
+
+
+@blueprint.post("/contacts")
+def change_words() -> Response:
+    """Replace the words with which people opt out and in."""
+    typed = {name: request.form.get(name, "") for name in ("stop", "start")}
+    words, problems = {}, {}
+    for name, text in typed.items():
+        try:
+            words[name] = as_words(_split(text))
+        except ValueError as error:
+            problems[name] = str(error)
+    if problems:
+        return _list(Words(typed, problems), 422)
+    account().heed(**words)
+    return go(PATH, say="words-saved")
+
+
+def _split(text: str) -> list[str]:
+    """What stands between commas and line breaks."""
+    parts = (part for line in text.splitlines() for part in line.split(","))
+    return [part for part in parts if part.strip()]
+
+
+def _list(words: Words, status: int = 200) -> Response:
+    chosen = {name: request.args.get(name, "").strip() for name in ("text", "number_id")}
+    found = _find(chosen)
+    wrote_at = last_inbound(found.rows)
+    return show(
+        "contacts.html",
+        status,
+        found=found,
+        chosen=chosen,
+        max_text=MAX_TEXT,
+        numbers={number.id: number for number in Number.all(account().id)},
+        wrote_at=wrote_at,
+        window={row_id: window_open_until(at) for row_id, at in wrote_at.items()},
+        words=words,
+        max_words=MAX_WORDS,
+        max_word=MAX_WORD,
+    )
+
+
+def _find(chosen: dict[str, str]) -> Page[Contact]:
+    text, number_id = _as_kept(chosen["text"]) or None, chosen["number_id"] or None
+    if number_id is not None:
+        mine(Number.by_id(number_id))
+    return Contact.search(account().id, PER_PAGE, offset(), text=text, number=number_id)
+
+
+def _as_kept(text: str) -> str:
+    """A phone number without what people write between its digits, a username without the ``@``."""
+    digits = PUNCTUATION.sub("", text)
+    return digits if digits.isdecimal() else text.removeprefix("@")

@@ -1,0 +1,187 @@
+"""The page of a contact: who it is, consent, the note, what changed and why, and the last messages."""
+
+import re
+from html import unescape
+
+import pytest
+
+from models.account import Account
+from models.contact import Contact, Source
+from models.database import writing
+from models.event import Event
+from models.message import Message
+from models.number import Number
+from tests import factories
+from tests.conftest import Clock
+from tests.dashboard.conftest import Submit, Visit
+
+ANA = {"phone": "15551234567", "user_id": "US.1", "username": "ana.b", "name": "Ana Banana"}
+
+
+def text_of(page: str) -> str:
+    """What a reader sees of a page."""
+    return " ".join(unescape(re.sub("<[^>]+>", " ", page)).split())
+
+
+def test_a_page_shows_all_identifiers(number: Number, visit: Visit) -> None:
+    contact = factories.contact(number, **ANA, parent_user_id="US.ENT.2")
+    page = text_of(visit(f"contacts/{contact.id}"))
+    for shown in (
+        *("Ana Banana", "@ana.b", "+15551234567", "US.1", "US.ENT.2", contact.id),
+        f"+{number.phone_number}",
+    ):
+        assert shown in page
+
+
+def test_what_is_not_known_is_said(number: Number, visit: Visit) -> None:
+    contact = factories.contact(number, user_id="US.1")
+    page = text_of(visit(f"contacts/{contact.id}"))
+    assert "Phone number not known" in page
+    assert "Nothing has changed" in page
+    assert "No message with this person is kept." in page
+
+
+def test_a_merged_contact_leads_to_the_remaining_one(
+    number: Number, visit: Visit, submit: Submit
+) -> None:
+    merged = factories.contact(number, phone="15551234567")
+    mine = factories.contact(number, user_id="US.1")
+    factories.contact(number, **ANA)
+    visit(f"contacts/{merged.id}", 303)
+    answers = [
+        submit(f"contacts/{merged.id}", note="VIP"),
+        submit(f"contacts/{merged.id}/opt-out"),
+    ]
+    assert [each.location for each in answers] == [f"/dashboard/contacts/{mine.id}"] * 2
+    page = text_of(visit(f"contacts/{mine.id}"))
+    assert f"The contact {merged.id} turned out to be the same person" in page
+    assert "VIP" in page
+    assert "opted out" in page
+
+
+def test_another_accounts_contact_is_not_there(visit: Visit, submit: Submit) -> None:
+    foreign = factories.contact(factories.active_number(Account.open("Rival", "pro"), "9"), **ANA)
+    for contact_id in (foreign.id, "ctc_unknown"):
+        visit(f"contacts/{contact_id}", 404)
+        submit(f"contacts/{contact_id}", 404, note="x")
+        submit(f"contacts/{contact_id}", 404, note="x" * 1001)
+        submit(f"contacts/{contact_id}/opt-out", 404)
+        submit(f"contacts/{contact_id}/opt-in", 404)
+    kept = Contact.get_by_id(foreign.id)
+    assert (kept.note, kept.opted_out_at) == (None, None)
+
+
+def test_a_person_is_opted_out_and_in_again(number: Number, visit: Visit, submit: Submit) -> None:
+    contact = factories.contact(number, **ANA)
+    here = f"contacts/{contact.id}"
+    for _ in range(2):
+        submit(f"{here}/opt-out")
+        assert Contact.get_by_id(contact.id).opted_out_because == "api"
+    page = visit(here)
+    assert f'action="/dashboard/{here}/opt-in"' in page
+    assert "Opted out of marketing." in page
+    submit(f"{here}/opt-in")
+    page = visit(here)
+    assert f'action="/dashboard/{here}/opt-out"' in page
+    assert "Opted in to marketing again. Your account said so" in text_of(page)
+    assert [event.kind for event in Event.select()] == ["contact.updated"] * 2
+
+
+def test_an_opt_out_at_the_network_is_said_to_end_there(number: Number, visit: Visit) -> None:
+    contact = factories.contact(number, **ANA)
+    for because, is_said in ((Source.WORD, False), (Source.NETWORK, True), (Source.ERROR, True)):
+        with writing():
+            contact.opt(out=False, because=because, at=1)
+            contact.opt(out=True, because=because, at=2)
+        assert ("WhatsApp may still refuse" in visit(f"contacts/{contact.id}")) == is_said
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [(" VIP\r\nCall first ", "VIP\nCall first"), ("x" * 1000, "x" * 1000), ("  ", None)],
+)
+def test_a_note_is_kept(
+    number: Number, visit: Visit, submit: Submit, typed: str, kept: str | None
+) -> None:
+    contact = factories.contact(number, **ANA)
+    with writing():
+        contact.annotate("before")
+    submit(f"contacts/{contact.id}", note=typed)
+    assert Contact.get_by_id(contact.id).note == kept
+    assert f">{kept or ''}</textarea>" in visit(f"contacts/{contact.id}")
+
+
+def test_a_note_that_is_too_long_is_shown_again_with_what_is_wrong(
+    number: Number, submit: Submit
+) -> None:
+    contact = factories.contact(number, **ANA)
+    page = submit(f"contacts/{contact.id}", 422, note="x" * 1001).text
+    assert "The note has 1001 characters. Shorten it to 1000." in page
+    assert "x" * 1001 in page
+    assert Contact.get_by_id(contact.id).note is None
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"phone": "1555"}, "The phone number changed from +15551234567 to +1555."),
+        ({"phone": None}, "The phone number +15551234567 belongs to another person now."),
+        ({"parent_user_id": "US.ENT.2"}, "The parent user id US.ENT.2 became known."),
+        ({"username": "ana.c"}, "The username changed from ana.b to ana.c."),
+    ],
+)
+def test_the_history_says_what_changed(
+    number: Number, visit: Visit, told: dict[str, str | None], said: str
+) -> None:
+    contact = factories.contact(number, **ANA)
+    with writing():
+        contact.change(told, Source.NETWORK, 1)
+    page = text_of(visit(f"contacts/{contact.id}"))
+    assert f"{said} WhatsApp announced it. 1970-01-01 00:00 UTC" in page
+
+
+@pytest.mark.parametrize(
+    ("because", "said"),
+    [
+        (Source.MESSAGE, "A message from this person said so."),
+        (Source.STATUS, "A status of a message to this person said so."),
+        (Source.SEND, "WhatsApp said so in the response to a send."),
+        (Source.NETWORK, "WhatsApp announced it."),
+        (Source.API, "Your account said so, through the API or the dashboard."),
+        (Source.WORD, "This person wrote one of your words."),
+        (Source.ERROR, "WhatsApp gave it as the reason why it refused a marketing message."),
+    ],
+)
+def test_how_each_change_is_known_is_said(
+    number: Number, visit: Visit, because: Source, said: str
+) -> None:
+    contact = factories.contact(number, **ANA)
+    with writing():
+        contact.opt(out=True, because=because, at=1)
+    page = text_of(visit(f"contacts/{contact.id}"))
+    assert f"marketing templates are refused. {said}" in page
+    assert f"Opted out of marketing. {said} 1970-01-01 00:00 UTC" in page
+
+
+def test_the_window_closes_a_day_after_the_last_message(
+    number: Number, visit: Visit, clock: Clock
+) -> None:
+    factories.inbound(number)
+    [contact] = Contact.select()
+    assert "you can send anything" in visit(f"contacts/{contact.id}")
+    clock.advance(hours=24)
+    factories.outbound(number)
+    assert "You can send templates only" in visit(f"contacts/{contact.id}")
+
+
+def test_the_last_twenty_messages_of_the_person_are_linked(number: Number, visit: Visit) -> None:
+    for count in range(12):
+        factories.outbound(number, text=f"<b>{count}")
+        factories.outbound(number, to="15550000009")
+        factories.inbound(number, f"wamid.{count}")
+    contact = factories.contact(number, phone="15551234567")
+    page = visit(f"contacts/{contact.id}")
+    kept = Message.select().where(Message.contact_id == contact.id).order_by(Message.id.desc())
+    assert re.findall(r"/dashboard/messages/(msg_\w+)", page) == [row.id for row in kept][:20]
+    assert "&lt;b&gt;11" in page
+    assert "<b>" not in page
