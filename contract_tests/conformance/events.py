@@ -12,7 +12,7 @@ from typing import Any
 from openapi_core import OpenAPI
 from openapi_core.testing import MockRequest
 
-from contract_tests.conformance.exchange import PHONE, check_values
+from contract_tests.conformance.exchange import check_values
 from contract_tests.harness import Received
 
 RECEIVER = "https://receiver.example.com"
@@ -58,12 +58,6 @@ class Callbacks:
 
     def check(self, received: Received, secret: str) -> dict[str, Any]:
         """Raise unless this is a well-formed event, signed with ``secret``. Returns the event."""
-        event = self.check_shape(received, secret)
-        check_values(event)
-        return event
-
-    def check_shape(self, received: Received, secret: str) -> dict[str, Any]:
-        """As check(), but ``fromNumber`` may be no phone number: some persons hide theirs."""
         signature = received.headers["x-service-signature"]
         assert hmac.compare_digest(signature, digest(secret, received.body)), "wrongly signed"
         event = received.event
@@ -77,6 +71,7 @@ class Callbacks:
         )
         self._openapi.validate_request(request)
         assert set(event) == {"event", "timestamp", "data"}
+        check_values(event)
         return event
 
 
@@ -85,7 +80,5 @@ def check_message(message: dict[str, Any]) -> None:
     assert message.keys() >= MESSAGE_FIELDS
     strings = MESSAGE_FIELDS - {"body"}
     assert all(isinstance(message[name], str) and message[name] for name in strings)
-    assert PHONE.fullmatch(message["fromNumber"])
-    assert PHONE.fullmatch(message["toNumber"])
     if message["type"] == "text":
         assert isinstance(message["body"]["body"], str)

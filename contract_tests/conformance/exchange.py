@@ -31,9 +31,11 @@ DATES = {
     "timestamp",
     "updatedAt",
 }
-PHONES = {"fromNumber", "phoneNumber", "toNumber"}
+PEOPLE, PHONES = {"fromNumber", "toNumber"}, {"phoneNumber"}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 PHONE = re.compile(r"[1-9]\d{6,14}", re.ASCII)
+# Decision 26 of the design: the user id stands for a phone number that is not known.
+PERSON = re.compile(r"[1-9]\d{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
 NUMERAL = re.compile(r"\d+", re.ASCII)
 RATE_LIMIT = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 WINDOW_SECONDS = 60
@@ -189,6 +191,8 @@ def check_values(body: Any) -> None:
             assert DATE.fullmatch(value), f"{name} is {value!r}"
         if name in PHONES:
             assert PHONE.fullmatch(value), f"{name} is {value!r}"
+        if name in PEOPLE:
+            assert PERSON.fullmatch(value), f"{name} is {value!r}"
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:

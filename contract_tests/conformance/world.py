@@ -31,6 +31,10 @@ class Sandbox:
         body = {"to": to, "from": sender, "type": "text", "text": "Hello"} | content
         return str(self._call("POST", "inbound", json=body)["id"])
 
+    def change_person(self, person: str, **changes: Any) -> None:
+        """A person changes, who has this phone number or user id. Numbers that know the person are told."""
+        self._call("POST", "people", json={"person": person} | changes)
+
     def set_status(self, phone_number: str, status: str, **how: str) -> None:
         """The platform bans, disconnects or reinstates a number. ``event`` picks how it disconnects."""
         numbers = self._call("GET", "state")["numbers"]
