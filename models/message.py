@@ -79,6 +79,8 @@ class Message(BaseModel):
     created_at = BigIntegerField()
     # The time of its latest step, None before the second one.
     changed_at = BigIntegerField(null=True)
+    # What the network said when it took the message.
+    acceptance = TextField(null=True)
     pricing_json = TextField(null=True)
     pricing_status = TextField(null=True)
 
@@ -199,6 +201,7 @@ class Message(BaseModel):
         *,
         at: int,
         wa_message_id: str | None = None,
+        acceptance: str | None = None,
         error: tuple[str, str] | None = None,
         pricing: dict[str, Any] | None = None,
     ) -> bool:
@@ -213,6 +216,8 @@ class Message(BaseModel):
         changes: dict[str, str | int | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
+        if acceptance:
+            changes["acceptance"] = acceptance
         if forwards:
             changes |= {
                 "status": status,

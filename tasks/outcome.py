@@ -50,7 +50,7 @@ def record_acceptance(
     if contact is not None and contact.differing(told):
         with writing():
             people.learn(contact, told, Source.SEND, now)
-    _accept(fresh, accepted.wa_message_id, now, contact, webhooks)
+    _accept(fresh, accepted, now, contact, webhooks)
     return fresh
 
 
@@ -99,7 +99,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     if contact is not None:
         people.learn(contact, asdict(update.person), Source.STATUS, at)
     if message.wa_message_id is None:
-        _accept(message, update.wa_message_id, at, contact, webhooks)
+        _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
         if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
@@ -119,13 +119,18 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
 
 def _accept(
     message: Message,
-    wa_message_id: str,
+    accepted: Acceptance,
     at: int,
     contact: Contact | None,
     webhooks: Iterable[Webhook],
 ) -> None:
     shown_at = message.placed(MessageStatus.SENT, at)
-    message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
+    message.advance(
+        MessageStatus.SENT,
+        at=at,
+        wa_message_id=accepted.wa_message_id,
+        acceptance=accepted.message_status,
+    )
     emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
 
 

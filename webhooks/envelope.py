@@ -111,6 +111,7 @@ class MessageResource:
     contact: MessageContact
     context: MessageContext | None
     pricing: dict[str, Any] | None = None
+    acceptance: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """In the contract's spelling."""
@@ -133,6 +134,7 @@ class MessageResource:
                 "waMessageId": self.context.wa_message_id,
             },
             "pricing": self.pricing,
+            "acceptance": self.acceptance,
         }
 
 

@@ -120,7 +120,9 @@ def test_who_opted_out_gets_no_marketing(
         body = {"number_id": number["id"], "to": to, "type": "template", "template": content}
         return api.call("POST", "/messages/send", expect, json=body, fits=True).json()
 
-    send_template("MARKETING", 200)
+    with sandbox.behaving(message_status="held_for_quality_assessment"):
+        held = send_template("MARKETING", 200)
+    assert api.get(f"/messages/{held['id']}")["acceptance"] == "held_for_quality_assessment"
     [contact] = contacts(api, phone=to)
     opt_out(how, sandbox, gateway, customer, contact)
     [event] = hook.wait_kind("contact.updated")

@@ -1,6 +1,7 @@
-"""Contacts; and a message has its person, the message that it replies to, and the time of its latest step.
+"""Contacts, and what a message has since then.
 
-Messages that are older have no contact: it is written with the next message of the person.
+It has its person, the message that it replies to, the time of its latest step, and the network's word of
+acceptance. Messages that are older have no contact: it is written with the next message of the person.
 """
 
 from typing import Any
@@ -17,6 +18,7 @@ def up(migrator: Any, db: Any) -> None:
         migrator.add_column("message", "quoted_id", TextField(null=True)),
         migrator.add_column("message", "quoted_wa_id", TextField(null=True)),
         migrator.add_column("message", "changed_at", BigIntegerField(null=True)),
+        migrator.add_column("message", "acceptance", TextField(null=True)),
         migrator.add_column("account", "stop_text", TextField(default="")),
         migrator.add_column("account", "start_text", TextField(default="")),
     )

@@ -21,7 +21,7 @@ from tests import factories
 LATER: dict[str, dict[str, tuple[str, ...]]] = {
     "0003_people": {
         "account": ("stop_text", "start_text"),
-        "message": ("contact_id", "quoted_id", "quoted_wa_id", "changed_at"),
+        "message": ("contact_id", "quoted_id", "quoted_wa_id", "changed_at", "acceptance"),
     },
     "0004_pricing": {"message": ("pricing_json", "pricing_status")},
     "0006_quality": {"number": ("quality_rating", "messaging_limit", "reason", "notice_json")},

@@ -176,6 +176,13 @@ def test_the_events_time_is_the_networks(message: Message) -> None:
     assert {event["timestamp"] for event in _events()} == {"2026-11-20T09:30:01.000Z"}
 
 
+def test_what_the_network_says_of_an_accepted_message_is_kept_and_shown(message: Message) -> None:
+    with writing():
+        outcome.record_acceptance(message, Acceptance("wamid.1", message_status="paused"))
+    _report(message, DELIVERED)
+    assert [event["data"]["acceptance"] for event in _events()] == ["paused", "paused"]
+
+
 @pytest.mark.usefixtures("clock")
 def test_time_does_not_run_backwards_from_step_to_step(message: Message) -> None:
     """The network tells whole seconds, which may be before the message was written down."""

@@ -74,6 +74,7 @@ def test_a_message_event_carries_the_message_in_the_contracts_spelling() -> None
             },
             "context": {"messageId": "msg_0", "waMessageId": "wamid.0"},
             "pricing": None,
+            "acceptance": None,
         },
     }
 

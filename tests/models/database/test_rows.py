@@ -73,6 +73,7 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "error_code": None,
         "error_message": None,
         "changed_at": None,
+        "acceptance": None,
         "pricing_json": None,
         "pricing_status": None,
     }
