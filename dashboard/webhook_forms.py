@@ -25,6 +25,8 @@ TELLS = {
     EventKind.NUMBER_DISCONNECTED: "Its owner or the platform disconnected a number.",
     EventKind.NUMBER_BANNED: "The platform banned a number.",
     EventKind.TEMPLATE_UPDATED: "The platform approved, paused or changed a template.",
+    EventKind.NUMBER_UPDATED: "Quality, limit or name of a number changed, or the platform gave a notice.",
+    EventKind.CONTACT_UPDATED: "A person opted out or in, or has another phone number or user id.",
 }
 
 

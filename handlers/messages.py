@@ -7,7 +7,8 @@ from handlers.errors import ConflictError
 from handlers.outcomes import Asked, asking
 from handlers.resources import inactive, owned, page_json
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
-from models.database import read
+from models.contact import Contact
+from models.database import read, reading
 from models.message import Direction, Message, StatusChange
 from models.number import Number, NumberStatus
 from networks.current import get_network
@@ -23,9 +24,11 @@ MARKING = Asked(
 )
 
 
-def render(message: Message) -> dict[str, Any]:
-    """The Message object."""
-    return message_resource(message).as_json()
+def render(message: Message, contact: Contact | None = None) -> dict[str, Any]:
+    """The Message object, with its contact, where the caller has read it."""
+    if contact is None and message.contact_id is not None:
+        contact = Contact.by_id(message.contact_id)
+    return message_resource(message, contact).as_json()
 
 
 def _render_step(step: StatusChange) -> dict[str, Any]:
@@ -46,7 +49,9 @@ def list_messages(
     if numberId is not None:
         owned(Number, numberId, user)
     page = Message.page(user, limit, offset, number_id=numberId, direction=direction, status=status)
-    return page_json(page, render)
+    with reading():
+        people = Contact.rows_of(message.contact_id for message in page.rows)
+    return page_json(page, lambda message: render(message, people.get(message.contact_id or "")))
 
 
 async def mark_message_read(

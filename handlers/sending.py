@@ -22,19 +22,22 @@ from handlers.outcomes import Asked, answer_to
 from handlers.resources import inactive, no_access, owned
 from models import clock
 from models.backlog import pressure
+from models.contact import Contact
 from models.database import commit, read, write, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
+from models.template import Template
 from networks import errors as network
 from networks.current import get_network
-from networks.interface import OutboundMessage, Sender
-from tasks import deliver, lifecycle, telemetry
-from tasks.outcome import record_acceptance
+from networks.interface import Acceptance, OutboundMessage, Sender
+from tasks import deliver, lifecycle, people, telemetry
+from tasks.outcome import OPTED_OUT_CODE, record_acceptance
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_RUNNING = 2
+MARKETING = "MARKETING"
 RETRY_AFTER_PRESSURE = 5
 REPLAYED = "Idempotency-Replayed"
 
@@ -79,20 +82,26 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
 
 def _begin(
     account_id: str, body: dict[str, Any], key: str | None, fingerprint: str
-) -> tuple[Number, Message, OutboundMessage]:
+) -> tuple[Number, Contact, Message, OutboundMessage]:
     """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError: nothing is written."""
 
-    def begin() -> tuple[Number, Message, OutboundMessage]:
+    def begin() -> tuple[Number, Contact, Message, OutboundMessage]:
         number = _check_sender(account_id, body["number_id"])
-        to, type_, quoted_id = body["to"], body["type"], quoted(body, number)
+        to, type_, target = body["to"], body["type"], quoted(body, number)
+        contact = Contact.reach(number, to)
         if type_ == "template":
-            template_check.check(number, body["template"])
-        message = Message.write_outbound(number, to, type_, as_stored(body))
+            _check_consent(contact, template_check.check(number, body["template"]))
+        replied = target if "context" in body else None
+        message = Message.write_outbound(
+            number, to, type_, as_stored(body), contact_id=contact.id, quoted=replied
+        )
         if key is not None:
             known = IdempotencyKey.claim(account_id, key, fingerprint, message)
             if known is not None:
                 raise _KeyTakenError(known)
-        return number, message, OutboundMessage(to, type_, body[type_], message.id, quoted_id)
+        quoted_id = None if target is None else target.wa_message_id
+        outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id)
+        return number, contact, message, outbound
 
     return write(begin, *([] if key is None else [f"idempotency {account_id} {key}"]))
 
@@ -107,6 +116,26 @@ def _check_sender(account_id: str, number_id: str) -> Number:
     return number
 
 
+def _check_consent(contact: Contact, template: Template | None) -> None:
+    """Raises ConflictError for a template that is, or may be, marketing to a person who opted out of it."""
+    if contact.opted_out_at is None:
+        return
+    if template is None:
+        problem = (
+            "the category of this template is not known yet. Nothing was sent. List the templates of the"
+            " number, and send again."
+        )
+    elif template.category == MARKETING:
+        problem = (
+            f"{template.name} is a {MARKETING} template. Nothing was sent. Choose another category."
+        )
+    else:
+        return
+    raise ConflictError(
+        f"The contact {contact.id} opted out of marketing, and {problem}", field="/to"
+    )
+
+
 def as_stored(body: dict[str, Any]) -> dict[str, Any]:
     """The content as Message.body shows it, in the form in which inbound messages are kept.
 
@@ -117,8 +146,8 @@ def as_stored(body: dict[str, Any]) -> dict[str, Any]:
     return beside | (content if isinstance(content, dict) else {body["type"]: content})
 
 
-def quoted(body: dict[str, Any], number: Number) -> str | None:
-    """The network's identifier of the message that a request replies or reacts to, None if it does neither.
+def quoted(body: dict[str, Any], number: Number) -> Message | None:
+    """The message that a request replies or reacts to, None if it does neither.
 
     Raises NotFoundError, ForbiddenError, and ConflictError if that message is another number's, or has no
     such identifier because the network did not accept it.
@@ -133,7 +162,7 @@ def quoted(body: dict[str, Any], number: Number) -> str | None:
     elif message.wa_message_id is None:
         problem = "was not accepted by the messaging network"
     else:
-        return str(message.wa_message_id)
+        return message
     raise ConflictError(f"Request body, {place}.message_id: {message_id} {problem}.", field=field)
 
 
@@ -178,13 +207,15 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
     return _response(200, sent_response(message), replayed=True)
 
 
-async def _finish_sending(number: Number, message: Message, outbound: OutboundMessage) -> Response:
+async def _finish_sending(
+    number: Number, contact: Contact, message: Message, outbound: OutboundMessage
+) -> Response:
     """Hand the message over, even if the client disconnects or the service stops.
 
     Raises ApiError that names the message if the outcome cannot be recorded.
     """
     telemetry.note(message_id=message.id)
-    work = asyncio.create_task(_hand_over(number, message, outbound))
+    work = asyncio.create_task(_hand_over(number, contact, message, outbound))
     _under_way.add(work)
     work.add_done_callback(_under_way.discard)
     try:
@@ -207,27 +238,29 @@ async def finish(seconds: float) -> None:
         await asyncio.wait(_under_way, timeout=seconds)
 
 
-async def _hand_over(number: Number, message: Message, outbound: OutboundMessage) -> Response:
+async def _hand_over(
+    number: Number, contact: Contact, message: Message, outbound: OutboundMessage
+) -> Response:
     """Call the network, outside any transaction, and record the outcome."""
     sender = Sender(number.phone_number_id, number.access_token)
     try:
         with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
-            wa_message_id = await get_network().send(sender, outbound)
+            accepted = await get_network().send(sender, outbound)
     except network.NetworkError as error:
         telemetry.count_send(error)
         response = await commit(partial(_record_failure, number, message, error))
     else:
         telemetry.count_send(None)
-        response = await commit(partial(_record_success, message, wa_message_id))
+        response = await commit(partial(_record_success, contact, message, accepted))
     deliver.bell.ring()
     return response
 
 
-def _record_success(message: Message, wa_message_id: str) -> Response:
+def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Response:
     def accept() -> Response:
-        return _response(200, sent_response(record_acceptance(message, wa_message_id)))
+        return _response(200, sent_response(record_acceptance(message, accepted, contact)))
 
-    return write(accept, message.id, wa_message_id)
+    return write(accept, message.id, accepted.wa_message_id)
 
 
 def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Response:
@@ -254,4 +287,6 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         else:
             IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)
         lifecycle.apply_error(number, error)
+        if error.code == OPTED_OUT_CODE:
+            people.opt_out(message)
     return _response(answer.status, answer.body, answer.retry_after)

@@ -26,21 +26,22 @@ FILES = {"IMAGE", "VIDEO", "DOCUMENT"}
 SUB_TYPE = {"QUICK_REPLY": "quick_reply", "URL": "url"}
 
 
-def check(number: Number, content: dict[str, Any]) -> None:
+def check(number: Number, content: dict[str, Any]) -> Template | None:
     """Check the content of a message of type template, inside the caller's transaction.
 
-    Raises InvalidError, whose ``field`` names what is wrong.
+    Returns the template, None if it is not known. Raises InvalidError, whose ``field`` names what is wrong.
     """
     name, language = content["name"], content["language"]["code"]
     template = Template.find(number, name, language)
     if template is None:
         _require_unknown(number, name, language)
-        return
+        return None
     if template.status in UNSENDABLE:
         why = UNSENDABLE[TemplateStatus(template.status)]
         reason = f" ({template.rejected_reason})" if template.rejected_reason else ""
         _refuse("/name", f"the template {name} ({language}) is {template.status}{reason}. {why}")
     _Given(template, content).check()
+    return template
 
 
 def _require_unknown(number: Number, name: str, language: str) -> None:

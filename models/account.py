@@ -1,5 +1,6 @@
 """Accounts: who owns numbers, keys and webhooks, and on which plan."""
 
+from collections.abc import Sequence
 from typing import Self
 
 from peewee import BigIntegerField, ForeignKeyField, TextField
@@ -24,6 +25,22 @@ class Account(BaseModel):
     plan = TextField()
     created_at = BigIntegerField()
     suspended_at = BigIntegerField(null=True)
+    # What a person may write to opt out of marketing, or in again: lines, in lower case. None without a text.
+    stop_text = TextField(default="")
+    start_text = TextField(default="")
+
+    @property
+    def stop_words(self) -> list[str]:
+        return str(self.stop_text).splitlines()
+
+    @property
+    def start_words(self) -> list[str]:
+        return str(self.start_text).splitlines()
+
+    def heed(self, *, stop: Sequence[str], start: Sequence[str]) -> None:
+        """Let people opt out and in by these words, whatever their case."""
+        texts = ("\n".join(word.strip().casefold() for word in words) for words in (stop, start))
+        self.amend(**dict(zip(("stop_text", "start_text"), texts, strict=True)))
 
     @classmethod
     def open(cls, name: str, plan: str) -> Self:

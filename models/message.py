@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Self
 
 from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
@@ -61,6 +61,8 @@ class Message(BaseModel):
     id = TextField(primary_key=True)
     account = ForeignKeyField(Account, lazy_load=False, index=False)
     number = ForeignKeyField(Number, lazy_load=False, index=False)
+    # The person, a row of models.contact. None for messages that are older than contacts, or of nobody.
+    contact_id = TextField(null=True)
     direction = TextField()
     from_number = TextField()
     to_number = TextField()
@@ -70,7 +72,12 @@ class Message(BaseModel):
     wa_message_id = TextField(null=True)
     error_code = TextField(null=True)
     error_message = TextField(null=True)
+    # The message that it replies to: our identifier if we know it, and the network's.
+    quoted_id = TextField(null=True)
+    quoted_wa_id = TextField(null=True)
     created_at = BigIntegerField()
+    # The time of its latest step, None before the second one.
+    changed_at = BigIntegerField(null=True)
     pricing_json = TextField(null=True)
     pricing_status = TextField(null=True)
 
@@ -93,52 +100,87 @@ class Message(BaseModel):
     def error(self) -> tuple[str, str] | None:
         return None if self.error_code is None else (self.error_code, self.error_message or "")
 
+    @property
+    def other_party(self) -> str:
+        """The phone number or user id of the person."""
+        inbound = self.direction == Direction.INBOUND
+        return str(self.from_number if inbound else self.to_number)
+
     @classmethod
-    def write_outbound(cls, number: Number, to: str, type_: str, body: dict[str, Any]) -> Self:
+    def write_outbound(
+        cls,
+        number: Number,
+        to: str,
+        type_: str,
+        body: dict[str, Any],
+        *,
+        contact_id: str,
+        quoted: "Message | None" = None,
+    ) -> Self:
         """Write a message down as ``pending`` inside the caller's transaction."""
         return cls._write(
             number,
             body,
+            contact_id,
             direction=Direction.OUTBOUND,
             from_number=number.phone_number,
             to_number=to,
             type=type_,
             status=MessageStatus.PENDING,
+            quoted_id=quoted and quoted.id,
+            quoted_wa_id=quoted and quoted.wa_message_id,
             created_at=clock.now(),
         )
+
+    @classmethod
+    def is_known(cls, number: Number, wa_message_id: str) -> bool:
+        """Whether a message of the number has this identifier, inside the caller's transaction."""
+        return cls.named(number, wa_message_id) is not None
+
+    @classmethod
+    def named(cls, number: Number, wa_message_id: str) -> str | None:
+        """Our identifier of the number's message with this identifier, inside the caller's transaction."""
+        row = _IDS_OF_NETWORK_ID.execute(wa_message_id, number.id).first()
+        return None if row is None else str(row[0])
 
     @classmethod
     def write_inbound(
         cls,
         number: Number,
+        contact_id: str | None,
         *,
         wa_message_id: str,
         sender: str,
         type_: str,
         body: dict[str, Any],
         at: int,
-    ) -> Self | None:
-        """Write an inbound message down inside the caller's transaction. None when it is known."""
-        if (number.id,) in _NUMBERS_OF_NETWORK_ID.execute(wa_message_id):
-            return None
+    ) -> Self:
+        """Write an inbound message down, which is not known, inside the caller's transaction."""
+        quoted_wa_id = _quoted(body)
         return cls._write(
             number,
             body,
+            contact_id,
             direction=Direction.INBOUND,
             from_number=sender,
             to_number=number.phone_number,
             type=type_,
             status=MessageStatus.RECEIVED,
             wa_message_id=wa_message_id,
+            quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
+            quoted_wa_id=quoted_wa_id,
             created_at=at,
         )
 
     @classmethod
-    def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
+    def _write(
+        cls, number: Number, body: dict[str, Any], contact_id: str | None, **values: Any
+    ) -> Self:
         return cls.create(
             id=new_id("msg"),
             account=number.account_id,
             number=number.id,
+            contact_id=contact_id,
             body_json=json.dumps(body),
             **values,
         )
@@ -167,16 +209,27 @@ class Message(BaseModel):
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         _KEEP_STEP.execute(self.id, status, at, code, text)
-        changes: dict[str, str | None] = {}
+        changes: dict[str, str | int | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
         if forwards:
-            changes |= {"status": status, "error_code": code, "error_message": text}
+            changes |= {
+                "status": status,
+                "error_code": code,
+                "error_message": text,
+                "changed_at": self.placed(status, at),
+            }
         changes |= self._repricing(status, pricing)
         if changes:
             _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)
         return forwards
+
+    def placed(self, status: MessageStatus, at: int) -> int:
+        """The time of a step as shown: not before the one that it follows, as the network rounds times."""
+        latest = self.created_at if self.changed_at is None else self.changed_at
+        forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
+        return max(at, latest) if forwards else min(max(at, self.created_at), latest)
 
     def _repricing(
         self, status: MessageStatus, pricing: dict[str, Any] | None
@@ -235,7 +288,13 @@ class Message(BaseModel):
         with reading():
             kept = StatusChange.select().where(StatusChange.message == self.id)
             steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
-        return [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
+        for sent in steps[:1]:
+            # Perhaps it is known only from a later step that came first.
+            sent.at = min(step.at for step in steps)
+        history = [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
+        for before, step in pairwise(history):
+            step.at = max(step.at, before.at)
+        return history
 
 
 # Few of the many messages have not arrived, and most come out of these indexes within seconds.
@@ -243,6 +302,12 @@ Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message
 Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
 # Accounts that only notify get few answers.
 Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
+
+
+# Only for what asks for a contact: PostgreSQL plans without statistics, and might take it for an identifier.
+Message.add_index(
+    Message.contact_id, Message.id, where=SQL("contact_id IS NOT NULL"), name="message_contact"
+)
 
 
 class StatusChange(BaseModel):
@@ -271,9 +336,9 @@ def _sent(identifier: Any) -> Prepared:
 
 
 _SENT_BY_NETWORK_ID, _SENT_BY_ID = _sent(Message.wa_message_id), _sent(Message.id)
-_NUMBERS_OF_NETWORK_ID = Prepared(
-    lambda wa_message_id: Message.select(Message.number).where(
-        Message.wa_message_id == wa_message_id
+_IDS_OF_NETWORK_ID = Prepared(
+    lambda wa_message_id, number_id: Message.select(Message.id).where(
+        Message.wa_message_id == wa_message_id, Message.number == number_id
     )
 )
 _KEEP_STEP = Prepared(
@@ -285,6 +350,13 @@ _KEEP_STEP = Prepared(
         where=StatusChange.at > EXCLUDED.at,
     )
 )
+
+
+def _quoted(body: dict[str, Any]) -> str | None:
+    """The network's identifier of the message that an inbound one replies to."""
+    context = body.get("context")
+    found = context.get("id") if isinstance(context, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 @cache

@@ -140,12 +140,6 @@ class Template(Owned):
         return [language for (language,) in rows]
 
     @classmethod
-    def category_of(cls, number: Number, name: str, language: str) -> str | None:
-        """Its category, None if the template is not known; inside the caller's transaction."""
-        template = cls.find(number, name, language)
-        return None if template is None else template.category
-
-    @classmethod
     def of_account(cls, account_id: str, waba_id: str) -> list[Self]:
         """All of a business account."""
         with reading():

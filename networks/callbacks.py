@@ -18,11 +18,39 @@ LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date c
 # Words of a pricing. Anything else is none of the platform's.
 PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
 # The members of every inbound message, beside its content.
-COMMON = {"from", "from_user_id", "id", "timestamp", "type"}
+COMMON = {"from", "from_user_id", "from_parent_user_id", "id", "timestamp", "type"}
+# The members of a value that its items have in common, and the lists that are split into items.
+SHARED, LISTS = ("messaging_product", "metadata"), ("messages", "statuses")
+# Where the platform writes the identifiers of a person: of a contact, a sender, a recipient.
+CONTACT_IDS = ("wa_id", "user_id", "parent_user_id")
+SENDER_IDS = ("from", "from_user_id", "from_parent_user_id")
+RECIPIENT_IDS = ("recipient_id", "recipient_user_id", "recipient_parent_user_id")
+# Fields whose value has a list of the same name, with news of one person each.
+OF_PERSONS = ("user_preferences", "user_id_update")
+CHANGES = {"user_changed_number", "customer_changed_number", "user_changed_user_id"}
+MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
+# What a member holds that says nothing.
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+# What becomes of a message. Any other status, as those of payments, is news. Source: Cloud API, webhooks.
+STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"
 # Backfills and copies of what the owner wrote in an app of the platform's own: no events of ours.
 PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whom an item is about, as far as the platform says. ``phone`` is in digits, ``name`` the profile's.
+
+    Source: Cloud API, business-scoped user ids.
+    """
+
+    phone: str | None = None
+    user_id: str | None = None
+    parent_user_id: str | None = None
+    username: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -32,7 +60,8 @@ class InboundMessage:
     ``sender`` is a phone number (digits), or the platform's identifier of a person who hides theirs.
     ``content`` is the value under the key named like the type (anything but an object is wrapped under
     that name), and beside it all other members: ``context`` of a reply, ``referral`` of an
-    advertisement, ``errors``, ``identity``, and members that the platform adds later.
+    advertisement, ``errors``, ``identity``, and members that the platform adds later. ``becomes`` are the new
+    identifiers of a person, if the message tells that they changed.
     """
 
     phone_number_id: str
@@ -41,6 +70,8 @@ class InboundMessage:
     type: str
     content: dict[str, Any]
     at: int
+    person: Person = Person()
+    becomes: Person | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +97,19 @@ class StatusUpdate:
     reference: str | None
     errors: tuple[tuple[str, str], ...]
     at: int
+    person: Person = Person()
     pricing: Pricing | None = None
+
+
+@dataclass(frozen=True)
+class PersonUpdate:
+    """News of a person: other identifiers, or marketing messages stopped or resumed."""
+
+    phone_number_id: str
+    person: Person
+    becomes: Person | None
+    opted_out: bool | None
+    at: int
 
 
 @dataclass(frozen=True)
@@ -88,7 +131,8 @@ class AccountUpdate:
 class Notice:
     """Any other news of an account or of one of its numbers (digits).
 
-    ``field`` is the subject; ``messages`` is a problem that belongs to no message.
+    ``field`` is the subject; ``messages`` is a problem that belongs to no message, a status that is none of
+    STATUSES, or members of a value that we do not know.
     """
 
     waba_id: str
@@ -105,7 +149,7 @@ class Unreadable:
     error: str
 
 
-Item = InboundMessage | StatusUpdate | AccountUpdate | Notice | Unreadable
+Item = InboundMessage | StatusUpdate | PersonUpdate | AccountUpdate | Notice | Unreadable
 
 
 @dataclass(frozen=True)
@@ -143,19 +187,34 @@ def _split(entry: dict[str, Any], change: dict[str, Any]) -> Iterator[Part]:
     field, value = str(change.get("field", "")), change.get("value")
     if field in PASSED_OVER:
         return
+    if field in OF_PERSONS and isinstance(value, dict) and isinstance(value.get(field), list):
+        for item in value[field]:
+            yield _part(around, field, value | {field: [item]})
+        return
     if field != "messages" or not isinstance(value, dict):
         yield _part(around, field, value)
         return
-    # Without the contacts: an item names its person itself.
-    common: dict[str, Any] = {
-        key: value[key] for key in ("messaging_product", "metadata") if key in value
-    }
-    for key in ("messages", "statuses"):
+    common: dict[str, Any] = {key: value[key] for key in SHARED if key in value}
+    for key in LISTS:
         items = value.get(key)
         for item in items if isinstance(items, list) else [items] if items else []:
-            yield _part(around, field, common | {key: [item]})
-    if value.get("errors"):
-        yield _part(around, field, common | {"errors": value["errors"]})
+            yield _part(around, field, common | _contact_of(value, item) | {key: [item]})
+    known = {*SHARED, *LISTS, *(["contacts"] if any(value.get(key) for key in LISTS) else [])}
+    rest = {key: value[key] for key in value if key not in known and value[key] not in EMPTY}
+    # Contacts alone tell nothing: they say who is meant by the other members.
+    if rest.keys() - {"contacts"}:
+        yield _part(around, field, common | rest)
+
+
+def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
+    """The contact of an item, found by an identifier that both have."""
+    if not isinstance(item, dict):
+        return {}
+    ids = {item[key] for key in (*SENDER_IDS, *RECIPIENT_IDS) if isinstance(item.get(key), str)}
+    for contact in _objects(value, "contacts"):
+        if any(str(contact.get(key)) in ids for key in CONTACT_IDS):
+            return {"contacts": [contact]}
+    return {}
 
 
 def _part(entry: dict[str, Any], field: str, value: Any) -> Part:
@@ -179,8 +238,12 @@ def _read_item(entry: dict[str, Any], field: str, value: Any) -> Item:
                 return Unreadable("The item is not an object.")
             if not item.get("id"):
                 return Unreadable("The item has no id.")
-            return read(_phone_number_id(value), item)
-    return Notice(waba_id, field, _phone_number(value), value, at)
+            if key == "statuses" and str(item.get("status")) not in STATUSES:
+                break
+            contact = next(_objects(value, "contacts"), {})
+            return read(_phone_number_id(value), item, contact)
+    update = _person_update(field, value) if field in OF_PERSONS else None
+    return update or Notice(waba_id, field, _phone_number(value), value, at)
 
 
 def _metadata(value: dict[str, Any]) -> dict[str, Any]:
@@ -211,16 +274,73 @@ def _account_update(waba_id: str, value: dict[str, Any], at: int) -> AccountUpda
     )
 
 
-def _inbound(number: str, message: dict[str, Any]) -> InboundMessage:
+def _person(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:
+    """The person with the identifiers under ``names`` of ``ids``, or else those of the contact."""
+    profile = contact.get("profile")
+    told = profile if isinstance(profile, dict) else {}
+    found = (
+        ids.get(of_item) or contact.get(of_contact)
+        for of_item, of_contact in zip(names, CONTACT_IDS, strict=True)
+    )
+    texts = [_text(value) for value in (*found, told.get("username"), told.get("name"))]
+    return Person(*texts)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
+    """News of a person, None if it is about something else, or about nobody."""
+    items = value.get(field)
+    item = items[0] if isinstance(items, list) and items else None
+    if not isinstance(item, dict):
+        return None
+    before, after = (
+        {key: _version(item.get(key), version) for key in CONTACT_IDS}
+        for version in ("previous", "current")
+    )
+    person, becomes = (_person(ids, CONTACT_IDS, {}) for ids in (before, after))
+    is_stopped = None
+    if field == "user_preferences":
+        if item.get("category") != MARKETING:
+            return None
+        if (is_stopped := PREFERENCES.get(str(item.get("value")))) is None:
+            return None
+    if person == Person():
+        return None
+    at = _milliseconds(item.get("timestamp"))
+    changed = None if becomes == person else becomes
+    return PersonUpdate(_phone_number_id(value), person, changed, is_stopped, at)
+
+
+def _version(value: Any, version: str) -> Any:
+    """An identifier, or one of its versions if the platform tells a ``previous`` and a ``current`` one."""
+    return value.get(version) if isinstance(value, dict) else value
+
+
+def _inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> InboundMessage:
     type_ = str(message.get("type") or "unknown")
+    content = _content(type_, message)
+    if type_ == "system" and "previous_user_id" in content:
+        contact = contact | {"user_id": content["previous_user_id"]}
+    person = _person(message, SENDER_IDS, contact)
     return InboundMessage(
         phone_number_id=number,
         wa_message_id=str(message["id"]),
-        sender=str(message.get("from") or message.get("from_user_id") or ""),
+        sender=str(message.get("from") or message.get("from_user_id") or person.user_id or ""),
         type=type_,
-        content=_content(type_, message),
+        content=content,
         at=_milliseconds(message.get("timestamp")),
+        person=person,
+        becomes=_becomes(content) if type_ == "system" else None,
     )
+
+
+def _becomes(content: dict[str, Any]) -> Person | None:
+    """The new identifiers of a person in a system message that tells of a change."""
+    ids = {"wa_id": content.get("new_wa_id")} | content
+    return _person(ids, CONTACT_IDS, {}) if content.get("type") in CHANGES else None
 
 
 def _content(type_: str, message: dict[str, Any]) -> dict[str, Any]:
@@ -231,7 +351,7 @@ def _content(type_: str, message: dict[str, Any]) -> dict[str, Any]:
     return beside | {type_: content} if content else beside
 
 
-def _status(number: str, status: dict[str, Any]) -> StatusUpdate:
+def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> StatusUpdate:
     reference = status.get("biz_opaque_callback_data")
     errors = status.get("errors")
     return StatusUpdate(
@@ -243,6 +363,10 @@ def _status(number: str, status: dict[str, Any]) -> StatusUpdate:
         if isinstance(errors, list)
         else (),
         at=_milliseconds(status.get("timestamp")),
+        # The recipient may be a group.
+        person=Person()
+        if status.get("recipient_type") == "group"
+        else _person(status, RECIPIENT_IDS, contact),
         pricing=_pricing(status.get("pricing")),
     )
 

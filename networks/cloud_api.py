@@ -9,6 +9,7 @@ from typing import Any
 from networks import business, media, templates
 from networks.graph import GraphClient, members, optional, required
 from networks.interface import (
+    Acceptance,
     BlockedPage,
     BlockResult,
     BusinessProfile,
@@ -50,7 +51,7 @@ class CloudApi:
         """Close the connections of this event loop."""
         await self._graph.close()
 
-    async def send(self, sender: Sender, message: OutboundMessage) -> str:
+    async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """POST /{phone_number_id}/messages. See networks.interface.Network."""
         answer = await self._graph.call(
             "POST",
@@ -59,14 +60,13 @@ class CloudApi:
             body={
                 "messaging_product": "whatsapp",
                 "recipient_type": "individual",
-                "to": message.to,
+                "to" if message.to[0].isdecimal() else "recipient": message.to,
                 "type": message.type,
                 **_content(message),
                 "biz_opaque_callback_data": message.reference,
             },
         )
-        messages = members(answer, "messages", list)
-        return required(messages[0] if messages else None, "id")
+        return _acceptance(answer)
 
     async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """POST /{phone_number_id}/media."""
@@ -182,6 +182,21 @@ class CloudApi:
     async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
         """DELETE /{phone_number_id}/block_users."""
         return await business.change_blocked(self._graph, sender, "DELETE", people)
+
+
+def _acceptance(answer: Any) -> Acceptance:
+    messages, contacts = members(answer, "messages", list), answer.get("contacts")
+    message = messages[0] if messages else None
+    wa_message_id = required(message, "id")
+    first = contacts[0] if isinstance(contacts, list) and contacts else None
+    told = [_member(first, "wa_id"), _member(first, "user_id"), _member(message, "message_status")]
+    return Acceptance(wa_message_id, *told)
+
+
+def _member(value: Any, name: str) -> str | None:
+    """A text that an answer may leave out."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 def _content(message: OutboundMessage) -> dict[str, Any]:

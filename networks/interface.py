@@ -18,7 +18,9 @@ class Sender:
 
 @dataclass(frozen=True)
 class OutboundMessage:
-    """A message to send. ``content`` is the value under the key named like ``type``.
+    """A message to send, to a phone number or a user id.
+
+    ``content`` is the value under the key named like ``type``.
 
     ``quoted`` is the network's identifier of the message that this one replies or reacts to.
     ``reference`` comes back in status callbacks, so that they find their message even if the answer to
@@ -30,6 +32,19 @@ class OutboundMessage:
     content: Any
     reference: str
     quoted: str | None = None
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The network's answer to a send: its identifier of the message, and of the person if it tells one.
+
+    ``message_status`` is its word, such as ``held_for_quality_assessment``, None if it says nothing.
+    """
+
+    wa_message_id: str
+    wa_id: str | None = None
+    user_id: str | None = None
+    message_status: str | None = None
 
 
 @dataclass(frozen=True)
@@ -140,8 +155,8 @@ class TemplateDefinition:
 class Network(Protocol):
     """A messaging network."""
 
-    async def send(self, sender: Sender, message: OutboundMessage) -> str:
-        """Hand over a message. Returns the network's identifier of it."""
+    async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
+        """Hand over a message."""
 
     async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """Upload a file for sending. Returns the network's identifier of it, good for 30 days."""

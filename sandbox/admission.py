@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from sandbox import clock, errors, media, templates_sends
+from sandbox import clock, errors, media, persons, prices, templates_sends
 from sandbox.behaviour import IN_ANSWER
 from sandbox.entities import BANNED, CONNECTED, DELETED, Number
 from sandbox.fates import fate_of
 from sandbox.orders import Order
+from sandbox.people import Person
 from sandbox.state import Network
 
-# The customer service window (Cloud API, Service messages).
-WINDOW = 24 * 3600.0
 CLOSED = 131047
+# Nobody is found at a phone number or user id that its person has given up.
+GONE, OPTED_OUT, NO_USER_ID = 131026, 131050, 131062
 
 
-def check(network: Network, number: Number, order: Order) -> int | None:
+def check(network: Network, number: Number, order: Order, person: Person) -> int | None:
     """The error code with which the accepted message fails, None where nothing stands against it.
 
     Raises GraphError when it is not accepted.
     """
     _require_connected(number)
-    if order.to in number.kept.get("block_users", ()):
+    if persons.is_blocked(number, person):
         raise errors.known(131026, "The business has blocked the recipient.")
     behaviour = network.behaviour
     if network.chance.sends.happens(behaviour.error_rate):
@@ -31,17 +32,31 @@ def check(network: Network, number: Number, order: Order) -> int | None:
         templates_sends.check(network, number, order.content)
     if behaviour.known_media:
         _require_media(network, number, order)
-    refusal = fate_of(order.to, more=behaviour.more_fates).refusal
+    refusal = fate_of(person.key, more=behaviour.more_fates).refusal
     if refusal is None:
-        refusal = network.meters.refusal(number.id, order.to, clock.now(), behaviour)
-    in_window = not behaviour.service_window or _in_window(network, number, order)
+        refusal = network.meters.refusal(number.id, person.key, clock.now(), behaviour)
+    in_window = not behaviour.service_window or _in_window(network, number, order, person)
     if refusal is None and not in_window and behaviour.service_window_refusal == IN_ANSWER:
         refusal = CLOSED
+    category = prices.category_of(network, number, order)
+    # All authentication templates are one-tap, zero-tap or copy-code.
+    if order.by_user_id and category == prices.AUTHENTICATION:
+        refusal = refusal or NO_USER_ID
     if refusal is not None:
         raise errors.known(refusal)
+    unreachable = _unreachable(number, order, person, category)
+    return unreachable or (None if in_window else CLOSED)
+
+
+def _unreachable(number: Number, order: Order, person: Person, category: str) -> int | None:
+    """Why the platform takes the message and cannot deliver it, None where it can."""
     if order.flaw is not None:
         return order.flaw.code
-    return None if in_window else CLOSED
+    if order.to in person.former:
+        return GONE
+    if category == prices.MARKETING and number.waba_id in person.stopped:
+        return OPTED_OUT
+    return None
 
 
 def _require_connected(number: Number) -> None:
@@ -58,8 +73,5 @@ def _require_media(network: Network, number: Number, order: Order) -> None:
         media.require(network, number, media_id)
 
 
-def _in_window(network: Network, number: Number, order: Order) -> bool:
-    if order.type == "template":
-        return True
-    opened = network.last_inbound.get((number.id, order.to))
-    return opened is not None and clock.now() - opened < WINDOW
+def _in_window(network: Network, number: Number, order: Order, person: Person) -> bool:
+    return order.type == "template" or prices.in_window(network, number, person)

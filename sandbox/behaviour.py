@@ -24,6 +24,9 @@ REASONS = (
     "SCAM",
     "TAG_CONTENT_MISMATCH",
 )
+CATEGORIES = ("utility", "marketing", "authentication")
+# What the answer of a template's send says (Cloud API, Message templates: pacing and quality).
+ACCEPTED, HELD, PAUSED = "accepted", "held_for_quality_assessment", "paused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Behaviour:
     twice, ``error_rate`` that of sends refused before acceptance. ``reorder`` mixes the statuses of
     each message. ``batch_size`` is the most updates in one callback.
     ``media_url_ms`` is how long the address of a media object's bytes may be used.
+    ``template_category`` is the category of templates that nobody created.
     """
 
     latency_ms: float = knob(0, milliseconds)
@@ -80,6 +84,9 @@ class Behaviour:
     template_review: str = knob(APPROVE, one_of(APPROVE, REJECT, NO_REVIEW))
     template_review_ms: float = knob(1000, milliseconds)
     template_reject_reason: str = knob(INVALID_FORMAT, one_of(*REASONS))
+
+    template_category: str = knob(CATEGORIES[0], one_of(*CATEGORIES))
+    message_status: str = knob(ACCEPTED, one_of(ACCEPTED, HELD, PAUSED))
 
     seed: int | None = knob(None, optional(whole(0, MAX_SEED)))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import clock, lifecycle, persons, signup
+from sandbox import changes, clock, lifecycle, people, persons, signup
 from sandbox.bodies import json_object
 from sandbox.entities import Message, Number
 from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS
@@ -46,6 +46,8 @@ def add_routes(app: web.Application) -> None:
             web.put(f"{PREFIX}/behaviour", change_behaviour),
             web.get(f"{PREFIX}/inbound", list_inbound),
             web.post(f"{PREFIX}/inbound", write_inbound),
+            web.get(f"{PREFIX}/people", list_people),
+            web.post(f"{PREFIX}/people", change_person),
             web.post(f"{PREFIX}/signup", sign_up),
             web.post(f"{PREFIX}/numbers/{{phone_number_id}}/status", change_status),
         ]
@@ -141,6 +143,24 @@ async def write_inbound(request: web.Request) -> web.Response:
     return web.json_response({"id": inbound.id})
 
 
+async def list_people(request: web.Request) -> web.Response:
+    """Everybody about whom something was told."""
+    found = request.app[NETWORK].people.all()
+    return web.json_response({"data": [people.view(each) for each in found]})
+
+
+async def change_person(request: web.Request) -> web.Response:
+    """A person changes, and the platform tells the numbers that know the person. Answers with the person."""
+    network = request.app[NETWORK]
+    try:
+        person, owed = changes.change(network, await json_object(request))
+    except ValueError as error:
+        raise ControlError(400, str(error)) from error
+    for key in owed:
+        request.app[DISPATCHER].announce(network.owed[key])
+    return web.json_response(people.view(person))
+
+
 async def sign_up(request: web.Request) -> web.Response:
     """A customer goes through embedded signup."""
     try:
@@ -189,6 +209,7 @@ def message_view(message: Message) -> dict[str, Any]:
         "type": message.type,
         message.type: message.content,
         **message.extras,
+        **({"by_user_id": True} if message.by_user_id else {}),
         "accepted_at": clock.iso(message.accepted_at),
     }
 

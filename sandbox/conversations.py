@@ -62,7 +62,7 @@ def read(
     A reaction, an edit and a revocation show on the message they name. The second value says
     whether there is more before it.
     """
-    things = network.conversations.get((number_id, person), [])
+    things = network.exchanges.of.get((number_id, person), [])
     now = clock.now()
     entries = {each.id: _entry(each, now) for each in things[-shown:]}
     for entry in list(entries.values()):
@@ -78,16 +78,16 @@ def read(
 
 def version(network: Network, number_id: str, person: str, shown: int = SHOWN) -> str:
     """Changes whenever the page would look different; far cheaper than reading."""
-    things = network.conversations.get((number_id, person), [])
+    things = network.exchanges.of.get((number_id, person), [])
     now = clock.now()
     numbers = [(each.id, each.verified_name, each.status) for each in network.numbers.values()]
     seen = [(each.id, _status(each, now)) for each in things[-shown:]]
-    return f"{hash(repr((len(network.conversations), len(things), shown, numbers, seen))):x}"
+    return f"{hash(repr((len(network.exchanges.of), len(things), shown, numbers, seen))):x}"
 
 
 def people(network: Network, number_id: str) -> list[str]:
     """The people a number has written with, the newest acquaintance first."""
-    known = [person for number, person in network.conversations if number == number_id]
+    known = [person for number, person in network.exchanges.of if number == number_id]
     return known[-PEOPLE_OFFERED:][::-1]
 
 

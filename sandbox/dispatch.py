@@ -48,7 +48,8 @@ class Dispatcher:
         """Emit an inbound message or an account update now."""
         if isinstance(owed, Inbound):
             number = self._network.numbers[owed.number_id]
-            self._offer(shapes.inbound_update(owed, number), number.waba_id, number)
+            person = self._network.people.find(owed.person)
+            self._offer(shapes.inbound_update(owed, number, person), number.waba_id, number)
         elif owed.entry_id == PROVIDER_BUSINESS_ID:
             # What becomes of a partnership is told to the app, whatever the customer subscribed.
             self._outbox.add(shapes.account_update(owed), self._app_url)
@@ -57,7 +58,8 @@ class Dispatcher:
 
     def _emit(self, message: Message, status: str) -> None:
         number = self._network.numbers[message.number_id]
-        update = shapes.status_update(status_key(message, status), message, status, number)
+        key, person = status_key(message, status), self._network.people.find(message.to)
+        update = shapes.status_update(key, message, status, number, person)
         self._offer(update, number.waba_id, number)
 
     def _offer(self, update: shapes.Update, waba_id: str, number: Number | None = None) -> None:

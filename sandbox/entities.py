@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox import clock
 from sandbox.fates import FAILED, Fate, fate_of
 
 PENDING, CONNECTED, DISCONNECTED, BANNED = "PENDING", "CONNECTED", "DISCONNECTED", "BANNED"
@@ -31,7 +32,8 @@ class Number:
     """A business phone number. ``pin`` stays once set, as two-step verification does.
 
     ``registrations`` are the times (Unix seconds) at which it was registered or deregistered,
-    ``override_url`` takes its callbacks instead of its WABA's. ``kept`` holds what was set at its edges
+    ``override_url`` takes its callbacks instead of its WABA's. ``quality``, ``limit`` and
+    ``name_status`` are as the platform last told them. ``kept`` holds what was set at its edges
     (profile, block list, QR codes and others), by their names.
     """
 
@@ -45,6 +47,9 @@ class Number:
     registrations: list[float] = field(default_factory=list)
     override_url: str | None = None
     kept: dict[str, Any] = field(default_factory=dict)
+    quality: str = "GREEN"
+    limit: str = "TIER_2K"
+    name_status: str = "APPROVED"
 
 
 @dataclass(slots=True)
@@ -81,7 +86,9 @@ class Message:
 
     ``steps`` is the order in which its statuses are emitted, ``delay`` (seconds) lies before each.
     ``confirmed`` holds those whose callback got a 2xx, or that nobody was subscribed for.
-    ``statuses`` and ``failure`` stand for what its fate says when they are given.
+    ``statuses`` and ``failure`` stand for what its fate says when they are given. ``to`` is the key of the
+    person, ``by_user_id`` says that the client knew no phone number. ``category`` and ``price`` (the type
+    of its pricing) are those of a utility template or a free service message when they are None.
     """
 
     id: str
@@ -96,6 +103,9 @@ class Message:
     confirmed: set[str] = field(default_factory=set)
     statuses: tuple[str, ...] | None = None
     failure: int | None = None
+    by_user_id: bool = False
+    category: str | None = None
+    price: str | None = None
 
     @property
     def fate(self) -> Fate:
@@ -128,7 +138,7 @@ class Message:
 
 @dataclass(slots=True)
 class Inbound:
-    """A message from a person to a business number; ``item`` is what its callback carries."""
+    """A message from a person (a key) to a business number; ``item`` is what its callback carries."""
 
     id: str
     number_id: str
@@ -171,7 +181,8 @@ class Template:
     """A message template of a WABA in one language.
 
     While a review is under way, ``review_at`` (Unix seconds) is when it ends, and ``verdict`` and
-    ``reason`` are what it ends with. ``refusal`` is the error code that every send of it gets, None for none.
+    ``reason`` are what it ends with. ``scored_at`` is when it got its score. ``refusal`` is the error code
+    that every send of it gets, None for none.
     """
 
     id: str
@@ -183,6 +194,7 @@ class Template:
     status: str = PENDING
     parameter_format: str = "POSITIONAL"
     quality_score: str = "UNKNOWN"
+    scored_at: float = field(default_factory=clock.now)
     rejected_reason: str = "NONE"
     review_at: float | None = None
     verdict: str = "APPROVED"

@@ -93,6 +93,11 @@ TABLE: dict[int, Known] = {
         "Message failed to send because there were too many messages sent from this phone number"
         " to the same phone number in a short period of time.",
     ),
+    131062: Known(
+        400,
+        "Business-scoped user id is not supported for this message",
+        "One-tap, zero-tap and copy-code authentication templates are sent to phone numbers only.",
+    ),
     132000: Known(
         400,
         "Number of parameters does not match the expected number of params",

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
 from typing import Any
 
-from sandbox import clock, lifecycle
+from sandbox import clock, lifecycle, samples
 from sandbox.entities import BANNED, CONNECTED, DELETED, DISCONNECTED, Number, Waba
 from sandbox.journal import Fact
+from sandbox.samples import DISABLE
 from sandbox.state import Network
 
 ACCOUNT_UPDATE = "account_update"
 _NAME = re.compile(r"[A-Z][A-Z_]{2,63}")
 _FIELD = re.compile(r"[a-z][a-z_]{2,63}")
-DISABLE, REINSTATE, SCHEDULED = "DISABLE", "REINSTATE", "SCHEDULE_FOR_DISABLE"
-THREE_DAYS = 3 * 24 * 3600
+REINSTATE, SCHEDULED = "REINSTATE", "SCHEDULE_FOR_DISABLE"
+QUALITY, NAME, ALERTS = "phone_number_quality_update", "phone_number_name_update", "account_alerts"
+QUALITIES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 
 # Which numbers an announcement takes to which status. An event that is not here changes none.
 _EFFECTS: dict[str, tuple[frozenset[str], str]] = {
@@ -33,23 +34,31 @@ _EFFECTS: dict[str, tuple[frozenset[str], str]] = {
 }
 # After these the app has no business with the account: its tokens and its subscription are void.
 _ENDINGS = {"PARTNER_REMOVED", lifecycle.UNINSTALLED}
-_PARTNER_APP = {"PARTNER_APP_INSTALLED", lifecycle.UNINSTALLED}
+# What a change of the limit is called: the second name took the first one's place in 2026.
+_LIMITS = ("max_daily_conversations_per_business", "current_limit")
+_RATINGS = {"FLAGGED": "RED", "UNFLAGGED": "GREEN"}
 
 
-def announce(network: Network, waba: Waba, body: dict[str, Any], app_id: str) -> str:
+def announce(
+    network: Network, waba: Waba, body: dict[str, Any], app_id: str, number: Number | None = None
+) -> str:
     """Record an announcement and its effects; the key under which it is owed.
 
-    ``{event, ...}`` is an ``account_update``, ``{field, value}`` any other field. What is not given
-    is filled in. Raises ValueError with the reason; then nothing has changed.
+    ``{event, ...}`` is an ``account_update``, ``{field, value}`` any other field, about this ``number``
+    or the first of the account. What is not given is filled in. Raises ValueError with the reason; then
+    nothing has changed.
     """
     field = body.get("field", ACCOUNT_UPDATE)
     if not isinstance(field, str) or not _FIELD.fullmatch(field) or field == "messages":
         raise ValueError("field must be the name of a webhook field of accounts")
-    value = (
-        _account_update(waba, body, app_id)
-        if field == ACCOUNT_UPDATE
-        else _other(network, waba, field, body)
-    )
+    facts: list[Fact]
+    if field == ACCOUNT_UPDATE:
+        value = _account_update(waba, body, app_id)
+        facts = _effects(network, waba, value)
+    else:
+        number = number or next(iter(_numbers(network, waba)), None)
+        value = _other(waba, number, field, body)
+        facts = _effects_on_number(number, field, value, body)
     partner = field == ACCOUNT_UPDATE and value["event"].startswith("PARTNER_")
     announced = {
         "fact": "account",
@@ -60,7 +69,7 @@ def announce(network: Network, waba: Waba, body: dict[str, Any], app_id: str) ->
         "at": clock.now(),
         "webhook_field": field,
     }
-    network.record(announced, *(_effects(network, waba, value) if field == ACCOUNT_UPDATE else ()))
+    network.record(announced, *facts)
     return str(announced["key"])
 
 
@@ -68,14 +77,7 @@ def _account_update(waba: Waba, body: dict[str, Any], app_id: str) -> dict[str, 
     event = body.get("event")
     if not isinstance(event, str) or not _NAME.fullmatch(event):
         raise ValueError("event must be the name of an event, as PARTNER_REMOVED")
-    value: dict[str, Any] = {"event": event}
-    if event.startswith("PARTNER_"):
-        value["waba_info"] = {"waba_id": waba.id, "owner_business_id": waba.business_id}
-    if event in _PARTNER_APP:
-        value["waba_info"]["partner_app_id"] = app_id
-    fill = _DETAILS.get(event)
-    if fill is not None:
-        value |= fill()
+    value = {"event": event} | samples.about_account(waba, event, app_id) | samples.details(event)
     given = {name: each for name, each in body.items() if name not in {"field", "event"}}
     for name, each in given.items():
         both = isinstance(each, dict) and isinstance(value.get(name), dict)
@@ -106,63 +108,48 @@ def _effects(network: Network, waba: Waba, value: dict[str, Any]) -> list[Fact]:
     return facts
 
 
-def _other(network: Network, waba: Waba, field: str, body: dict[str, Any]) -> dict[str, Any]:
-    unknown = sorted(set(body) - {"field", "value"})
+def _other(waba: Waba, number: Number | None, field: str, body: dict[str, Any]) -> dict[str, Any]:
+    own = {QUALITY: {"quality_rating"}, ALERTS: {"flat"}}.get(field, set())
+    unknown = sorted(set(body) - {"field", "value"} - own)
     value = body.get("value", {})
     if unknown or not isinstance(value, dict):
         raise ValueError("a field other than account_update has an object as value, nothing else")
-    number = next(iter(_numbers(network, waba)), None)
-    return {**_samples(waba, number).get(field, {}), **value}
+    filled = samples.other_field(field, waba, number)
+    if field == ALERTS and _switch(body, "flat"):
+        # Both forms are sent: the parts of the alert inside alert_info, or beside the entity.
+        filled |= filled.pop("alert_info")
+    if any(each in value for each in _LIMITS):
+        filled = {name: each for name, each in filled.items() if name not in _LIMITS}
+    return {**filled, **value}
+
+
+def _switch(body: dict[str, Any], name: str) -> bool:
+    value = body.get(name, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false")  # noqa: TRY004 - one kind of error for callers
+    return value
+
+
+def _effects_on_number(
+    number: Number | None, field: str, value: dict[str, Any], body: dict[str, Any]
+) -> list[Fact]:
+    """What the node of the number shows from now on. Raises ValueError."""
+    rating = body.get("quality_rating", _RATINGS.get(str(value.get("event"))))
+    if rating not in (None, *QUALITIES):
+        raise ValueError(f"quality_rating must be one of {', '.join(QUALITIES)}")
+    changes: dict[str, Any] = {}
+    if field == QUALITY:
+        limits = [value[name] for name in _LIMITS if isinstance(value.get(name), str)]
+        changes = {"quality": rating, "limit": next(iter(limits), None)}
+    elif field == NAME:
+        approved = value.get("decision") == "APPROVED"
+        name = value.get("requested_verified_name") if approved else None
+        changes = {"verified_name": name, "name_status": value.get("decision")}
+    known = {name: each for name, each in changes.items() if isinstance(each, str)}
+    if number is None or not known:
+        return []
+    return [{"fact": "number_changed", "number_id": number.id, **known}]
 
 
 def _numbers(network: Network, waba: Waba) -> list[Number]:
     return [number for number in network.numbers.values() if number.waba_id == waba.id]
-
-
-_DETAILS: dict[str, Callable[[], dict[str, Any]]] = {
-    "PARTNER_REMOVED": lambda: {
-        "disconnection_info": {"reason": "ACCOUNT_DISCONNECTED", "initiated_by": "USER"}
-    },
-    "DISABLED_UPDATE": lambda: {
-        "ban_info": {"waba_ban_state": DISABLE, "waba_ban_date": lifecycle.ban_date()}
-    },
-    "ACCOUNT_VIOLATION": lambda: {"violation_info": {"violation_type": "ADULT"}},
-    "ACCOUNT_RESTRICTION": lambda: {
-        "restriction_info": [
-            {
-                "restriction_type": "RESTRICTED_BIZ_INITIATED_MESSAGING",
-                "expiration": int(clock.now()) + THREE_DAYS,
-            }
-        ]
-    },
-}
-
-
-def _samples(waba: Waba, number: Number | None) -> dict[str, dict[str, Any]]:
-    """The shapes of the other fields, about the first number of the account."""
-    digits = number.digits if number is not None else ""
-    name = number.verified_name if number is not None else waba.name
-    return {
-        "phone_number_quality_update": {
-            "display_phone_number": digits,
-            "event": "THROUGHPUT_UPGRADE",
-            "max_daily_conversations_per_business": "TIER_2K",
-        },
-        "phone_number_name_update": {
-            "display_phone_number": digits,
-            "decision": "APPROVED",
-            "requested_verified_name": name,
-        },
-        "account_alerts": {
-            "entity_type": "WABA",
-            "entity_id": waba.id,
-            "alert_info": {
-                "alert_severity": "INFORMATIONAL",
-                "alert_status": "ACTIVE",
-                "alert_type": "OBA_APPROVED",
-                "alert_description": "A sample of an alert.",
-            },
-        },
-        "security": {"display_phone_number": digits, "event": "PIN_CHANGED"},
-        "account_review_update": {"decision": "APPROVED"},
-    }

@@ -78,23 +78,24 @@ def waba_node(waba: Waba, fields: str | None, subscriptions: dict[str, Any]) -> 
 
 def _number_fields(number: Number) -> dict[str, Any]:
     registered, kept = number.status == CONNECTED, number.kept
+    quality = number.quality if registered else "UNKNOWN"
     values = {
         "id": number.id,
         "display_phone_number": display(number.digits),
         "verified_name": number.verified_name,
         "status": number.status,
-        "quality_rating": "GREEN" if registered else "UNKNOWN",
+        "quality_rating": quality,
         "code_verification_status": "VERIFIED",
-        "name_status": "APPROVED",
+        "name_status": number.name_status,
         "account_mode": "LIVE",
         "is_official_business_account": False,
         "is_pin_enabled": number.pin is not None,
         "platform_type": "CLOUD_API" if registered else "NOT_APPLICABLE",
         "throughput": {"level": "STANDARD" if registered else "NOT_APPLICABLE"},
         "health_status": _health(number),
-        "whatsapp_business_manager_messaging_limit": "TIER_2K",
+        "whatsapp_business_manager_messaging_limit": number.limit,
         "last_onboarded_time": None,
-        "quality_score": {"score": "GREEN" if registered else "UNKNOWN"},
+        "quality_score": {"score": quality},
         "is_on_biz_app": False,
         "is_preverified_number": False,
         "search_visibility": "NON_VISIBLE",

@@ -13,6 +13,7 @@ from sandbox.contents.spelling import in_lower_case
 from sandbox.entities import Number
 from sandbox.errors import GraphError
 from sandbox.numbering import digits_of
+from sandbox.people import USER_ID, wa_id
 
 MAX_OPAQUE = 512
 # Kept with the message when given, under the names they have on the wire.
@@ -23,8 +24,8 @@ EXTRAS = ("biz_opaque_callback_data", "context")
 class Order:
     """A send request in its shape.
 
-    ``to`` is bare digits, ``given_to`` what the client wrote. ``flaw`` is why the platform does not take it
-    all the same, None where it does.
+    ``to`` is a wa_id, or a user id if ``by_user_id``; ``given_to`` is what the client wrote. ``flaw`` is
+    why the platform does not take it all the same, None where it does.
     """
 
     to: str
@@ -33,6 +34,7 @@ class Order:
     content: Any
     extras: dict[str, Any]
     flaw: GraphError | None
+    by_user_id: bool = False
 
 
 def check(payload: dict[str, Any], number: Number) -> Order:
@@ -40,12 +42,7 @@ def check(payload: dict[str, Any], number: Number) -> Order:
 
     Raises GraphError 100, 131008 or 131009.
     """
-    given_to = payload.get("to")
-    if given_to is None or given_to == "":
-        raise errors.parameter("The parameter to is required.")
-    to = digits_of(given_to) if isinstance(given_to, str) else None
-    if to is None:
-        raise errors.known(131009, "Parameter 'to' is not a valid phone number.")
+    to, given_to, by_user_id = _recipient(payload)
     if str(payload.get("recipient_type", "individual")).lower() != "individual":
         raise errors.parameter("Param recipient_type must be one of {INDIVIDUAL}")
     kind = _type(payload)
@@ -53,7 +50,22 @@ def check(payload: dict[str, Any], number: Number) -> Order:
     _check_extras(payload)
     extras = {name: payload[name] for name in EXTRAS if name in payload}
     flaw = errors.known(131021) if to == number.digits else _flaw(kind, content)
-    return Order(to, given_to, kind, content, extras, flaw)
+    return Order(to, given_to, kind, content, extras, flaw, by_user_id)
+
+
+def _recipient(payload: dict[str, Any]) -> tuple[str, str, bool]:
+    """Whom, what the client wrote, and whether that is a user id. With both, ``to`` wins."""
+    given = payload.get("to") or payload.get("recipient")
+    if given is None or given == "":
+        raise errors.parameter("The parameter to is required.")
+    if not payload.get("to"):
+        if not isinstance(given, str) or not USER_ID.fullmatch(given):
+            raise errors.known(131009, "Parameter 'recipient' is not a business-scoped user id.")
+        return given, given, True
+    digits = digits_of(given) if isinstance(given, str) else None
+    if digits is None:
+        raise errors.known(131009, "Parameter 'to' is not a valid phone number.")
+    return wa_id(digits), given, False
 
 
 def _type(payload: dict[str, Any]) -> str:

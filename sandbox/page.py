@@ -14,7 +14,8 @@ from sandbox.control import PREFIX, ControlError, number_view
 from sandbox.conversations import MOST_SHOWN, SHOWN
 from sandbox.entities import Number
 from sandbox.keys import NETWORK
-from sandbox.numbering import digits_of, display
+from sandbox.numbering import display
+from sandbox.people import named
 from sandbox.state import Network
 from sandbox.views import render
 
@@ -69,7 +70,7 @@ async def get_conversation(request: web.Request) -> web.Response:
     wanted.
     """
     network, query = request.app[NETWORK], request.query
-    number_id, person = query.get("number", ""), digits_of(query.get("person", "")) or ""
+    number_id, person = query.get("number", ""), named(query.get("person", "")) or ""
     if number_id not in network.numbers:
         raise ControlError(400, "number must be a phone_number_id of this sandbox")
     shown = _shown(query.get("shown", ""))
@@ -100,7 +101,7 @@ async def get_file(request: web.Request) -> web.StreamResponse:
 
 def _chosen(request: web.Request, number_id: str) -> list[str]:
     """Whose phones lie on the table; one at least."""
-    people = [digits_of(each) or "" for each in request.query.getall("person", [])][:MOST_PHONES]
+    people = [named(each) or "" for each in request.query.getall("person", [])][:MOST_PHONES]
     if len(people) < 2:  # noqa: PLR2004 - only beside others may a phone be nobody's yet
         people = list(filter(None, people))
     return people or [conversations.latest_person(request.app[NETWORK], number_id)]

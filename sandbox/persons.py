@@ -2,59 +2,121 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any
 
 from sandbox import clock, media
 from sandbox.entities import CONNECTED, Inbound, Number
-from sandbox.numbering import digits_of, new_wamid, user_id
+from sandbox.journal import Fact
+from sandbox.numbering import digits_of, new_wamid
+from sandbox.people import USER_ID, Person, named
 from sandbox.state import Network
 
+MAX_NAME = 128
 # Types whose callback may come without an object of their own (Cloud API, Webhooks: messages).
 BODILESS = {"unsupported", "request_welcome"}
 # Keys of the control call that are not passed on as they are.
-OWN_KEYS = {"to", "from", "type", "profile_name", "context"}
+OWN_KEYS = {"to", "from", "from_user_id", "type", "profile_name", "name", "username", "context"}
 # What the platform sets itself.
-RESERVED = {"id", "timestamp", "from_user_id"}
+RESERVED = {"id", "timestamp", "from_parent_user_id"}
 
 
 def write(network: Network, body: dict[str, Any]) -> Inbound:
     """Record an inbound message from a control call. Raises ValueError with the reason.
 
-    ``text`` may be a plain string; any other type passes its object on under its own key.
+    ``text`` may be a plain string; any other type passes its object on under its own key. Whatever the
+    call tells of the person is kept.
     """
     number = _number(network, body.get("to"))
-    person = digits_of(body["from"]) if isinstance(body.get("from"), str) else None
-    if person is None:
-        raise ValueError("from must be the digits of a phone number")
-    if person in number.kept.get("block_users", ()):
+    person, known = _writer(network, body)
+    if is_blocked(number, person):
         raise ValueError("the business has blocked this person")
-    name = body.get("profile_name", f"Person {person[-4:]}")
+    name = body.get("profile_name", person.name or f"Person {person.key[-4:]}")
     if not isinstance(name, str):
         raise ValueError("profile_name must be a text")  # noqa: TRY004 - one kind of error for callers
     kind, content = _content(body)
     if isinstance(content.get(kind), dict):
         content[kind] = media.describe(network, content[kind])
-    wamid, now = new_wamid(person, inbound=True), clock.now()
-    item = {
-        "from": person,
-        "from_user_id": user_id(person),
-        "id": wamid,
-        "timestamp": str(int(now)),
-        "type": kind,
+    fact = inbound_fact(number, person, kind, content | _context(network, body, number), name)
+    network.record(*known, fact)
+    return network.inbound[fact["id"]]
+
+
+def inbound_fact(
+    number: Number, person: Person, kind: str, content: dict[str, Any], name: str
+) -> Fact:
+    """A message from a person as the journal keeps it."""
+    wamid, now = new_wamid(person.visible_phone or person.user_id, inbound=True), clock.now()
+    ids = {
+        "from": person.visible_phone,
+        "from_user_id": person.user_id,
+        "from_parent_user_id": person.parent_user_id,
     }
-    item |= content | _context(network, body, number)
-    network.record(
-        {
-            "fact": "inbound",
-            "id": wamid,
-            "number_id": number.id,
-            "person": person,
-            "profile_name": name,
-            "item": item,
-            "at": now,
-        }
-    )
-    return network.inbound[wamid]
+    item: dict[str, Any] = {key: value for key, value in ids.items() if value is not None}
+    item |= {"id": wamid, "timestamp": str(int(now)), "type": kind} | content
+    return {
+        "fact": "inbound",
+        "id": wamid,
+        "number_id": number.id,
+        "person": person.key,
+        "profile_name": name,
+        "item": item,
+        "at": now,
+    }
+
+
+def is_blocked(number: Number, person: Person) -> bool:
+    """Whether the number has blocked the person, by whatever name."""
+    return not set(person.names).isdisjoint(number.kept.get("block_users", ()))
+
+
+def person_fact(person: Person) -> Fact:
+    """What is known of a person as the journal keeps it."""
+    return {"fact": "person", **asdict(person)}
+
+
+def _writer(network: Network, body: dict[str, Any]) -> tuple[Person, list[Fact]]:
+    """Who writes, and what the journal has to keep because the call tells something new."""
+    phone, given = body.get("from"), body.get("from_user_id")
+    key = named(phone) if isinstance(phone, str) else None
+    if key is None and (phone is not None or given is None):
+        raise ValueError("from must be the digits of a phone number, or a user id")
+    if given is not None and not (isinstance(given, str) and USER_ID.fullmatch(given)):
+        raise ValueError("from_user_id must be a user id, as US.13491208655302741918")
+    first, second = key or str(given), given or str(key)
+    person = _same_person(network, first, second)
+    told: dict[str, Any] = {each: body[each] for each in ("username", "name") if each in body}
+    check_texts(told)
+    changed = replace(person)
+    for each, value in told.items():
+        setattr(changed, each, value)
+    before = network.people.find(second)
+    if changed == before:
+        return person, []
+    moved = {"was": before.key} if before.key != changed.key else {}
+    return changed, [person_fact(changed) | moved]
+
+
+def _same_person(network: Network, key: str, given: str) -> Person:
+    """Who has both this phone number and this user id, which may be one and the same name."""
+    person, other = network.people.find(key), network.people.find(given)
+    if person.user_id == other.user_id:
+        return person
+    both_known = network.people.is_known(key) and network.people.is_known(given)
+    if other.phone is not None or both_known:
+        raise ValueError("from and from_user_id belong to different people")
+    # Somebody known by the user id tells the phone number, or the other way round.
+    if network.people.is_known(given):
+        return replace(other, phone=person.phone)
+    return replace(person, user_id=given, former=[*person.former, person.user_id])
+
+
+def check_texts(told: dict[str, Any]) -> None:
+    """A username and a name are texts. Raises ValueError."""
+    for name in ("username", "name"):
+        value = told.get(name)
+        if value is not None and not (isinstance(value, str) and 1 <= len(value) <= MAX_NAME):
+            raise ValueError(f"{name} must be a text of 1 to {MAX_NAME} characters")
 
 
 def _number(network: Network, to: object) -> Number:
@@ -96,5 +158,6 @@ def _context(network: Network, body: dict[str, Any], number: Number) -> dict[str
     quoted = context.get("id", context.get("message_id"))
     passed = {name: value for name, value in context.items() if name != "message_id"}
     own = network.inbound.get(quoted) if isinstance(quoted, str) else None
-    author = own.person if own else number.digits
-    return {"context": {"from": author, "id": quoted, **passed} if quoted else passed}
+    author = network.people.find(own.person).visible_phone if own else number.digits
+    whose = {"from": author} if author else {}
+    return {"context": {**whose, "id": quoted, **passed} if quoted else passed}

@@ -26,6 +26,7 @@ def add_routes(app: web.Application) -> None:
             web.post(f"{PREFIX}/clock", advance_clock),
             web.get(f"{PREFIX}/callbacks", list_callbacks),
             web.post(f"{PREFIX}/wabas/{{waba_id}}/events", announce),
+            web.post(f"{PREFIX}/numbers/{{phone_number_id}}/events", announce),
             web.post(f"{PREFIX}/wabas/{{waba_id}}/tokens", end_tokens),
             web.post(f"{PREFIX}/numbers/{{phone_number_id}}/tokens", end_tokens),
         ]
@@ -65,10 +66,12 @@ async def list_callbacks(request: web.Request) -> web.Response:
 
 
 async def announce(request: web.Request) -> web.Response:
-    """Something happens to a whole account, and the platform says so. Answers with what it says."""
+    """Something happens to an account or one of its numbers, and the platform says so: the answer."""
     waba, network = _waba(request), request.app[NETWORK]
+    number = network.numbers.get(request.match_info.get("phone_number_id", ""))
+    app_id = request.app[SETTINGS].app_id
     try:
-        key = events.announce(network, waba, await _object(request), request.app[SETTINGS].app_id)
+        key = events.announce(network, waba, await _object(request), app_id, number)
     except ValueError as error:
         raise ControlError(400, str(error)) from error
     update: Any = network.owed[key]

@@ -8,14 +8,15 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import admission, auth, clock, errors, orders
+from sandbox import admission, auth, clock, errors, orders, prices
 from sandbox.bodies import graph_body, require_product
 from sandbox.contents.checks import fields, word
 from sandbox.entities import Message, Number
 from sandbox.fates import DELIVERED, Answer
 from sandbox.keys import DISPATCHER, NETWORK
-from sandbox.numbering import new_wamid, user_id
+from sandbox.numbering import new_wamid
 from sandbox.outcomes import Outcome, decide
+from sandbox.people import Person
 from sandbox.state import Network
 
 # Shown to the person until the answer, 25 s at most. The sandbox's people see nothing.
@@ -36,22 +37,26 @@ async def post_message(request: web.Request) -> web.Response:
         return _mark_read(network, number, payload)
     order = orders.check(payload, number)
     network.sends_asked += 1
-    barred = admission.check(network, number, order)
-    outcome = decide(network, order.to, barred=barred)
-    message = _accept(network, number, order, outcome)
+    person = network.people.find(order.to)
+    barred = admission.check(network, number, order, person)
+    outcome = decide(network, person.key, barred=barred)
+    message = _accept(network, number, order, outcome, person)
     request.app[DISPATCHER].follow(message)
     await _wait(request, message, outcome)
-    return _answer(request, message, order, outcome)
+    return _answer(request, message, order, outcome, person)
 
 
-def _accept(network: Network, number: Number, order: orders.Order, outcome: Outcome) -> Message:
-    wamid = new_wamid(order.to)
+def _accept(
+    network: Network, number: Number, order: orders.Order, outcome: Outcome, person: Person
+) -> Message:
+    # An id holds the phone number, as long as the business may know it.
+    wamid = new_wamid(person.visible_phone or person.user_id if order.by_user_id else order.to)
     network.record(
         {
             "fact": "message",
             "id": wamid,
             "number_id": number.id,
-            "to": order.to,
+            "to": order.to if order.to in person.former else person.key,
             "type": order.type,
             "content": order.content,
             "accepted_at": clock.now(),
@@ -59,6 +64,7 @@ def _accept(network: Network, number: Number, order: orders.Order, outcome: Outc
             "steps": outcome.steps,
             "extras": order.extras,
             **outcome.exceptions,
+            **prices.exceptions(network, number, order, person),
         }
     )
     network.sends_accepted += 1
@@ -77,7 +83,11 @@ async def _wait(request: web.Request, message: Message, outcome: Outcome) -> Non
 
 
 def _answer(
-    request: web.Request, message: Message, order: orders.Order, outcome: Outcome
+    request: web.Request,
+    message: Message,
+    order: orders.Order,
+    outcome: Outcome,
+    person: Person,
 ) -> web.Response:
     if outcome.answer is Answer.SERVER_ERROR:
         raise errors.known(131000)
@@ -85,18 +95,21 @@ def _answer(
         # The response below is then written nowhere: the client sees the connection end without a
         # byte.
         request.transport.abort()
+    told = {"id": message.id}
+    if message.type == "template":
+        told["message_status"] = request.app[NETWORK].behaviour.message_status
     return web.json_response(
         {
             "messaging_product": "whatsapp",
-            "contacts": [_contact(order, outcome)],
-            "messages": [{"id": message.id}],
+            "contacts": [_contact(order, outcome, person)],
+            "messages": [told],
         }
     )
 
 
-def _contact(order: orders.Order, outcome: Outcome) -> dict[str, str]:
-    if outcome.nameless:
-        return {"input": order.given_to, "user_id": user_id(order.to)}
+def _contact(order: orders.Order, outcome: Outcome, person: Person) -> dict[str, str]:
+    if outcome.nameless or order.by_user_id:
+        return {"input": order.given_to, "user_id": person.user_id}
     return {"input": order.given_to, "wa_id": order.to}
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from sandbox.entities import AccountUpdate, Inbound, Message, Number
 from sandbox.errors import in_status
-from sandbox.fates import DELIVERED, FAILED, SENT
-from sandbox.numbering import user_id
+from sandbox.fates import DELIVERED, FAILED, READ, SENT
+from sandbox.people import Person
+from sandbox.prices import conversation, pricing
 
 STATUSES, MESSAGES = "statuses", "messages"
 
@@ -31,34 +32,48 @@ class Update:
     contact: dict[str, Any] | None = None
 
 
-def status_update(key: str, message: Message, status: str, number: Number) -> Update:
-    """A status of an outbound message."""
+def status_update(
+    key: str, message: Message, status: str, number: Number, person: Person
+) -> Update:
+    """A status of an outbound message to this person."""
     at = message.happened_at(status)
-    item: dict[str, Any] = {
-        "id": message.id,
-        "status": status,
-        "timestamp": str(int(at)),
-        "recipient_id": message.to,
-        "recipient_user_id": user_id(message.to),
-    }
+    # Who sent to a phone number knows it; who sent to a user id is told it only if it is not hidden.
+    phone = person.visible_phone if message.by_user_id else message.to
+    item: dict[str, Any] = {"id": message.id, "status": status, "timestamp": str(int(at))}
+    if phone is not None:
+        item["recipient_id"] = phone
+    item["recipient_user_id"] = person.user_id
+    if person.parent_user_id is not None:
+        item["recipient_parent_user_id"] = person.parent_user_id
     if "biz_opaque_callback_data" in message.extras:
         item["biz_opaque_callback_data"] = message.extras["biz_opaque_callback_data"]
-    if status in {SENT, DELIVERED}:
-        item["pricing"] = _pricing(message.type)
+    # The price comes with sent, and with the first of delivered and read.
+    if status in {SENT, DELIVERED} or (status == READ and DELIVERED not in message.course):
+        item |= conversation(message, first=status == SENT)
+        item["pricing"] = pricing(message)
     if status == FAILED and message.failure_code is not None:
         item["errors"] = [in_status(message.failure_code)]
-    contact = None if status == FAILED else {"wa_id": message.to, "user_id": user_id(message.to)}
+    username = person.username if status in {DELIVERED, READ} else None
+    contact = None if status == FAILED else _contact(person, phone, person.name, username)
     return Update(key, STATUSES, number.waba_id, at, item, number, contact)
 
 
-def inbound_update(inbound: Inbound, number: Number) -> Update:
-    """A message that a person wrote."""
-    contact = {
-        "profile": {"name": inbound.profile_name},
-        "wa_id": inbound.person,
-        "user_id": user_id(inbound.person),
-    }
+def inbound_update(inbound: Inbound, number: Number, person: Person) -> Update:
+    """A message that a person wrote, or news of the person, which come without contacts."""
+    phone, contact = inbound.item.get("from"), None
+    if inbound.item.get("type") != "system":
+        contact = _contact(person, phone, inbound.profile_name, person.username)
     return Update(inbound.id, MESSAGES, number.waba_id, inbound.at, inbound.item, number, contact)
+
+
+def _contact(
+    person: Person, phone: str | None, name: str | None, username: str | None
+) -> dict[str, Any]:
+    profile = {"name": name, "username": username}
+    known = {"profile": {key: value for key, value in profile.items() if value is not None}}
+    ids = {"wa_id": phone, "user_id": person.user_id, "parent_user_id": person.parent_user_id}
+    contact = known | {key: value for key, value in ids.items() if value is not None}
+    return {key: value for key, value in contact.items() if value}
 
 
 def account_update(update: AccountUpdate) -> Update:
@@ -98,14 +113,3 @@ def _change(field: str, value: dict[str, Any], *, value_first: bool) -> dict[str
 def _value(number: Number, kind: str) -> dict[str, Any]:
     metadata = {"display_phone_number": number.digits, "phone_number_id": number.id}
     return {"messaging_product": "whatsapp", "metadata": metadata, kind: []}
-
-
-def _pricing(message_type: str) -> dict[str, Any]:
-    if message_type == "template":
-        return {"billable": True, "pricing_model": "PMP", "type": "regular", "category": "utility"}
-    return {
-        "billable": False,
-        "pricing_model": "PMP",
-        "type": "free_customer_service",
-        "category": "service",
-    }

@@ -25,8 +25,10 @@ from sandbox.entities import (
     Token,
     Waba,
 )
+from sandbox.exchanges import Exchanges
 from sandbox.journal import Fact, Journal
 from sandbox.meters import Meters
+from sandbox.people import People, Person
 
 # Between a message id and a status in the key of an update; base64 has no such character.
 KEY_SEPARATOR = "|"
@@ -47,11 +49,11 @@ class Network:
         self.tokens: dict[str, Token] = {}
         self.messages: dict[str, Message] = {}
         self.inbound: dict[str, Inbound] = {}
-        self.conversations: dict[tuple[str, str], list[Message | Inbound]] = {}
-        self.last_inbound: dict[tuple[str, str], float] = {}
         self.owed: dict[str, Inbound | AccountUpdate] = {}
         self.media: dict[str, Media] = {}
         self.templates: dict[str, Template] = {}
+        self.people = People()
+        self.exchanges = Exchanges(self.people)
         self.statuses_owed = 0
         # Since the start of the process.
         self.sends_asked = self.sends_accepted = 0
@@ -81,6 +83,8 @@ class Network:
             "template_gone": self._lose_template,
             "done": self._done,
             "behaviour": self._behaviour,
+            "person": self._person,
+            "number_changed": self._change_number,
         }
 
     def load(self, compact_bytes: int) -> None:
@@ -125,6 +129,7 @@ class Network:
         yield from (
             {"fact": "code", **asdict(code)} for code in self.codes.values() if not code.used
         )
+        yield from ({"fact": "person", **asdict(each)} for each in self.people.all())
         for message in self.messages.values():
             yield {"fact": "message", **asdict(message), "confirmed": sorted(message.confirmed)}
         for inbound in self.inbound.values():
@@ -212,18 +217,28 @@ class Network:
         )
         self.meters.count(message.number_id, message.to, message.accepted_at, self.behaviour)
         self.messages[message.id] = message
-        self.conversations.setdefault((message.number_id, message.to), []).append(message)
+        self.exchanges.add_message(message)
         self.statuses_owed += len(message.steps) - len(message.confirmed)
 
     def _inbound(self, *, owed: bool = True, **data: Any) -> None:
         inbound = Inbound(**data)
         self.inbound[inbound.id] = inbound
-        pair = (inbound.number_id, inbound.person)
-        self.conversations.setdefault(pair, []).append(inbound)
-        self.last_inbound[pair] = inbound.at
+        self.exchanges.add_inbound(inbound)
         self.meters.count_inbound(inbound.number_id, inbound.at, self.behaviour)
         if owed:
             self.owed[inbound.id] = inbound
+
+    def _person(self, *, was: str | None = None, **data: Any) -> None:
+        person = Person(**data)
+        self.people.put(person)
+        if was is not None and was != person.key:
+            for number_id in self.numbers:
+                self.exchanges.move((number_id, was), (number_id, person.key))
+
+    def _change_number(self, *, number_id: str, **changes: Any) -> None:
+        number = self.numbers[number_id]
+        for name, value in changes.items():
+            setattr(number, name, value)
 
     def _account(self, **data: Any) -> None:
         update = AccountUpdate(**data)

@@ -20,7 +20,17 @@ from sandbox.templates_review import to_review
 from sandbox.templates_shape import check_new, check_parts, flaw
 
 DEFAULTS = ("name", "parameter_format", "components", "language", "status", "category")
-# These stay out of the platform's answers until a template has them.
+# Fields that the sandbox's templates have no value for.
+WITHOUT_VALUE = (
+    "correct_category",
+    "cta_url_link_tracking_opted_out",
+    "degrees_of_freedom_spec",
+    "library_template_name",
+    "message_send_ttl_seconds",
+    "previous_category",
+    "sub_category",
+)
+# What a list can be filtered by, beside its texts.
 FILTERS = ("name", "language", "status", "category", "quality_score")
 PER_PAGE, MAX_PER_PAGE = 25, 1000
 # Of a WABA whose business is verified (Cloud API, Template limits).
@@ -31,12 +41,14 @@ EXISTS, GONE = 2388024, 2593002
 async def fetch(request: web.Request) -> web.Response:
     """``GET {waba_id}/message_templates``: those that fit the filters, a page of them."""
     waba = auth.own_waba(request)
-    found = [each for each in _all(request, waba.id) if _fits(each, request)]
+    found = [each for each in of_account(request, waba.id) if _fits(each, request)]
     after, limit = request.query.get("after"), _limit(request)
     start = 0 if after is None else _position(found, after)
     page = found[start : start + limit]
     fields = request.query.get("fields")
     answer: dict[str, Any] = {"data": [_node(each, fields) for each in page]}
+    if "summary" in request.query:
+        answer["summary"] = _summary(request, waba.id, len(found))
     if page:
         cursors = {"before": _cursor(page[0]), "after": _cursor(page[-1])}
         answer["paging"] = {"cursors": cursors}
@@ -52,27 +64,32 @@ async def create(request: web.Request) -> web.Response:
     waba = auth.own_waba(request)
     payload = await graph_body(request)
     check_new(payload)
-    known = _all(request, waba.id)
+    known = of_account(request, waba.id)
     if any((e.name, e.language) == (payload["name"], payload["language"]) for e in known):
         raise _refusal("Content in this language already exists", EXISTS)
     if len(known) >= MAX_TEMPLATES:
         raise errors.parameter(f"The account has {MAX_TEMPLATES} templates, as many as it may.")
-    template = Template(
+    template = drafted(waba.id, payload)
+    submit(request, template)
+    return web.json_response({"id": template.id, "status": PENDING, "category": template.category})
+
+
+def drafted(waba_id: str, payload: dict[str, Any]) -> Template:
+    """The template that a checked payload describes."""
+    return Template(
         id=new_object_id(),
-        waba_id=waba.id,
+        waba_id=waba_id,
         name=payload["name"],
         language=payload["language"],
         category=payload["category"].upper(),
         components=payload["components"],
         parameter_format=(payload.get("parameter_format") or "POSITIONAL").upper(),
     )
-    _submit(request, template)
-    return web.json_response({"id": template.id, "status": PENDING, "category": template.category})
 
 
 async def edit(request: web.Request) -> web.Response:
     """``POST {template_id}``: another category or other components, which are reviewed again."""
-    template = _own(request)
+    template = own(request)
     payload = await graph_body(request)
     check_parts(payload)
     if template.status == PENDING:
@@ -82,11 +99,13 @@ async def edit(request: web.Request) -> web.Response:
         category=str(payload.get("category", template.category)).upper(),
         components=payload.get("components", template.components),
     )
-    _submit(request, edited, edited=True)
-    return web.json_response({"success": True})
+    submit(request, edited, edited=True)
+    named = {"id": template.id, "name": template.name, "category": edited.category}
+    return web.json_response({"success": True, **named})
 
 
-def _submit(request: web.Request, template: Template, *, edited: bool = False) -> None:
+def submit(request: web.Request, template: Template, *, edited: bool = False) -> None:
+    """Have a new or edited template reviewed. Raises GraphError 100."""
     behaviour = request.app[NETWORK].behaviour
     problem = flaw(template.category, template.components)
     if problem is not None and behaviour.strict_sends:
@@ -103,7 +122,7 @@ async def delete(request: web.Request) -> web.Response:
         raise errors.parameter("The parameter name is required.")
     found = [
         each
-        for each in _all(request, waba.id)
+        for each in of_account(request, waba.id)
         if each.name == name and template_id in {None, each.id}
     ]
     if not found:
@@ -114,29 +133,45 @@ async def delete(request: web.Request) -> web.Response:
 
 def node(request: web.Request, fields: str | None) -> dict[str, Any]:
     """``GET {template_id}``."""
-    return _node(_own(request), fields)
+    return _node(own(request), fields)
 
 
-def _all(request: web.Request, waba_id: str) -> list[Template]:
+def of_account(request: web.Request, waba_id: str) -> list[Template]:
+    """The templates of a WABA, the oldest first."""
     templates = request.app[NETWORK].templates.values()
     return [each for each in templates if each.waba_id == waba_id]
 
 
-def _own(request: web.Request) -> Template:
+def own(request: web.Request) -> Template:
     """The template of the path, if the token opens its WABA. Raises GraphError 100/33."""
     token, object_id = auth.require_token(request), request.match_info["object_id"]
-    template = request.app[NETWORK].templates[object_id]
-    if template.waba_id != token.waba_id:
+    template = request.app[NETWORK].templates.get(object_id)
+    if template is None or template.waba_id != token.waba_id:
         raise errors.no_such_object(request.method, object_id)
     return template
 
 
+def _summary(request: web.Request, waba_id: str, found: int) -> dict[str, Any]:
+    """How many templates fit, and how many there are and may be. What of it is asked for is not looked at."""
+    return {
+        "total_count": found,
+        "message_template_count": len(of_account(request, waba_id)),
+        "message_template_limit": MAX_TEMPLATES,
+        "are_translations_complete": True,
+    }
+
+
 def _fits(template: Template, request: web.Request) -> bool:
-    wanted = {name: request.query[name] for name in FILTERS if name in request.query}
-    said = request.query.get("name_or_content", "").lower()
-    return all(
-        str(getattr(template, name)).lower() == value.lower() for name, value in wanted.items()
-    ) and (said in template.name or said in str(template.components).lower())
+    # A filter may name several words.
+    query = {name: value.lower() for name, value in request.query.items()}
+    wanted = {name: query[name].split(",") for name in FILTERS if name in query}
+    content, either = query.get("content", ""), query.get("name_or_content", "")
+    text = str(template.components).lower()
+    return (
+        all(str(getattr(template, name)).lower() in words for name, words in wanted.items())
+        and content in text
+        and (either in template.name or either in text)
+    )
 
 
 def _limit(request: web.Request) -> int:
@@ -169,10 +204,9 @@ def _node(template: Template, fields: str | None) -> dict[str, Any]:
         "category": template.category,
         "components": template.components,
         "parameter_format": template.parameter_format,
-        "quality_score": {"score": template.quality_score},
+        "quality_score": {"score": template.quality_score, "date": int(template.scored_at)},
         "rejected_reason": template.rejected_reason,
-        "message_send_ttl_seconds": None,
-        "previous_category": None,
+        **dict.fromkeys(WITHOUT_VALUE),
     }
     return pick(everything, fields, DEFAULTS, "WhatsAppMessageTemplate")
 

@@ -85,6 +85,8 @@ class Reviewer:
 
     def change(self, template: Template, **changes: Any) -> Template:
         """Change a template, and tell of its status, category and quality where they differ."""
+        if changes.get("quality_score", template.quality_score) != template.quality_score:
+            changes["scored_at"] = clock.now()
         changed = replace(template, **changes)
         self._record([_fact(changed), *_changes(template, changed)])
         return changed

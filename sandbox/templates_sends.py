@@ -22,12 +22,8 @@ def check(network: Network, number: Number, content: dict[str, Any]) -> None:
     A template that nobody created is taken, unless the knob ``known_templates`` is on.
     """
     name, language = content["name"], content["language"]["code"]
-    named = [
-        each
-        for each in network.templates.values()
-        if each.waba_id == number.waba_id and each.name == name
-    ]
-    template = next((each for each in named if each.language == language), None)
+    named = _named(network, number, name)
+    template = named.get(language)
     if template is None:
         if named or network.behaviour.known_templates:
             raise errors.known(MISSING, f"template name ({name}) does not exist in {language}")
@@ -37,6 +33,21 @@ def check(network: Network, number: Number, content: dict[str, Any]) -> None:
     if template.status != APPROVED:
         raise errors.known(REFUSAL_OF.get(template.status, MISSING))
     _check_parameters(template, content.get("components") or [])
+
+
+def category_of(network: Network, number: Number, content: dict[str, Any]) -> str | None:
+    """The category of the template that is sent, None if nobody created it."""
+    template = _named(network, number, content["name"]).get(content["language"]["code"])
+    return None if template is None else template.category
+
+
+def _named(network: Network, number: Number, name: str) -> dict[str, Template]:
+    """The account's templates of this name, by language."""
+    return {
+        each.language: each
+        for each in network.templates.values()
+        if each.name == name and each.waba_id == number.waba_id
+    }
 
 
 def _check_parameters(template: Template, given: list[dict[str, Any]]) -> None:

@@ -7,30 +7,56 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from models import clock
+from models.contact import Contact
 from models.delivery import Delivery
 from models.event import Event
-from models.message import Message
+from models.message import Direction, Message
 from models.number import Number
 from models.template import Template
 from models.webhook import Webhook
 from networks.error_codes import explained
 from webhooks.envelope import (
+    ContactResource,
+    MessageContact,
+    MessageContext,
     MessageError,
     MessageResource,
     NumberResource,
+    Resource,
     TemplateResource,
     envelope,
 )
 from webhooks.kinds import EventKind
 
+# How long after a message of a person free-form messages may be sent (Cloud API, customer service window).
+WINDOW_MS = 24 * 60 * 60_000
 
-def message_resource(message: Message, error: tuple[str, str] | None = None) -> MessageResource:
+
+def message_resource(
+    message: Message, contact: Contact | None = None, error: tuple[str, str] | None = None
+) -> MessageResource:
     """The contract's Message object of a row. ``error`` is shown in place of the row's own."""
     shown = error or message.error
-    members = _members(MessageResource, message) | {
-        "error": MessageError(shown[0], explained(*shown)) if shown else None
-    }
-    return MessageResource(**members)
+    own = _members(MessageResource, message, but=("error", "contact", "context"))
+    return MessageResource(
+        **own,
+        error=MessageError(shown[0], explained(*shown)) if shown else None,
+        contact=person(contact) if contact else _unknown(message.other_party),
+        context=MessageContext(message.quoted_id, message.quoted_wa_id)
+        if message.quoted_wa_id
+        else None,
+    )
+
+
+def person(contact: Contact) -> MessageContact:
+    """The person of a contact."""
+    return MessageContact(**_members(MessageContact, contact))
+
+
+def _unknown(identifier: str) -> MessageContact:
+    """The person of a message that is older than contacts."""
+    is_phone = identifier.isdecimal()
+    return MessageContact(identifier if is_phone else None, None if is_phone else identifier)
 
 
 def number_resource(number: Number) -> NumberResource:
@@ -56,8 +82,24 @@ def template_resource(
     )
 
 
-def _members(resource: type[Any], row: Any) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in resource.__match_args__}
+def contact_resource(contact: Contact) -> ContactResource:
+    """The contract's Contact object of a row, with the newest message each way."""
+    names = ("id", "number_id", "opted_out_at", "opted_out_because", "note", "created_at")
+    inbound, outbound = (
+        contact.last_message_at(way) for way in (Direction.INBOUND, Direction.OUTBOUND)
+    )
+    closes_at = None if inbound is None else inbound + WINDOW_MS
+    return ContactResource(
+        **{name: getattr(contact, name) for name in names},
+        person=person(contact),
+        window_open_until=closes_at if closes_at and closes_at > clock.now() else None,
+        last_inbound_at=inbound,
+        last_outbound_at=outbound,
+    )
+
+
+def _members(resource: type[Any], row: Any, *, but: Iterable[str] = ()) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in resource.__match_args__ if name not in but}
 
 
 def emit_message(
@@ -65,35 +107,48 @@ def emit_message(
     message: Message,
     at: int | None = None,
     error: tuple[str, str] | None = None,
+    *,
+    contact: Contact | None = None,
     webhooks: Iterable[Webhook] | None = None,
 ) -> None:
     """Emit ``message.*``, at most once for each message and kind.
 
     ``error`` is shown in place of the message's own, which has none when it was delivered after all.
-    ``webhooks`` are those of its account, where the caller has read them in this transaction.
+    ``contact`` is its person, ``webhooks`` are its account's, where the caller has read them already.
     """
     if webhooks is None:
         webhooks = Webhook.rows_of(message.account_id)
+    if contact is None and message.contact_id is not None:
+        contact = Contact.by_id(message.contact_id)
     event = Event.append(
         message.account_id,
         kind,
         number_id=message.number_id,
         subject_id=message.id,
-        payload=envelope(kind, at or clock.now(), message_resource(message, error)),
+        payload=envelope(kind, at or clock.now(), message_resource(message, contact, error)),
         once=True,
     )
     Delivery.schedule(event, webhooks)
 
 
+def emit_contact(contact: Contact) -> None:
+    """Emit ``contact.updated``, once for each change."""
+    _emit(EventKind.CONTACT_UPDATED, contact, contact.number_id, contact_resource(contact))
+
+
 def emit_number(kind: EventKind, number: Number) -> None:
     """Emit ``number.*``, once for each transition."""
-    webhooks = Webhook.rows_of(number.account_id)
+    _emit(kind, number, number.id, number_resource(number))
+
+
+def _emit(kind: EventKind, row: Number | Contact, number_id: str, resource: Resource) -> None:
+    webhooks = Webhook.rows_of(row.account_id)
     event = Event.append(
-        number.account_id,
+        row.account_id,
         kind,
-        number_id=number.id,
-        subject_id=number.id,
-        payload=envelope(kind, clock.now(), number_resource(number)),
+        number_id=number_id,
+        subject_id=row.id,
+        payload=envelope(kind, clock.now(), resource),
         once=False,
     )
     Delivery.schedule(event, webhooks)

@@ -15,7 +15,7 @@ from models import clock
 from models.attempt import NO_OUTCOME
 from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
-from models.message import Message
+from models.message import Direction, Message
 from models.number import Number
 from models.usage import UsageCount, counting
 from networks.callbacks import (
@@ -23,11 +23,12 @@ from networks.callbacks import (
     InboundMessage,
     Notice,
     Part,
+    PersonUpdate,
     StatusUpdate,
     Unreadable,
     parse,
 )
-from tasks import deliver, lifecycle, telemetry, templates
+from tasks import deliver, lifecycle, people, telemetry, templates
 from tasks.emit import emit_message
 from tasks.outcome import SentMessages, record_status
 from tasks.queue import Doorbell
@@ -101,8 +102,10 @@ def _span(callback: Callback, parts: Sequence[Part]) -> AbstractContextManager[S
 
 
 def _keys(part: Part) -> list[str]:
-    """The message that its transaction works on (models.database.write), by either identifier."""
-    known = (getattr(part.item, name, None) for name in ("reference", "wa_message_id"))
+    """The message and the person that its transaction works on (models.database.write)."""
+    known = [getattr(part.item, name, None) for name in ("reference", "wa_message_id")]
+    if isinstance(part.item, InboundMessage | StatusUpdate | PersonUpdate):
+        known.append(part.item.person.phone or part.item.person.user_id)
     return [identifier for identifier in known if identifier is not None]
 
 
@@ -162,6 +165,8 @@ def _take(part: Part, count: UsageCount, sent: SentMessages | None = None) -> Re
             reason = _receive(message, count)
         case StatusUpdate() as status:
             reason = _update_status(status, count, sent or SentMessages([status]))
+        case PersonUpdate() as news:
+            reason = None if people.follow(news) else Reason.FOREIGN_NUMBER
         case AccountUpdate() as update:
             lifecycle.follow_update(update)
         case Notice() as told:
@@ -179,18 +184,24 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return Reason.FOREIGN_NUMBER
+    if Message.is_known(number, item.wa_message_id):
+        return None
     at = item.at or clock.now()
+    contact = people.sender(number, item, at)
+    if contact is not None:
+        # Within a conversation time does not run backwards.
+        at = max(at, contact.last_message_at(Direction.INBOUND) or at)
     message = Message.write_inbound(
         number,
+        None if contact is None else contact.id,
         wa_message_id=item.wa_message_id,
         sender=item.sender,
         type_=item.type,
         body=item.content,
         at=at,
     )
-    if message is not None:
-        count.add(message)
-        emit_message(EventKind.MESSAGE_RECEIVED, message, at)
+    count.add(message)
+    emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
     return None
 
 

@@ -5,10 +5,11 @@ identifier of ours that was sent along. Each order has the same steps, events an
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
-import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 from models import clock
+from models.contact import Contact, Source
 from models.database import writing
 from models.message import UNSETTLED, Message, MessageStatus
 from models.number import Number, NumberStatus
@@ -16,12 +17,13 @@ from models.usage import UsageCount
 from models.webhook import Webhook
 from networks.callbacks import StatusUpdate
 from networks.classify import classify
-from tasks import deliver, lifecycle
+from networks.interface import Acceptance
+from tasks import deliver, lifecycle, people
 from tasks.emit import emit_message
 from webhooks.kinds import EventKind
 
-logger = logging.getLogger(__name__)
-
+# The person opted out of marketing messages (Cloud API, error codes).
+OPTED_OUT_CODE = "131050"
 STATUS_OF = {
     "sent": MessageStatus.SENT,
     "delivered": MessageStatus.DELIVERED,
@@ -31,19 +33,29 @@ STATUS_OF = {
 }
 
 
-def record_acceptance(message: Message, wa_message_id: str) -> Message:
+def record_acceptance(
+    message: Message, accepted: Acceptance, contact: Contact | None = None
+) -> Message:
     """Record the network's answer to a send, inside the caller's transaction. Returns the fresh row.
+
+    ``contact`` is the person, where the caller has read it already.
 
     The caller wakes the delivery after the commit.
     """
     webhooks = Webhook.rows_of(message.account_id)
-    fresh = Message.get_by_id(message.id)
-    _accept(fresh, wa_message_id, clock.now(), webhooks)
+    fresh, now = Message.get_by_id(message.id), clock.now()
+    if contact is None or contact.id != fresh.contact_id:
+        contact = Contact.by_id(fresh.contact_id)
+    told = {"phone": accepted.wa_id, "user_id": accepted.user_id}
+    if contact is not None and contact.differing(told):
+        with writing():
+            people.learn(contact, told, Source.SEND, now)
+    _accept(fresh, accepted.wa_message_id, now, contact, webhooks)
     return fresh
 
 
 class SentMessages:
-    """The messages that these statuses are about, with the webhooks of their accounts.
+    """The messages that these statuses are about, with their contacts and the webhooks of their accounts.
 
     Reads all of them at once, inside the caller's transaction.
     """
@@ -53,9 +65,11 @@ class SentMessages:
         ids = [update.reference for update in updates if update.reference]
         numbers = Number.called([update.phone_number_id for update in updates])
         webhooks = Webhook.rows_of_messages(network_ids, ids)
+        contacts = Contact.rows_of_messages(network_ids, ids)
         self._messages = {message.id: message for message in Message.rows_sent(network_ids, ids)}
         self._numbers = set(numbers)
         self.webhooks = list(webhooks)
+        self.contacts = {contact.id: contact for contact in contacts}
 
     def find(self, update: StatusUpdate) -> Message | None:
         """The message of a status, by the network's identifier, else by ours.
@@ -74,20 +88,23 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
 
     False when no message of ours is known by it. The caller wakes the delivery after the commit.
     """
-    status = STATUS_OF.get(update.status)
-    if status is None:
-        logger.info("status %r changes no message", update.status)
-        return True
     message = sent.find(update)
     if message is None:
         return False
+    status = STATUS_OF[update.status]
     webhooks = [each for each in sent.webhooks if each.account_id == message.account_id]
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None
+    contact = sent.contacts.get(message.contact_id or "")
+    if contact is not None:
+        people.learn(contact, asdict(update.person), Source.STATUS, at)
     if message.wa_message_id is None:
-        _accept(message, update.wa_message_id, at, webhooks)
+        _accept(message, update.wa_message_id, at, contact, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
+        if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
+            people.opt(contact, out=True, because=Source.ERROR, at=at)
+    shown_at = message.placed(status, at)
     before = message.pricing_json
     pricing = vars(update.pricing) if update.pricing else None
     message.advance(status, at=at, error=error, pricing=pricing)
@@ -95,13 +112,21 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         count.move(message, before)
     # The acceptance, which came before in any case, has told that it was sent.
     if status is not MessageStatus.SENT:
-        emit_message(EventKind(f"message.{status}"), message, at, error, webhooks)
+        kind = EventKind(f"message.{status}")
+        emit_message(kind, message, shown_at, error, contact=contact, webhooks=webhooks)
     return True
 
 
-def _accept(message: Message, wa_message_id: str, at: int, webhooks: Iterable[Webhook]) -> None:
+def _accept(
+    message: Message,
+    wa_message_id: str,
+    at: int,
+    contact: Contact | None,
+    webhooks: Iterable[Webhook],
+) -> None:
+    shown_at = message.placed(MessageStatus.SENT, at)
     message.advance(MessageStatus.SENT, at=at, wa_message_id=wa_message_id)
-    emit_message(EventKind.MESSAGE_SENT, message, at, webhooks=webhooks)
+    emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
 
 
 def _tell_number(message: Message, update: StatusUpdate) -> None:

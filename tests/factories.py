@@ -9,6 +9,7 @@ from models import claim, clock
 from models.account import Account
 from models.attempt import Outcome
 from models.claim import ClaimedDelivery, Terms
+from models.contact import Contact, Source
 from models.database import database, writing
 from models.delivery import Delivery
 from models.event import Event
@@ -58,14 +59,19 @@ def active_number(
 def outbound(number: Number, to: str = "15551234567", text: str = "Hello") -> Message:
     """A pending text."""
     with writing():
-        return Message.write_outbound(number, to, "text", {"body": text})
+        contact = Contact.reach(number, to)
+        return Message.write_outbound(number, to, "text", {"body": text}, contact_id=contact.id)
 
 
 def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
     """A received text, or None when it is known."""
     with writing():
+        if Message.is_known(number, wa_message_id):
+            return None
+        contact, _ = Contact.meet(number, {"phone": "15551234567"}, Source.MESSAGE, clock.now())
         return Message.write_inbound(
             number,
+            contact.id,
             wa_message_id=wa_message_id,
             sender="15551234567",
             type_="text",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from networks.errors import AmbiguousError, NetworkError, RefusedError
-from networks.interface import NumberProfile, OutboundMessage, Sender, TokenGrant
+from networks.interface import Acceptance, NumberProfile, OutboundMessage, Sender, TokenGrant
 
 CODE, WABA, TOKEN = "code-1", "2001", "token-1"
 SCOPES = frozenset({"whatsapp_business_management", "whatsapp_business_messaging"})
@@ -38,7 +38,7 @@ class Platform:
         """Leave this call without an answer from now on."""
         self.errors = {what: AmbiguousError("timeout", "No answer.")}
 
-    async def send(self, sender: Sender, message: OutboundMessage) -> str:
+    async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         raise NotImplementedError
 
     async def exchange_code(self, code: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from models.database import database
 from models.number import Number
 from networks import errors
-from networks.interface import OutboundMessage, Sender, TemplateDefinition
+from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from tasks import templates
 
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has shipped."}
@@ -51,10 +51,10 @@ class Network:
         if self.failure is not None:
             raise self.failure
 
-    async def send(self, sender: Sender, message: OutboundMessage) -> str:
+    async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Take a message."""
         self._ask(sender, message)
-        return f"wamid.{len(self.asked)}"
+        return Acceptance(f"wamid.{len(self.asked)}")
 
     async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
         """All templates."""

@@ -20,12 +20,77 @@ def timestamp(milliseconds: int) -> str:
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
+def _moment(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else timestamp(milliseconds)
+
+
 @dataclass(frozen=True)
 class MessageError:
     """Why a message failed."""
 
     code: str
     message: str
+
+
+@dataclass(frozen=True)
+class MessageContact:
+    """The person of a message, as far as known."""
+
+    phone: str | None
+    user_id: str | None = None
+    parent_user_id: str | None = None
+    username: str | None = None
+    name: str | None = None
+
+    def as_json(self) -> dict[str, str | None]:
+        """In the contract's spelling."""
+        return {
+            "phone": self.phone,
+            "userId": self.user_id,
+            "parentUserId": self.parent_user_id,
+            "username": self.username,
+            "name": self.name,
+        }
+
+
+@dataclass(frozen=True)
+class MessageContext:
+    """The message that another one replies to. ``message_id`` is ours, None if it is not known."""
+
+    message_id: str | None
+    wa_message_id: str
+
+
+@dataclass(frozen=True)
+class ContactResource:
+    """The Contact object of the contract. Times are in milliseconds."""
+
+    id: str
+    number_id: str
+    person: MessageContact
+    opted_out_at: int | None
+    opted_out_because: str | None
+    note: str | None
+    window_open_until: int | None
+    last_inbound_at: int | None
+    last_outbound_at: int | None
+    created_at: int
+
+    def as_json(self) -> dict[str, Any]:
+        """In the contract's spelling."""
+        return {
+            "id": self.id,
+            "numberId": self.number_id,
+            **self.person.as_json(),
+            "optedOut": self.opted_out_at is not None,
+            "optedOutAt": _moment(self.opted_out_at),
+            "optedOutBecause": self.opted_out_because,
+            "note": self.note,
+            "windowOpenUntil": _moment(self.window_open_until),
+            "lastInboundAt": _moment(self.last_inbound_at),
+            "lastOutboundAt": _moment(self.last_outbound_at),
+            "createdAt": timestamp(self.created_at),
+        }
 
 
 @dataclass(frozen=True)
@@ -43,6 +108,8 @@ class MessageResource:
     wa_message_id: str | None
     status: str
     error: MessageError | None
+    contact: MessageContact
+    context: MessageContext | None
     pricing: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -59,6 +126,12 @@ class MessageResource:
             "waMessageId": self.wa_message_id,
             "status": self.status,
             "error": asdict(self.error) if self.error else None,
+            "contact": self.contact.as_json(),
+            "context": self.context
+            and {
+                "messageId": self.context.message_id,
+                "waMessageId": self.context.wa_message_id,
+            },
             "pricing": self.pricing,
         }
 
@@ -86,7 +159,7 @@ class NumberResource:
             "displayName": self.display_name,
             "status": self.status,
             "createdAt": timestamp(self.created_at),
-            "activatedAt": None if self.activated_at is None else timestamp(self.activated_at),
+            "activatedAt": _moment(self.activated_at),
             "qualityRating": self.quality_rating,
             "messagingLimit": self.messaging_limit,
             "statusReason": self.status_reason,
@@ -127,7 +200,7 @@ class TemplateResource:
         }
 
 
-Resource = MessageResource | NumberResource | TemplateResource
+Resource = MessageResource | NumberResource | TemplateResource | ContactResource
 
 
 def envelope(kind: EventKind, at: int, data: Resource) -> str:

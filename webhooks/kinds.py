@@ -16,3 +16,4 @@ class EventKind(StrEnum):
     NUMBER_BANNED = "number.banned"
     TEMPLATE_UPDATED = "template.updated"
     NUMBER_UPDATED = "number.updated"
+    CONTACT_UPDATED = "contact.updated"

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 from webhooks.envelope import (
+    ContactResource,
+    MessageContact,
     MessageError,
     MessageResource,
     NumberResource,
@@ -27,6 +29,7 @@ _NUMBER_STATUS = {
 _OURS, _THEIRS = "15550000000", "15550000001"
 # A receiver recognizes a test by these: the message's text and number, or the number's name.
 _TEXT, _NUMBER_ID = "This is a test delivery.", "num_sample"
+_PERSON = MessageContact(_THEIRS, "US.1000000001", None, "test.delivery", _TEXT)
 
 
 def _fixed_id(prefix: str) -> str:
@@ -34,15 +37,18 @@ def _fixed_id(prefix: str) -> str:
 
 
 def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixed_id) -> str:
-    """An event of this kind about a message, number or template that does not exist.
+    """An event of this kind about a message, number, template or contact that does not exist.
 
-    ``new_id`` makes its identifier from ``msg``, ``num`` or ``tpl``. Without it, the identifier is fixed.
+    ``new_id`` makes its identifier from ``msg``, ``num``, ``tpl`` or ``ctc``. Without it, the identifier is
+    fixed.
     """
     if kind is EventKind.TEMPLATE_UPDATED:
         return envelope(kind, now, _template(new_id("tpl"), now))
     if kind in _NUMBER_STATUS:
         number = NumberResource(new_id("num"), _OURS, _TEXT, _NUMBER_STATUS[kind], now, now)
         return envelope(kind, now, number)
+    if kind is EventKind.CONTACT_UPDATED:
+        return envelope(kind, now, _contact(new_id("ctc"), now))
     inbound = kind is EventKind.MESSAGE_RECEIVED
     message_id = new_id("msg")
     message = MessageResource(
@@ -59,8 +65,25 @@ def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixe
         error=MessageError("131026", "Message undeliverable")
         if kind is EventKind.MESSAGE_FAILED
         else None,
+        contact=_PERSON,
+        context=None,
     )
     return envelope(kind, now, message)
+
+
+def _contact(contact_id: str, now: int) -> ContactResource:
+    return ContactResource(
+        id=contact_id,
+        number_id=_NUMBER_ID,
+        person=_PERSON,
+        opted_out_at=now,
+        opted_out_because="network",
+        note=None,
+        window_open_until=None,
+        last_inbound_at=None,
+        last_outbound_at=now,
+        created_at=now,
+    )
 
 
 def _template(template_id: str, now: int) -> TemplateResource:

@@ -111,9 +111,9 @@ def kinds() -> set[str]:
 
 
 def summary(event: dict[str, Any]) -> list[str]:
-    """An event as programs tell of it: what happened, to which resource, its phone number or name."""
+    """An event as programs tell of it: what happened, to which resource, its phone number, number or name."""
     data = event["data"]
-    told = data.get("phoneNumber") or data.get("fromNumber") or data["name"]
+    told = data.get("phoneNumber") or data.get("fromNumber") or data.get("numberId") or data["name"]
     return [event["event"], data["id"], told]
 
 

@@ -37,6 +37,7 @@ KINDS = (
     "number.banned",
     "template.updated",
     "number.updated",
+    "contact.updated",
 )
 
 

@@ -21,7 +21,15 @@ class Operation:
 
     def filled(self, **values: str) -> str:
         """The path with its parameters filled in; unknown ones get ``nothing``."""
-        names = ("number_id", "message_id", "webhook_id", "delivery_id", "slug", "person")
+        names = (
+            "number_id",
+            "message_id",
+            "webhook_id",
+            "delivery_id",
+            "contact_id",
+            "slug",
+            "person",
+        )
         return self.path.format(**dict.fromkeys(names, "nothing") | values)
 
 

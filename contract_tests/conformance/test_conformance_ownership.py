@@ -42,6 +42,9 @@ REFERENCES = [
     Reference("downloadMedia", "GET", "/messages/{id}/media", "message"),
     Reference("markMessageRead", "POST", "/messages/{id}/read", "message"),
     Reference("uploadMedia", "POST", "/numbers/{id}/media", "number", PICTURE),
+    Reference("listContacts", "GET", "/contacts?numberId={id}", "number"),
+    Reference("getContact", "GET", "/contacts/{id}", "contact"),
+    Reference("updateContact", "PATCH", "/contacts/{id}", "contact", {"note": "x"}),
     Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
     Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
     Reference("deleteTemplate", "DELETE", "/numbers/{id}/templates?name=order", "number"),
@@ -63,7 +66,13 @@ REFERENCES = [
     Reference("getDelivery", "GET", "/deliveries/{id}", "delivery"),
     Reference("redeliverDelivery", "POST", "/deliveries/{id}/redeliver", "delivery"),
 ]
-PREFIXES = {"number": "num_", "message": "msg_", "webhook": "wh_", "delivery": "dlv_"}
+PREFIXES = {
+    "contact": "ctc_",
+    "number": "num_",
+    "message": "msg_",
+    "webhook": "wh_",
+    "delivery": "dlv_",
+}
 
 
 def name_of(reference: Reference) -> str:
@@ -97,9 +106,12 @@ def own_hook(hooks: Hooks) -> Hook:
 @pytest.fixture
 def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
     """A resource of the customer of each kind."""
-    sent = api.post("/messages/send", json=text_to(number["id"], new_recipient()))
+    sent_to = new_recipient()
+    sent = api.post("/messages/send", json=text_to(number["id"], sent_to))
     own_hook.wait_about(sent["id"])
+    [contact] = api.get(f"/contacts?phone={sent_to}")["data"]
     return {
+        "contact": contact["id"],
         "number": number["id"],
         "message": sent["id"],
         "webhook": own_hook.id,

@@ -4,6 +4,7 @@ Read for media, profile and numbers; what is left out has its reason at the end.
 """
 
 from contract_tests.third_party.documented_messages import MESSAGES, TEXTS, Request
+from contract_tests.third_party.documented_templates import TEMPLATES
 from contract_tests.third_party.world import NO_EDGE, NO_OBJECT, PERSON
 
 READ = {"messaging_product": "whatsapp", "status": "read", "message_id": "{inbound}"}
@@ -25,6 +26,7 @@ KEY = {"business_public_key": "-----BEGIN PUBLIC KEY-----"}
 
 REQUESTS = [
     *MESSAGES,
+    *TEMPLATES,
     Request(
         "marketing template",
         "POST",
@@ -233,14 +235,10 @@ REQUESTS = [
     Request("preverified numbers", "GET", "{business}/preverified_numbers", refused=NO_EDGE),
 ]
 
-OF_A_TYPE = "a message type that the sandbox does not know yet"
 OF_OTHERS = "of partners, roles, schedules or migration, not of messages, media, profile or numbers"
 LEFT_OUT = {
-    "catalog, product, multi-product and flow messages": OF_A_TYPE,
-    "templates with catalog and flow buttons": OF_A_TYPE,
     "order details and order status": "payments, which only some countries have",
     "quick replies of a template with a text that is true or false": "an example that its own schema refuses",
-    "templates: list, one, create, edit, delete": "/message_templates, which the sandbox does not know yet",
     "calls, groups, flows": "products of their own",
     "solutions, partners, credit lines, assigned users, schedules, intents, activities": OF_OTHERS,
 }

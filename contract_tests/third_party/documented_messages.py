@@ -7,7 +7,7 @@ It is ``business-messaging-api_v23.0.yaml`` of the public repository facebook/op
 from dataclasses import dataclass
 from typing import Any
 
-from contract_tests.third_party.world import LINK, PERSON
+from contract_tests.third_party.world import LINK, PERSON, USER_ID
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,68 @@ def quick(index: Any) -> dict[str, Any]:
     return {"type": "button", "sub_type": "quick_reply", "index": index, "parameters": parameters}
 
 
+def filled(sub_type: str, **parameter: Any) -> dict[str, Any]:
+    """What fills the first button of a template."""
+    return {"type": "button", "sub_type": sub_type, "index": "0", "parameters": [parameter]}
+
+
+def interactive(kind: str, type_: str, action: Any, **parts: Any) -> Request:
+    """An interactive message."""
+    content = {"type": type_, "body": {"text": "What do you think?"}, "action": action} | parts
+    return message(kind, type="interactive", interactive=content)
+
+
+FISH = {"catalog_id": "4711", "product_retailer_id": "sku-1"}
+SHELF = {"title": "Fresh", "product_items": [{"product_retailer_id": "sku-1"}]}
+BOOKING = {
+    "flow_message_version": "3",
+    "flow_token": "booking-1",
+    "flow_id": "1234567890",
+    "flow_cta": "Book",
+    "flow_action": "navigate",
+    "flow_action_payload": {"screen": "DAY", "data": {"day": "Friday"}},
+}
+LINK_BUTTON = {
+    "name": "cta_url",
+    "parameters": {"display_text": "Look", "url": "https://example.com"},
+}
+CARD_PICTURE = {"type": "image", "image": {"link": LINK}}
+CARDS = [
+    {"card_index": each, "type": "cta_url", "header": CARD_PICTURE, "action": LINK_BUTTON}
+    for each in range(2)
+]
+IN_INDIA = {"name": "address_message", "parameters": {"country": "IN"}}
+THUMBNAIL = {"thumbnail_product_retailer_id": "sku-1"}
+SHELVES = THUMBNAIL | {"sections": [SHELF]}
+
+OFFERS = [
+    interactive("link button", "cta_url", LINK_BUTTON, footer={"text": "-"}),
+    interactive("flow", "flow", {"name": "flow", "parameters": BOOKING}),
+    interactive("location request", "location_request_message", {"name": "send_location"}),
+    interactive("address request", "address_message", IN_INDIA),
+    interactive("contact request", "request_contact_info", {"name": "request_contact_info"}),
+    interactive("catalog", "catalog_message", {"name": "catalog_message"}),
+    interactive(
+        "catalog with a picture",
+        "catalog_message",
+        {"name": "catalog_message", "parameters": THUMBNAIL},
+    ),
+    interactive("product", "product", FISH),
+    interactive(
+        "products",
+        "product_list",
+        {"catalog_id": "4711", "sections": [SHELF]},
+        header={"type": "text", "text": "Fish"},
+    ),
+    interactive("carousel", "carousel", {"cards": CARDS}),
+    template("with a catalog button", filled("CATALOG", type="action", action=THUMBNAIL)),
+    template("with products", filled("mpm", type="action", action=SHELVES)),
+    template("with a flow button", filled("flow", type="action", action={"flow_token": "t"})),
+    template("with a code to copy", filled("copy_code", type="coupon_code", coupon_code="FISH25")),
+]
+
 MESSAGES = [
+    *OFFERS,
     *(message(f"{name} by id", **by_id(name)) for name in ("audio", "image", "sticker")),
     *(message(f"{name} by URL", **by_url(name)) for name in ("audio", "image", "sticker")),
     message("document by id", **by_id("document", caption="A bill", filename="bill.pdf")),
@@ -126,6 +187,12 @@ MESSAGES = [
     message("reply buttons", type="interactive", interactive=BUTTONS),
     message("location", type="location", location=LOCATION),
     message("text", type="text", text={"body": "Hello", "preview_url": False}),
+    Request(
+        "send text to a user id",
+        "POST",
+        "{number}/messages",
+        {"messaging_product": "whatsapp", "recipient": USER_ID, "text": {"body": "Hello"}},
+    ),
     message("text without a type", text={"body": "See https://example.com", "preview_url": True}),
     message(
         "reaction",

@@ -24,6 +24,8 @@ def filled(text: str, world: World) -> str:
         "{new}": world.new_number,
         "{free}": world.free_digits,
         "{qr}": world.qr_code,
+        "{template}": world.template,
+        "{other}": lambda: world.template("meat"),
         "{handle}": lambda: handle(world),
         "{receiver}": lambda: world.platform.receiver.url,
         "{verify_token}": lambda: VERIFY_TOKEN,

@@ -10,9 +10,12 @@ import pytest
 import pywa
 import pywa_async
 from pywa.errors import WhatsAppError
+from pywa.types import templates
 
-from contract_tests.third_party.pywa_calls import CALLS, LEFT_OUT, Call
-from contract_tests.third_party.world import PNG, World
+from contract_tests.third_party.pywa_calls import CALLS, LEFT_OUT
+from contract_tests.third_party.pywa_sends import Call
+from contract_tests.third_party.pywa_templates import LANGUAGE
+from contract_tests.third_party.world import PERSON, PNG, World
 
 
 def sync_call(world: World, ask: Callable[[Any, World], Any]) -> Any:
@@ -67,6 +70,58 @@ def test_what_was_set_at_a_profile_is_shown(asked: Any, world: World) -> None:
     )
     profile = asked(world, lambda wa, _: wa.get_business_profile())
     assert (profile.about, profile.websites) == ("Open", ("https://example.com",))
+
+
+def _one_code(wa: Any, _: World) -> Any:
+    return wa.upsert_authentication_template(
+        name="one_code",
+        languages=[LANGUAGE, templates.TemplateLanguage.GERMAN],
+        otp_button=templates.CopyCodeOTPButton(),
+    )
+
+
+# It hands httpx the body in a way that httpx is about to give up.
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+def test_authentication_templates_are_put_in_several_languages(world: World) -> None:
+    for _ in range(2):
+        assert len(async_call(world, _one_code)) == 2
+    assert len(list(sync_call(world, lambda wa, _: wa.get_templates(name="one_code")))) == 2
+    # The sync client sends the object as a text in JSON, which is no object.
+    with pytest.raises(WhatsAppError) as caught:
+        sync_call(world, _one_code)
+    assert caught.value.code == 100
+
+
+@BOTH
+def test_a_template_that_was_paused_is_sent_again_and_counted(asked: Any, world: World) -> None:
+    fish, meat = world.template(status="PAUSED"), world.template("meat")
+    with pytest.raises(WhatsAppError) as caught:
+        asked(world, lambda wa, _: wa.send_template(PERSON, "fish", LANGUAGE))
+    assert caught.value.code == 132015
+    assert asked(world, lambda wa, _: wa.unpause_template(fish)).success
+    assert not asked(world, lambda wa, _: wa.unpause_template(fish)).success
+    asked(world, lambda wa, _: wa.send_template(PERSON, "fish", LANGUAGE))
+    now = int(clock_of(world))
+    told = asked(
+        world, lambda wa, _: wa.compare_templates(fish, meat, start=now - 60, end=now + 60)
+    )
+    assert told.times_sent == {fish: 1, meat: 0}
+
+
+@BOTH
+def test_templates_are_listed_by_several_filters(asked: Any, world: World) -> None:
+    paused = world.template(status="PAUSED")
+    world.template("meat", status="DISABLED")
+    statuses = [templates.TemplateStatus.PAUSED, templates.TemplateStatus.DISABLED]
+    listed = asked(world, lambda wa, _: wa.get_templates(statuses=statuses, name_or_content="fish"))
+    assert paused in [each.id for each in listed]
+    assert {each.name for each in listed} == {"fish", "meat"}
+    assert (listed.total_count, listed.message_template_limit) == (2, 6000)
+
+
+def clock_of(world: World) -> float:
+    """The sandbox's time."""
+    return float(world.sandbox.control("GET", "clock")["unix_seconds"])
 
 
 @BOTH

@@ -8,6 +8,8 @@ const api = new WhatsAppAPI({ token, secure: false, v: "v25.0" });
 
 const say = (method, kind, answer) => console.log(JSON.stringify({ method, kind, answer }));
 const body = new m.Body("Which one?");
+const fish = new m.Product("sku-1");
+const soldFish = new m.CatalogProduct("sku-1", "4711");
 const messages = {
     text: new m.Text("Hello", true),
     image: new m.Image(`${link}.png`, false, "A picture"),
@@ -37,6 +39,20 @@ const messages = {
         new m.ActionList("Choose", new m.ListSection("All", new m.Row("s", "Small"), new m.Row("l", "Large", "2 l"))),
         body,
     ),
+    "link button": new m.Interactive(new m.ActionCTA("Look", "https://example.com"), body),
+    flow: new m.Interactive(new m.ActionNavigateFlow("booking-1", "1234567890", "Book", "DAY", { day: "Friday" }), body),
+    "flow with data": new m.Interactive(new m.ActionDataExchangeFlow("booking-1", "1234567890", "Book"), body),
+    "location request": new m.Interactive(new m.ActionLocation(), body),
+    "contact request": new m.Interactive(new m.ActionContactRequest(), body),
+    "leave to call": new m.Interactive(new m.ActionCallPermission(), body),
+    catalog: new m.Interactive(new m.ActionCatalog(fish), body),
+    "catalog without a picture": new m.Interactive(new m.ActionCatalog(), body),
+    product: new m.Interactive(new m.ActionProduct(soldFish)),
+    products: new m.Interactive(
+        new m.ActionProductList("4711", new m.ProductSection("Fresh", fish), new m.ProductSection("Dry", fish)),
+        body,
+        new m.Header("Fish"),
+    ),
     "template without variables": new m.Template("hello_world", "en_US"),
     template: new m.Template(
         "order_update",
@@ -49,6 +65,43 @@ const messages = {
         ),
         new m.PayloadComponent("yes"),
         new m.URLComponent("4711"),
+    ),
+    "template with a place": new m.Template(
+        "order_update",
+        "en_US",
+        new m.HeaderComponent(new m.HeaderParameter(new m.Location(18.42, -33.92, "Harbour", "1 Quay"))),
+    ),
+    "template with an offer": new m.Template(
+        "order_update",
+        "en_US",
+        new m.LTOComponent(1893456000000),
+        new m.CopyComponent("FISH25"),
+    ),
+    "template with a catalog": new m.Template("order_update", "en_US", new m.CatalogComponent(fish)),
+    "template with products": new m.Template(
+        "order_update",
+        "en_US",
+        new m.MPMComponent(fish, new m.ProductSection("Fresh", fish)),
+    ),
+    "template with a flow": new m.Template("order_update", "en_US", new m.FlowComponent("booking-1", { day: "Friday" })),
+    "template with a second button": new m.Template(
+        "order_update",
+        "en_US",
+        new m.SkipButtonComponent(),
+        new m.PayloadComponent("yes"),
+    ),
+    "template with cards": new m.Template(
+        "order_update",
+        "en_US",
+        new m.CarouselComponent(
+            new m.CarouselCard(new m.Image(`${link}.png`), new m.BodyComponent(new m.BodyParameter("Ana"))),
+            new m.CarouselCard(soldFish, new m.PayloadComponent("yes")),
+        ),
+    ),
+    "template with an address for a tap": new m.Template(
+        "order_update",
+        "en_US",
+        new m.TapTargetComponent("Shop", "https://example.com"),
     ),
 };
 for (const [kind, message] of Object.entries(messages)) {

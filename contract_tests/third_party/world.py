@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from contract_tests.third_party.tunnel import Tunnel
 from tests.sandbox.harness import Business, Receiver, Sandbox
 
-PERSON = "16505551234"
+PERSON, USER_ID = "16505551234", "US.13491208655302741918"
 LINK = "https://example.com/file"
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
 # A refusal, as the platform documents it: an unknown edge, an object that is not there.
@@ -98,3 +98,12 @@ class World:
         body = {"code_method": "SMS", "language": "en_US"}
         assert self.business.graph("POST", f"{number_id}/request_code", body).ok
         return str(self.sandbox.control("GET", f"numbers/{number_id}/code")["code"])
+
+    def template(self, name: str = "fish", status: str = "APPROVED") -> str:
+        """A template of the account; its id."""
+        body = {"type": "BODY", "text": "Hello, your fish is here."}
+        new = {"name": name, "language": "en_US", "category": "UTILITY", "components": [body]}
+        path = f"{self.business.waba_id}/message_templates"
+        template_id = str(self.business.graph("POST", path, new).json()["id"])
+        self.sandbox.control("POST", f"templates/{template_id}", {"status": status})
+        return template_id

@@ -6,6 +6,7 @@ alternative of each union that the value means.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -19,6 +20,8 @@ Place = tuple[str | int, ...]
 
 # A longer pointer ends in a name of the caller's own, which the pointer to its object does not.
 MAX_POINTER_CHARACTERS = 256
+# Characters with which people group the digits of a phone number.
+GROUPING = str.maketrans("", "", " +-.()/")
 # How many unknown properties of an object a message names.
 MAX_UNKNOWN = 10
 
@@ -70,7 +73,14 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
             # It says more to a person than the pattern.
             if wanted := part.get("description"):
                 message = f"{json.dumps(error.instance)} does not match: {wanted}"
+                message += _correction(part["pattern"], str(error.instance))
     return Complaint((*place, *error.instance_path), message, name)
+
+
+def _correction(pattern: str, text: str) -> str:
+    """What to write instead, if only characters are too many with which people group digits."""
+    correct = text.translate(GROUPING)
+    return f" Write {json.dumps(correct)}." if re.search(pattern, correct) else ""
 
 
 def _without_unions(schema: Schema) -> Schema:

@@ -71,6 +71,21 @@ def resume(account_id: str) -> dict[str, Any]:
     return _with_state(account)
 
 
+@accounts.command()
+@click.argument("account_id")
+@click.option("--stop", multiple=True, help="A word that opts a person out. Repeat it for more.")
+@click.option("--start", multiple=True, help="A word that opts a person in again.")
+@prints()
+def words(account_id: str, stop: tuple[str, ...], start: tuple[str, ...]) -> dict[str, Any]:
+    """Let people opt out of marketing, and in again, with a message of one word.
+
+    Replaces all words of before. Without options no word does.
+    """
+    account = find_account(account_id)
+    account.heed(stop=stop, start=start)
+    return {"id": account.id, "stopWords": account.stop_words, "startWords": account.start_words}
+
+
 @click.group()
 def keys() -> None:
     """API keys of accounts."""

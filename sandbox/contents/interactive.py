@@ -105,13 +105,25 @@ CATALOG_ACTION = fields(
 )
 
 
+QUICK_REPLY = fields(
+    {"type": word("quick_reply"), "quick_reply": fields({"id": text(256), "title": text(20)})}
+)
+QUICK_REPLIES = fields({"buttons": array(QUICK_REPLY, 3)})
+
+
+def _card_action(place: str, value: Any) -> None:
+    """An address, or quick replies under the same word."""
+    has_buttons = isinstance(value, dict) and "buttons" in value
+    (QUICK_REPLIES if has_buttons else URL_ACTION)(place, value)
+
+
 def _card(kind: str, action: Check) -> Check:
     members = {"card_index": number(0, MOST_CARDS - 1), "type": word(kind), "action": action}
     return fields(members, {"header": BUTTONS_HEADER, "body": BODY})
 
 
 CARD = by_word(
-    "type", {"cta_url": _card("cta_url", URL_ACTION), "product": _card("product", PRODUCT_ACTION)}
+    "type", {"cta_url": _card("cta_url", _card_action), "product": _card("product", PRODUCT_ACTION)}
 )
 INTERACTIVE = by_word(
     "type",

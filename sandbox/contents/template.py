@@ -15,6 +15,7 @@ from sandbox.contents.checks import (
     array,
     by_word,
     fields,
+    link,
     matching,
     number,
     require_object,
@@ -110,6 +111,18 @@ OFFER = fields(
         "limited_time_offer": fields({"expiration_time_ms": whole}),
     }
 )
+TARGET = fields({"url": link, "title": text(60)})
+TARGETS = array(TARGET, 1)
+
+
+def _targets(place: str, value: Any) -> None:
+    """One target, in an array or by itself: clients send both."""
+    (TARGETS if isinstance(value, list) else TARGET)(place, value)
+
+
+TAP_TARGET = fields(
+    {"type": word("tap_target_configuration"), "tap_target_configuration": _targets}
+)
 COMPONENT = by_word(
     "type",
     {
@@ -118,6 +131,9 @@ COMPONENT = by_word(
             {"type": word("limited_time_offer"), "parameters": array(OFFER, 1)}
         ),
         "carousel": fields({"type": word("carousel"), "cards": array(CARD, 10)}),
+        "tap_target_configuration": fields(
+            {"type": word("tap_target_configuration"), "parameters": array(TAP_TARGET, 1)}
+        ),
     },
 )
 LANGUAGE = fields(

@@ -87,16 +87,15 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
 
 def _inbound(number: Number, type_: str = "image", **body: Any) -> Message:
     with writing():
-        message = Message.write_inbound(
+        return Message.write_inbound(
             number,
+            None,
             wa_message_id=f"wamid.{type_}",
             sender="15551234567",
             type_=type_,
             body={"id": "77"} | body,
             at=1,
         )
-    assert message is not None
-    return message
 
 
 def _upload(number: Number, content: bytes = b"picture", mime_type: str = "image/png") -> Any:

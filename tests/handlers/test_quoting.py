@@ -38,7 +38,9 @@ def test_a_message_that_speaks_of_none_quotes_none(number: Number) -> None:
 
 @pytest.mark.parametrize("speak", SPEAKING)
 def test_our_identifier_becomes_the_networks(number: Number, speak: Any) -> None:
-    assert quoted(speak(received(number).id), number) == "wamid.IN"
+    message = quoted(speak(received(number).id), number)
+    assert message is not None
+    assert message.wa_message_id == "wamid.IN"
 
 
 @pytest.mark.parametrize("speak", SPEAKING)

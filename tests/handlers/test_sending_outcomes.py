@@ -20,7 +20,7 @@ from models.number import Number, NumberStatus
 from models.usage import UsageCount
 from networks import errors
 from networks.callbacks import StatusUpdate
-from networks.interface import OutboundMessage, Sender
+from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks.outcome import SentMessages, record_status
 from tests import factories
 
@@ -36,10 +36,10 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
         asked: list[OutboundMessage] = []
 
         class Fake:
-            async def send(self, sender: Sender, message: OutboundMessage) -> str:
+            async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
                 assert sender == Sender("1001", "token-1")
                 asked.append(message)
-                return answer(message)
+                return Acceptance(answer(message))
 
         monkeypatch.setattr(sending, "get_network", Fake)
         return asked

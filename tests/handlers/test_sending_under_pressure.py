@@ -15,7 +15,7 @@ from models.database import writing
 from models.message import Message
 from models.number import Number
 from models.webhook import Webhook
-from networks.interface import OutboundMessage, Sender
+from networks.interface import Acceptance, OutboundMessage, Sender
 from tests import factories
 from tests.conftest import Configure
 
@@ -26,9 +26,9 @@ _numbers = count()
 class AcceptingNetwork:
     """Accepts whatever is sent."""
 
-    async def send(self, _sender: Sender, _message: OutboundMessage) -> str:
-        """The network's identifier."""
-        return f"wamid.{next(_numbers)}"
+    async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
+        """A message with an identifier of its own."""
+        return Acceptance(f"wamid.{next(_numbers)}")
 
 
 @pytest.fixture(autouse=True)

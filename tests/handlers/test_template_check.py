@@ -245,9 +245,3 @@ def test_a_refused_request_with_a_key_leaves_the_key_free(number: Number, networ
     body["template"] = content | {"components": [_body(TEXT, TEXT)]}
     assert asyncio.run(sending.send(number.account_id, body, "key-1")).status_code == 200
     assert len(network.asked) == 1
-
-
-def test_the_category_of_a_known_template_is_told(number: Number) -> None:
-    known(number, definition(category="MARKETING"))
-    assert Template.category_of(number, "order_shipped", "en_US") == "MARKETING"
-    assert Template.category_of(number, "order_shipped", "de") is None

@@ -11,7 +11,7 @@ from models.database import writing
 from models.idempotency import WINDOW_MS, IdempotencyKey
 from models.message import Message
 from models.number import Number
-from networks.interface import OutboundMessage, Sender
+from networks.interface import Acceptance, OutboundMessage, Sender
 from tests import factories
 from tests.conftest import Clock
 
@@ -119,9 +119,9 @@ def test_a_request_is_replayed_for_24_hours_and_then_sent_anew(
     sent: list[str] = []
 
     class Network:
-        async def send(self, _: Sender, message: OutboundMessage) -> str:
+        async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
             sent.append(message.reference)
-            return f"wamid.{len(sent)}"
+            return Acceptance(f"wamid.{len(sent)}")
 
     monkeypatch.setattr(sending, "get_network", Network)
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hello"}}

@@ -51,7 +51,9 @@ def test_in_whatever_order_steps_come_a_status_only_moves_forwards(
     number: Number, steps: list[MessageStatus]
 ) -> None:
     with writing():
-        message = Message.write_outbound(number, "15551234567", "text", {"body": "Hello"})
+        message = Message.write_outbound(
+            number, "15551234567", "text", {"body": "Hello"}, contact_id="ctc_1"
+        )
         seen = [MessageStatus.PENDING]
         for step in steps:
             before = MessageStatus(message.status)

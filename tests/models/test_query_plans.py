@@ -28,6 +28,7 @@ from models.number import Number
 from models.redelivery import Redelivery
 from models.template import Template
 from models.webhook import Webhook
+from networks.interface import Acceptance
 from tasks import ingest, template_lists
 from tasks.retention import KINDS, remove_deleted
 from tasks.sweep import recall
@@ -45,9 +46,9 @@ SORTS = tuple(f"USE TEMP B-TREE FOR {part}ORDER BY" for part in PARTS)
 class AcceptingNetwork:
     """Accepts whatever is sent."""
 
-    async def send(self, *_: object) -> str:
-        """The network's identifier."""
-        return "wamid.1"
+    async def send(self, *_: object) -> Acceptance:
+        """The same identifier each time."""
+        return Acceptance("wamid.1")
 
 
 @dataclass(frozen=True)

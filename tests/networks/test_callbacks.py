@@ -12,6 +12,7 @@ from networks.callbacks import (
     InboundMessage,
     Notice,
     Part,
+    Person,
     StatusUpdate,
     Unreadable,
     parse,
@@ -77,6 +78,7 @@ def test_a_text_says_who_wrote_what_to_whom() -> None:
         type="text",
         content={"body": "Hi"},
         at=1_749_416_383_000,
+        person=Person("16505551234"),
     )
 
 
@@ -157,6 +159,7 @@ def test_a_status_says_what_became_of_which_message() -> None:
         reference="msg_1",
         errors=(),
         at=1_750_030_073_000,
+        person=Person("16505551234"),
     )
     assert _status().reference is None
 

@@ -52,7 +52,7 @@ def _error(status: int, **error: Any) -> Callable[[Exchange], None]:
 
 
 def _send(api: CloudApi) -> str:
-    return wait_for(api.send(SENDER, TEXT))
+    return wait_for(api.send(SENDER, TEXT)).wa_message_id
 
 
 def test_a_text_is_sent_in_exactly_this_shape(api: CloudApi, receiver: Receiver) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from networks.cloud_api import CloudApi
 from networks.current import wait_for
-from networks.interface import OutboundMessage, Sender
+from networks.interface import Acceptance, OutboundMessage, Sender
 from tests.receiver import Receiver, answer
 
 PATH = "/v25.0/1001/messages"
@@ -37,7 +37,7 @@ def sent(receiver: Receiver, type_: str, content: Any, quoted: str | None = None
     receiver.behave(answer(200, ACCEPTED, Content_Type="application/json"), PATH)
     api = CloudApi(receiver.url(""), "v25.0", "app-1", "secret", 5)
     message = OutboundMessage("15551234567", type_, content, reference="msg_1", quoted=quoted)
-    assert wait_for(api.send(Sender("1001", "token"), message)) == "wamid.NEW"
+    assert wait_for(api.send(Sender("1001", "token"), message)) == Acceptance("wamid.NEW")
     [request] = receiver.at(PATH)
     return request.event
 

@@ -40,6 +40,8 @@ DEFAULTS = {
     "template_review": "approve",
     "template_review_ms": 1000,
     "template_reject_reason": "INVALID_FORMAT",
+    "template_category": "utility",
+    "message_status": "accepted",
     "seed": None,
 }
 

@@ -65,6 +65,21 @@ def test_nobody_hears_of_one_who_is_blocked_and_the_other_way_round(business: Bu
     assert business.post(to=PERSON).ok
 
 
+def test_who_hides_the_phone_number_is_blocked_by_user_id(business: Business) -> None:
+    hidden = {"person": PERSON, "hidden": True}
+    user_id = business.sandbox.control("POST", "people", hidden)["user_id"]
+    write(business)
+    said = block(business, user_id).json()["block_users"]
+    assert said["added_users"] == [{"input": user_id, "user_id": user_id}]
+    assert write(business).status_code == 400
+    assert code(business.post(to=PERSON)) == (400, 131026)
+    assert code(business.post(to=None, recipient=user_id)) == (400, 131026)
+    [listed] = edge(business, "GET", "block_users").json()["data"]
+    assert listed == {"messaging_product": "whatsapp", "input": user_id, "user_id": user_id}
+    assert block(business, PERSON, method="DELETE").ok
+    assert business.post(to=None, recipient=user_id).ok
+
+
 def test_a_block_list_comes_in_pages(business: Business) -> None:
     people = [f"1650555100{n}" for n in range(5)]
     for each in people:

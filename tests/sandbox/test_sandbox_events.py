@@ -132,7 +132,7 @@ def test_a_ban_is_scheduled_carried_out_and_lifted(business: Business, receiver:
     [
         ("ACCOUNT_VIOLATION", "violation_info"),
         ("ACCOUNT_RESTRICTION", "restriction_info"),
-        ("VOLUME_BASED_PRICING_TIER_UPDATE", None),
+        ("VOLUME_BASED_PRICING_TIER_UPDATE", "volume_tier_info"),
     ],
 )
 def test_warnings_change_no_number(

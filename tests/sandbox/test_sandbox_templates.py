@@ -187,7 +187,7 @@ def test_a_list_is_filtered_and_paged(business: Business) -> None:
     assert names(business, name_or_content="CHEAPER") == ["sample_sale"]
     first = listed(business, status="PENDING", limit=2, fields="name,quality_score")
     assert [each["name"] for each in first["data"]] == ["order_0", "order_1"]
-    assert first["data"][0]["quality_score"] == {"score": "UNKNOWN"}
+    assert first["data"][0]["quality_score"]["score"] == "UNKNOWN"
     assert "components" not in first["data"][0]
     assert "after=" in first["paging"]["next"]
     after = first["paging"]["cursors"]["after"]
@@ -221,7 +221,8 @@ def test_an_edit_is_told_and_reviewed_again(business: Business, receiver: Receiv
     template_id = created(business)
     receiver.wait(lambda: bool(told(receiver, STATUS)))
     text = {"type": "BODY", "text": "It has shipped."}
-    assert business.graph("POST", template_id, {"components": [text]}).json() == {"success": True}
+    edited = business.graph("POST", template_id, {"components": [text]}).json()
+    assert (edited["success"], edited["id"]) == (True, template_id)
     receiver.wait(lambda: len(told(receiver, STATUS)) == 2)
     [value] = told(receiver, "message_template_components_update")
     assert value["message_template_element"] == "It has shipped."

@@ -44,7 +44,12 @@ HANDLER_OF = handlers_of(CONTRACT["paths"])
 # The contract looks at two numbers of an address. These blocks have special addresses, and public ones.
 PARTLY_PUBLIC = {"168.63", "192.0", "192.88", "198.51", "203.0"}
 # The schema of an event's data.
-DATA_OF = {"message": "Message", "number": "ConnectedNumber", "template": "Template"}
+DATA_OF = {
+    "message": "Message",
+    "number": "ConnectedNumber",
+    "template": "Template",
+    "contact": "Contact",
+}
 CALLBACKS: dict[str, dict[str, Any]] = OPERATIONS["createWebhook"]["callbacks"]
 
 

@@ -21,6 +21,7 @@ from models.signup import SignupLink
 from models.template import Template
 from models.usage import UsageCount, counting
 from networks.callbacks import StatusUpdate
+from networks.interface import Acceptance
 from tasks import outcome
 from tests import factories
 from tests.factories import claim_due
@@ -59,7 +60,7 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
     factories.outbound(number)
     factories.inbound(number)
     with writing():
-        outcome.record_acceptance(sent, "wamid.1")
+        outcome.record_acceptance(sent, Acceptance("wamid.1"))
         update = StatusUpdate("1001", "wamid.2", "failed", failed.id, (("131026", "No."),), 1)
         assert outcome.record_status(update, outcome.SentMessages([update]), UsageCount())
     for message in Message.select():

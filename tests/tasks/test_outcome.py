@@ -16,6 +16,7 @@ from models.number import Number, NumberStatus
 from models.usage import UsageCount
 from networks.callbacks import StatusUpdate
 from networks.error_codes import explained
+from networks.interface import Acceptance
 from tasks import outcome
 from tasks.outcome import SentMessages
 from tests import factories
@@ -37,7 +38,7 @@ def message(number: Number) -> Message:
 
 def _accept(message: Message, wa_message_id: str = "wamid.1") -> Message:
     with writing():
-        return outcome.record_acceptance(message, wa_message_id)
+        return outcome.record_acceptance(message, Acceptance(wa_message_id))
 
 
 def _report(
@@ -134,6 +135,7 @@ def test_a_reading_makes_no_delivery_up(message: Message) -> None:
     assert _kinds() == ["message.sent", "message.read"]
 
 
+@pytest.mark.usefixtures("clock")
 def test_of_a_step_that_is_told_twice_the_earlier_time_is_kept(message: Message) -> None:
     _report(message, DELIVERED, at=1_795_167_009_000)
     _report(message, SENT, DELIVERED, at=1_795_167_001_000)
@@ -168,9 +170,20 @@ def test_a_message_that_settled_in_the_meantime_is_not_given_up(
     assert "message.failed" not in _kinds()
 
 
+@pytest.mark.usefixtures("clock")
 def test_the_events_time_is_the_networks(message: Message) -> None:
     _report(message, READ, at=1_795_167_001_000)
     assert {event["timestamp"] for event in _events()} == {"2026-11-20T09:30:01.000Z"}
+
+
+@pytest.mark.usefixtures("clock")
+def test_time_does_not_run_backwards_from_step_to_step(message: Message) -> None:
+    """The network tells whole seconds, which may be before the message was written down."""
+    _report(message, DELIVERED, at=1_795_166_999_000)
+    _report(message, READ, at=1_795_166_998_000)
+    times = [step.at for step in message.history()]
+    assert times == [message.created_at] * 4
+    assert {event["timestamp"] for event in _events()} == {"2026-11-20T09:30:00.000Z"}
 
 
 def test_each_event_gets_one_delivery_for_each_webhook_that_wants_it(

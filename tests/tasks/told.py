@@ -9,6 +9,7 @@ from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
+from networks.interface import Acceptance
 from tasks import ingest, outcome
 from tests import factories
 from tests.refusing import refusing
@@ -49,10 +50,11 @@ def ingest_now(*entries: dict[str, Any]) -> Callback:
     return Callback.get_by_id(callback.id)
 
 
-def ingest_again() -> None:
-    """Ingest all callbacks once more, also those that are in or wait for their next try."""
+def ingest_again(only: Callback | None = None) -> None:
+    """Ingest all callbacks or one once more, also those that are in or wait for their next try."""
+    again = Callback.update(due_at=AT_ONCE, lease_token=None, ingested_at=None)
     with writing():
-        Callback.update(due_at=AT_ONCE, lease_token=None, ingested_at=None).execute()
+        (again if only is None else again.where(Callback.id == only.id)).execute()
     ingest.work_off()
 
 
@@ -61,11 +63,11 @@ def kinds() -> list[str]:
     return [event.kind for event in Event.select().order_by(Event.id)]
 
 
-def accepted_message(number: Number, wamid: str = "wamid.1") -> Message:
+def accepted_message(number: Number, wamid: str = "wamid.1", to: str = "15551234567") -> Message:
     """A message that the network accepted."""
-    message = factories.outbound(number)
+    message = factories.outbound(number, to)
     with writing():
-        return outcome.record_acceptance(message, wamid)
+        return outcome.record_acceptance(message, Acceptance(wamid))
 
 
 def refusing_text(text: str) -> AbstractContextManager[None]:

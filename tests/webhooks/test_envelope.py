@@ -5,6 +5,8 @@ import json
 import pytest
 
 from webhooks.envelope import (
+    MessageContact,
+    MessageContext,
     MessageError,
     MessageResource,
     NumberResource,
@@ -27,6 +29,8 @@ MESSAGE = MessageResource(
     wa_message_id="wamid.1",
     status="received",
     error=None,
+    contact=MessageContact("15551234567", "US.1", None, "maria", "Maria"),
+    context=MessageContext("msg_0", "wamid.0"),
 )
 
 
@@ -61,6 +65,14 @@ def test_a_message_event_carries_the_message_in_the_contracts_spelling() -> None
             "waMessageId": "wamid.1",
             "status": "received",
             "error": None,
+            "contact": {
+                "phone": "15551234567",
+                "userId": "US.1",
+                "parentUserId": None,
+                "username": "maria",
+                "name": "Maria",
+            },
+            "context": {"messageId": "msg_0", "waMessageId": "wamid.0"},
             "pricing": None,
         },
     }
@@ -113,6 +125,9 @@ def test_every_kind_has_a_sample_of_the_same_shape(kind: EventKind) -> None:
     elif kind.startswith("template."):
         assert data["numberIds"] == ["num_sample"]
         told = data["components"][0]["text"]
+    elif kind.startswith("contact."):
+        assert data["optedOut"]
+        told = data["name"]
     else:
         assert data["phoneNumber"]
         assert data["status"] != "PROVISIONING"

@@ -243,6 +243,8 @@ func tell(event gateway.Event) told {
 		return told{happened.Event, happened.Data.Id, happened.Data.PhoneNumber}
 	case *gateway.TemplateUpdatedEvent:
 		return told{happened.Event, happened.Data.Id, happened.Data.Name}
+	case *gateway.ContactUpdatedEvent:
+		return told{happened.Event, happened.Data.Id, happened.Data.NumberId}
 	case *gateway.NumberUpdatedEvent:
 		return told{happened.Event, happened.Data.Id, happened.Data.PhoneNumber}
 	}

@@ -44,6 +44,8 @@ export function tell(event: Event): string {
       return event.data.phoneNumber;
     case "template.updated":
       return event.data.name;
+    case "contact.updated":
+      return event.data.numberId;
     default:
       return event.data.fromNumber;
   }

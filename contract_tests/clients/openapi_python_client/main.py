@@ -30,6 +30,7 @@ from messaging_gateway_client.models import (
     CaptionedMediaByLink,
     CompleteSignupRequest,
     ConnectedNumber,
+    ContactUpdatedEvent,
     CreateWebhookRequest,
     DeliveryDetail,
     DeliveryPage,
@@ -107,6 +108,7 @@ Event = (
     | MessageFailedEvent
     | NumberEvent
     | TemplateUpdatedEvent
+    | ContactUpdatedEvent
 )
 Request = (
     SendTextRequest
@@ -128,6 +130,7 @@ PARSERS: dict[EventKind, Callable[[dict[str, Any]], Event]] = {
     EventKind.NUMBER_BANNED: NumberBannedEvent.from_dict,
     EventKind.TEMPLATE_UPDATED: TemplateUpdatedEvent.from_dict,
     EventKind.NUMBER_UPDATED: NumberUpdatedEvent.from_dict,
+    EventKind.CONTACT_UPDATED: ContactUpdatedEvent.from_dict,
 }
 
 RECIPIENT = "15551234567"
@@ -174,6 +177,8 @@ def told(event: Event) -> list[str]:
         return [event.event.value, event.data.id, event.data.phone_number]
     if isinstance(event, TemplateUpdatedEvent):
         return [event.event.value, event.data.id, event.data.name]
+    if isinstance(event, ContactUpdatedEvent):
+        return [event.event.value, event.data.id, event.data.number_id]
     return [event.event.value, event.data.id, event.data.from_number]
 
 

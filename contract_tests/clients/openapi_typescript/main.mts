@@ -96,6 +96,8 @@ function told(event: Event): Told {
       return [event.event, event.data.id, event.data.phoneNumber];
     case "template.updated":
       return [event.event, event.data.id, event.data.name];
+    case "contact.updated":
+      return [event.event, event.data.id, event.data.numberId];
     default:
       return [event.event, event.data.id, event.data.fromNumber];
   }
@@ -242,6 +244,7 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
     "number.banned",
     "template.updated",
     "number.updated",
+    "contact.updated",
   ];
   const body = { url: setting("RECEIVER_URL"), events };
   return expect(201, await gateway.POST("/webhooks", { body }));

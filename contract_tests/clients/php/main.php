@@ -33,6 +33,7 @@ const EVENTS = [
     'number.banned' => Model\NumberBannedEvent::class,
     'template.updated' => Model\TemplateUpdatedEvent::class,
     'number.updated' => Model\NumberUpdatedEvent::class,
+    'contact.updated' => Model\ContactUpdatedEvent::class,
 ];
 
 /** What the platform and the recipient do; no part of the gateway's contract. */
@@ -157,6 +158,7 @@ function tell(Model\ModelInterface $event): array
     $phone = match (true) {
         $about instanceof Model\Message => $about->getFromNumber(),
         $about instanceof Model\Template => $about->getName(),
+        $about instanceof Model\Contact => $about->getNumberId(),
         default => $about->getPhoneNumber(),
     };
     return [$event->getEvent(), $about->getId(), $phone];

@@ -17,6 +17,7 @@ from openapi_client import (
     CompleteSignupRequest,
     Configuration,
     ConnectedNumber,
+    ContactUpdatedEvent,
     CreateWebhookRequest,
     DeliveriesApi,
     ErrorResponse,
@@ -119,6 +120,8 @@ def told(event: Event) -> list[str]:
         return [happened.event, happened.data.id, happened.data.phone_number]
     if isinstance(happened, TemplateUpdatedEvent):
         return [happened.event, happened.data.id, happened.data.name]
+    if isinstance(happened, ContactUpdatedEvent):
+        return [happened.event, happened.data.id, happened.data.number_id]
     return [happened.event, happened.data.id, happened.data.from_number]
 
 

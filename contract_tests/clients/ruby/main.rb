@@ -116,6 +116,7 @@ end
 def tell(event)
   about = event.data
   return [event.event, about.id, about.name] if about.is_a?(Template)
+  return [event.event, about.id, about.number_id] if about.is_a?(Contact)
 
   [event.event, about.id, about.is_a?(Message) ? about.from_number : about.phone_number]
 end

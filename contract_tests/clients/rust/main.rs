@@ -13,7 +13,7 @@ use serde_json::{from_str, from_value, json, Value};
 
 const RECIPIENT: &str = "15551234567";
 const PICTURE: &str = "https://example.com/parcel.png";
-const KINDS: [EventKind; 10] = [
+const KINDS: [EventKind; 11] = [
     EventKind::MessageReceived,
     EventKind::MessageSent,
     EventKind::MessageDelivered,
@@ -24,6 +24,7 @@ const KINDS: [EventKind; 10] = [
     EventKind::NumberBanned,
     EventKind::TemplateUpdated,
     EventKind::NumberUpdated,
+    EventKind::ContactUpdated,
 ];
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -211,6 +212,7 @@ enum Happened {
     Banned(NumberBannedEvent),
     TemplateUpdated(TemplateUpdatedEvent),
     NumberUpdated(NumberUpdatedEvent),
+    ContactUpdated(ContactUpdatedEvent),
 }
 
 fn parse(event: Value) -> Result<Happened> {
@@ -225,6 +227,7 @@ fn parse(event: Value) -> Result<Happened> {
         "number.banned" => Happened::Banned(from_value(event)?),
         "template.updated" => Happened::TemplateUpdated(from_value(event)?),
         "number.updated" => Happened::NumberUpdated(from_value(event)?),
+        "contact.updated" => Happened::ContactUpdated(from_value(event)?),
         unknown => return Err(format!("an unknown event: {unknown}").into()),
     })
 }
@@ -244,6 +247,7 @@ fn tell(event: Happened) -> Value {
         Happened::Banned(event) => number("number.banned", &event.data),
         Happened::TemplateUpdated(event) => json!(["template.updated", event.data.id, event.data.name]),
         Happened::NumberUpdated(event) => number("number.updated", &event.data),
+        Happened::ContactUpdated(event) => json!(["contact.updated", event.data.id, event.data.number_id]),
     }
 }
 

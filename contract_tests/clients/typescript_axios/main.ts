@@ -153,6 +153,8 @@ function tell(event: Event): Told {
       return [event.event, event.data.id, event.data.phoneNumber];
     case "template.updated":
       return [event.event, event.data.id, event.data.name];
+    case "contact.updated":
+      return [event.event, event.data.id, event.data.numberId];
     default:
       return [event.event, event.data.id, event.data.fromNumber];
   }

@@ -101,6 +101,11 @@ def test_of_alternatives_only_the_one_that_was_meant_is_told(
         ({"type": "texts", "text": {"body": "x"}}, "/type", f"give one of {TYPES}"),
         ({"text": {"body": "x"}}, "/type", '"type" is a required property'),
         ({"type": "text", "text": {"body": "x"}, "to": "+1555"}, "/to", "does not match"),
+        (
+            {"type": "text", "text": {"body": "x"}, "to": "+1 (555) 123-4567"},
+            "/to",
+            'Write "15551234567".',
+        ),
         ({"type": "image", "image": {}}, "/image", "give exactly one of link, id"),
         ({"type": "image", "image": {"caption": "x"}}, "/image", "give exactly one of link, id"),
         (

@@ -169,6 +169,31 @@ def test_of_a_suspended_account_the_key_opens_nothing_and_what_comes_in_is_kept(
     assert owner.request("DELETE", f"/webhooks/{webhook['id']}").status_code == 204
 
 
+def test_words_opt_a_person_out_of_marketing_and_in_again(cli: Cli, service: Gateway) -> None:
+    owner = service.customer()
+    given = [
+        "accounts",
+        "words",
+        owner.account_id,
+        "--stop",
+        "STOP",
+        "--stop",
+        "no",
+        "--start",
+        "go",
+    ]
+    told = {"id": owner.account_id, "stopWords": ["stop", "no"], "startWords": ["go"]}
+    assert cli.json(*given) == told
+    said = {"to": owner.number["phoneNumber"], "from": "15551234567", "text": {"body": "Stop"}}
+    service.sandbox_call("inbound", type="text", **said)
+
+    def opted_out() -> list[bool]:
+        return [contact["optedOut"] for contact in owner.request("GET", "/contacts").json()["data"]]
+
+    wait_for(lambda: opted_out() == [True], "an opt-out")
+    assert cli.json(*given[:3]) == told | {"stopWords": [], "startWords": []}
+
+
 def test_a_signup_link_is_open_until_it_is_revoked(
     cli: Cli, service: Gateway, customer: Customer
 ) -> None:

@@ -61,7 +61,9 @@ def test_a_row_is_found_by_its_key_or_not_at_all(account: Account) -> None:
 def test_a_row_is_written_with_its_defaults(number: Number) -> None:
     """And with a row where its key is meant."""
     with writing():
-        message = Message.write_outbound(number, "15551230000", "text", {"body": "x"})
+        message = Message.write_outbound(
+            number, "15551230000", "text", {"body": "x"}, contact_id="ctc_1"
+        )
         Message.create(once=True, **(message.__data__ | {"id": "msg_2", "wa_message_id": "a"}))
         Message.create(once=True, **(message.__data__ | {"id": "msg_2", "wa_message_id": "b"}))
     assert Message.get_by_id("msg_2").wa_message_id == "a"
@@ -70,6 +72,7 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "wa_message_id": None,
         "error_code": None,
         "error_message": None,
+        "changed_at": None,
         "pricing_json": None,
         "pricing_status": None,
     }

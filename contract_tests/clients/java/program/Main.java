@@ -215,6 +215,7 @@ public class Main {
     if (happened instanceof NumberBannedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof TemplateUpdatedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberUpdatedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof ContactUpdatedEvent e) return of(e.getEvent(), e.getData());
     throw new AssertionError("an event of no kind");
   }
 
@@ -224,6 +225,10 @@ public class Main {
 
   private static List<String> of(Object kind, ConnectedNumber number) {
     return List.of(kind.toString(), number.getId(), number.getPhoneNumber());
+  }
+
+  private static List<String> of(Object kind, Contact contact) {
+    return List.of(kind.toString(), contact.getId(), contact.getNumberId());
   }
 
   private static List<String> of(Object kind, Template template) {

@@ -1,0 +1,85 @@
+"""Tag contacts of the contract."""
+
+from typing import Any
+
+from handlers.resources import no_access, owned, page_json
+from models import clock
+from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
+from models.database import writing
+from models.number import Number
+from tasks import deliver, people
+from tasks.emit import contact_resource
+from webhooks.envelope import timestamp
+
+# The contract's names of what may change.
+FIELDS = {
+    "phone": "phone",
+    "user_id": "userId",
+    "parent_user_id": "parentUserId",
+    "username": "username",
+    "name": "name",
+    OPTED_OUT: "optedOut",
+    CONTACT: "contact",
+}
+
+
+def render(contact: Contact) -> dict[str, Any]:
+    """The Contact object."""
+    return contact_resource(contact).as_json()
+
+
+def _render_change(change: ContactChange) -> dict[str, Any]:
+    return {
+        "field": FIELDS[change.field],
+        "old": change.old,
+        "new": change.new,
+        "because": change.because,
+        "at": timestamp(change.at),
+    }
+
+
+def _detail(contact: Contact) -> dict[str, Any]:
+    """The ContactDetail object."""
+    return render(contact) | {"history": [_render_change(each) for each in contact.history()]}
+
+
+def _found(user: str, contact_id: str) -> Contact:
+    """The account's contact, or the one that it was merged into. Raises NotFoundError, ForbiddenError."""
+    contact = Contact.find(contact_id)
+    if contact is None or contact.account_id != user:
+        raise no_access("contact", contact_id, exists=contact is not None)
+    return contact
+
+
+def list_contacts(
+    user: str,
+    limit: int,
+    offset: int,
+    numberId: str | None = None,  # noqa: N803 - as in the contract
+    phone: str | None = None,
+    userId: str | None = None,  # noqa: N803 - as in the contract
+    username: str | None = None,
+    name: str | None = None,
+) -> dict[str, Any]:
+    """GET /contacts."""
+    if numberId is not None:
+        owned(Number, numberId, user)
+    wanted = {"number": numberId, "phone": phone, "user_id": userId, "username": username}
+    return page_json(Contact.search(user, limit, offset, name=name, **wanted), render)
+
+
+def get_contact(user: str, contact_id: str) -> dict[str, Any]:
+    """GET /contacts/{contact_id}."""
+    return _detail(_found(user, contact_id))
+
+
+def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """PATCH /contacts/{contact_id}."""
+    with writing():
+        contact = _found(user, contact_id)
+        if "note" in payload:
+            contact.annotate(payload["note"])
+        if "optedOut" in payload:
+            people.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
+    deliver.bell.ring()
+    return _detail(contact)

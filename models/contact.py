@@ -1,0 +1,346 @@
+"""Contacts: the people with whom a number exchanges messages.
+
+A person is one contact, although the network may tell of a phone number, a user id, or both, and each of them
+may change. Two contacts that turn out to be one person are merged, and the history says how the gateway knows
+(docs/decisions/0041-one-contact-for-a-person.md).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from enum import StrEnum
+from functools import cache
+from typing import Any, Self
+
+from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
+
+from models import clock
+from models.account import Owned
+from models.clock import new_id
+from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
+from models.message import Direction, Message
+from models.number import Number
+from models.page import Page, fetch_page
+
+# What the network tells of a person: identifiers, each of one contact of a number, and names.
+IDS = ("phone", "user_id", "parent_user_id")
+TOLD = (*IDS, "username", "name")
+CONTACT, OPTED_OUT = "contact", "opted_out"
+# A response has a bound.
+MOST_SHOWN = 100
+
+
+class Source(StrEnum):
+    """How the gateway knows a change of a contact (openapi.yaml, ContactSource)."""
+
+    MESSAGE = "message"
+    STATUS = "status"
+    SEND = "send"
+    NETWORK = "network"
+    API = "api"
+    WORD = "word"
+    ERROR = "error"
+
+
+class Contact(Owned):
+    """A person, as a number knows them.
+
+    A row with ``merged_into`` leads to another one: by the identifier of a merged contact, or by a phone
+    number that the network corrects.
+    """
+
+    number_id: str
+    number = ForeignKeyField(Number, lazy_load=False, index=False)
+    phone = TextField(null=True)
+    user_id = TextField(null=True)
+    parent_user_id = TextField(null=True)
+    username = TextField(null=True)
+    name = TextField(null=True)
+    note = TextField(null=True)
+    opted_out_at = BigIntegerField(null=True)
+    opted_out_because = TextField(null=True)
+    created_at = BigIntegerField()
+    merged_into = TextField(null=True)
+
+    class Meta:
+        indexes = (
+            (("number", "phone"), True),
+            (("number", "user_id"), True),
+            (("number", "parent_user_id"), True),
+            (("account", "id"), False),
+        )
+
+    @classmethod
+    def meet(
+        cls, number: Number, told: Mapping[str, str | None], because: Source, at: int
+    ) -> tuple["Contact", bool]:
+        """The contact of a person, written or corrected inside the caller's transaction.
+
+        ``told`` has some of TOLD. Returns also whether the account should know of a change (see ``learn``).
+        """
+        known = cls._known(number.id, told)
+        if not known:
+            return cls._write(number, told, at), False
+        # The user id identifies a person better: a phone number may get another owner.
+        ours = max(known, key=lambda row: row.user_id == told.get("user_id"))
+        return ours, ours.learn(told, because, at)
+
+    @classmethod
+    def has_become(cls, number: Number, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Whether a contact has the new identifiers and none the old ones, in the caller's transaction."""
+        names = [name for name in IDS if new.get(name) not in {None, old.get(name)}]
+        before, after = ({name: ids.get(name) for name in names} for ids in (old, new))
+        return bool(cls._known(number.id, after)) and not cls._known(number.id, before)
+
+    @classmethod
+    def reach(cls, number: Number, to: str) -> "Contact":
+        """The contact with a phone number or user id, written if there is none, in the caller's transaction.
+
+        After a send the network may name another phone number than the one that was given. Both lead to the
+        same contact.
+        """
+        told = {_kind_of(to): to}
+        known = cls._known(number.id, told)
+        return known[0] if known else cls._write(number, told, clock.now())
+
+    @classmethod
+    def _known(cls, number_id: str, told: Mapping[str, str | None]) -> list["Contact"]:
+        """All contacts with one of the identifiers."""
+        answers = [_BY[name].execute(number_id, told[name]) for name in IDS if told.get(name)]
+        rows: dict[str, Contact] = {row.id: row for rows in answers for row in rows}
+        leading = {row.merged_into for row in rows.values()} - {None}
+        people = [row for row in rows.values() if row.merged_into is None]
+        return people + [cls.get_by_id(each) for each in leading - rows.keys()]
+
+    @classmethod
+    def _write(cls, number: Number, told: Mapping[str, str | None], at: int) -> "Contact":
+        contact = cls(
+            id=new_id("ctc"),
+            account=number.account_id,
+            number=number.id,
+            created_at=at,
+            **{name: told.get(name) for name in TOLD},
+        )
+        is_first = _WRITE.execute(*(contact.__data__[name] for name in WRITTEN)).count
+        # Another transaction may have been faster.
+        return contact if is_first else cls._known(number.id, told)[0]
+
+    def learn(self, told: Mapping[str, str | None], because: Source, at: int) -> bool:
+        """Take over what is told of the person, in the caller's transaction, which holds a key of the person.
+
+        Returns whether the account should know: the phone number is another one, or the user id was
+        replaced, or two contacts turned out to be one person.
+        """
+        if not self.differing(told):
+            return False
+        known = {row.id: row for row in self._known(self.number_id, told)}
+        # It may have been merged into another one since it was read.
+        fresh = known.get(self.id) or Contact.find(self.id) or self
+        others = [row for row in known.values() if row.id != fresh.id]
+        is_merged = [fresh.take_from(other, told, because, at) for other in others]
+        new = fresh.differing(told)
+        is_replaced = "phone" in new or ("user_id" in new and fresh.user_id is not None)
+        with writing() if is_replaced else nullcontext():
+            fresh.move(new, because, at)
+        self.__data__.update(fresh.__data__)
+        return is_replaced or any(is_merged)
+
+    def differing(self, told: Mapping[str, str | None]) -> dict[str, str]:
+        """What is told and not known yet."""
+        return {
+            name: value
+            for name, value in told.items()
+            if value is not None and value != getattr(self, name)
+        }
+
+    def take_from(
+        self, other: "Contact", told: Mapping[str, str | None], because: Source, at: int
+    ) -> bool:
+        """Take the identifiers that are told from another contact. Returns whether it was merged.
+
+        It is the same person unless it has a user id of its own: then the phone number got another owner.
+        """
+        with writing():
+            mine = told.get("user_id") or self.user_id
+            is_same = None in {mine, other.user_id} or mine == other.user_id
+            if is_same:
+                self._absorb(other, because, at)
+            else:
+                lost = (name for name in IDS if told.get(name) == getattr(other, name) is not None)
+                other.change(dict.fromkeys(lost), because, at)
+        return is_same
+
+    def move(self, new: Mapping[str, str], because: Source, at: int) -> None:
+        """Change these columns. A phone number that the network corrected goes on leading here."""
+        given = self.phone if because is Source.SEND else None
+        if phone := new.get("phone"):
+            leading = Contact.update(phone=None).where(Contact.merged_into.is_null(is_null=False))
+            leading.where(Contact.number == self.number_id, Contact.phone == phone).execute()
+        self.change(new, because, at)
+        if phone and given:
+            Contact.create(
+                id=new_id("ctc"),
+                account=self.account_id,
+                number=self.number_id,
+                phone=given,
+                merged_into=self.id,
+                created_at=at,
+            )
+
+    def change(self, new: Mapping[str, Any], because: Source, at: int) -> None:
+        """Change these columns, with a line in the history for each, inside the caller's transaction."""
+        for name, value in new.items():
+            self._note_change(name, getattr(self, name), value, because, at)
+        self.assign(new)
+
+    def assign(self, new: Mapping[str, Any]) -> None:
+        """Change these columns, inside the caller's transaction."""
+        if new:
+            _assign(*new).execute(self.id, *new.values())
+            self.__data__.update(new)
+
+    def _note_change(self, field: str, old: Any, new: Any, because: Source, at: int) -> None:
+        ContactChange.create(contact=self.id, field=field, old=old, new=new, because=because, at=at)
+
+    def _absorb(self, other: "Contact", because: Source, at: int) -> None:
+        """Make another contact part of this one: its messages, its history, and what only it knows."""
+        Message.update(contact_id=self.id).where(Message.contact_id == other.id).execute()
+        ContactChange.update(contact=self.id).where(ContactChange.contact == other.id).execute()
+        Contact.update(merged_into=self.id).where(Contact.merged_into == other.id).execute()
+        names = (*TOLD, "note", "opted_out_at", "opted_out_because")
+        mine = {name: getattr(other, name) for name in names if getattr(self, name) is None}
+        other.assign(dict.fromkeys(IDS) | {"merged_into": self.id})
+        self.assign(mine)
+        self._note_change(CONTACT, other.id, self.id, because, at)
+
+    def opt(self, *, out: bool, because: Source, at: int) -> bool:
+        """Opt out of marketing, or in again, in the caller's transaction. Returns whether that changed."""
+        if out == (self.opted_out_at is not None):
+            return False
+        told = {"opted_out_at": at, "opted_out_because": because}
+        with writing():
+            self._note_change(OPTED_OUT, str(not out).lower(), str(out).lower(), because, at)
+            self.assign(told if out else dict.fromkeys(told))
+        return True
+
+    def annotate(self, note: str | None) -> None:
+        """Keep the account's own note, inside the caller's transaction."""
+        self.assign({"note": note})
+
+    @classmethod
+    def find(cls, contact_id: str) -> "Contact | None":
+        """The contact, or the one that it was merged into."""
+        found = cls.by_id(contact_id)
+        return found if found is None or found.merged_into is None else cls.by_id(found.merged_into)
+
+    @classmethod
+    def rows_of(cls, contact_ids: Iterable[str | None]) -> dict[str, "Contact"]:
+        """Contacts by identifier, inside the caller's reading() or transaction."""
+        wanted = list({id_ for id_ in contact_ids if id_ is not None})
+        return {row.id: row for row in _OF_IDS.execute(wanted)} if wanted else {}
+
+    @classmethod
+    def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Contact"]:
+        """Those of the messages of Message.rows_sent(), in the caller's transaction."""
+        return _OF_MESSAGES.execute(network_ids, ids)
+
+    def last_message_at(self, direction: Direction) -> int | None:
+        """When the newest message of this direction was created, as long as it is kept."""
+        with reading():
+            row = _LAST.execute(self.id, direction).first()
+        return None if row is None else int(row[0])
+
+    @classmethod
+    def search(
+        cls,
+        account_id: str,
+        limit: int,
+        offset: int,
+        *,
+        name: str | None = None,
+        **wanted: str | None,
+    ) -> Page[Self]:
+        """The account's contacts that match, newest first. ``name`` may be any part of the name."""
+        query = cls.select().where(cls.account == account_id, cls.merged_into.is_null())
+        for field, value in wanted.items():
+            if value is not None:
+                leading = cls.select(cls.merged_into).where(getattr(cls, field) == value)
+                query = query.where((getattr(cls, field) == value) | is_among(cls.id, leading))
+        if name is not None:
+            query = query.where(cls.name.contains(name))
+        return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+
+    def history(self) -> list["ContactChange"]:
+        """The last ``MOST_SHOWN`` changes, oldest first."""
+        kept = ContactChange.select().where(ContactChange.contact == self.id)
+        with reading():
+            return list(kept.order_by(ContactChange.id.desc()).limit(MOST_SHOWN))[::-1]
+
+
+class ContactChange(BaseModel):
+    """One change of a contact: of ``field`` from ``old`` to ``new``. ``at`` is in milliseconds."""
+
+    id = BigAutoField()
+    contact = ForeignKeyField(Contact, lazy_load=False)
+    field = TextField()
+    old = TextField(null=True)
+    new = TextField(null=True)
+    because = TextField()
+    at = BigIntegerField()
+
+
+def _kind_of(to: str) -> str:
+    """Which of IDS a recipient is. A parent user id is like ``US.ENT.1234``."""
+    if to[0].isdecimal():
+        return "phone"
+    return "parent_user_id" if to[2:].startswith(".ENT.") else "user_id"
+
+
+def _with(name: str) -> Prepared:
+    """The contact of a number with this identifier."""
+    return Prepared(
+        lambda number_id, value: Contact.select().where(
+            Contact.number == number_id, getattr(Contact, name) == value
+        ),
+        Contact,
+    )
+
+
+Contact.add_index(
+    Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
+)
+_BY = {name: _with(name) for name in IDS}
+WRITTEN = ("id", "account", "number", "created_at", *TOLD)
+
+
+@cache
+def _assign(*columns: str) -> Prepared:
+    """Assign these columns, in their order, of the contact with the identifier that comes first."""
+    return Prepared(
+        lambda contact_id, *values: Contact.update(dict(zip(columns, values, strict=True))).where(
+            Contact.id == contact_id
+        )
+    )
+
+
+_WRITE = Prepared(
+    lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
+)
+_OF_IDS = Prepared(lambda ids: Contact.select().where(is_in(Contact.id, ids)), Contact)
+_OF_MESSAGES = Prepared(
+    lambda network_ids, ids: Contact.select().where(
+        is_among(
+            Contact.id,
+            Message.select(Message.contact_id).where(is_in(Message.wa_message_id, network_ids))
+            | Message.select(Message.contact_id).where(is_in(Message.id, ids)),
+        )
+    ),
+    Contact,
+)
+_LAST = Prepared(
+    lambda contact_id, direction: (
+        Message.select(Message.created_at)
+        .where(Message.contact_id == contact_id, Message.direction == direction)
+        .order_by(Message.id.desc())
+        .limit(1)
+    )
+)

@@ -1,0 +1,25 @@
+"""Contacts; and a message has its person, the message that it replies to, and the time of its latest step.
+
+Messages that are older have no contact: it is written with the next message of the person.
+"""
+
+from typing import Any
+
+from peewee import BigIntegerField, TextField
+
+from models.contact import Contact, ContactChange
+
+
+def up(migrator: Any, db: Any) -> None:
+    db.create_tables([Contact, ContactChange])
+    migrator.migrate(
+        migrator.add_column("message", "contact_id", TextField(null=True)),
+        migrator.add_column("message", "quoted_id", TextField(null=True)),
+        migrator.add_column("message", "quoted_wa_id", TextField(null=True)),
+        migrator.add_column("message", "changed_at", BigIntegerField(null=True)),
+        migrator.add_column("account", "stop_text", TextField(default="")),
+        migrator.add_column("account", "start_text", TextField(default="")),
+    )
+    db.execute_sql(
+        "CREATE INDEX message_contact ON message (contact_id, id) WHERE contact_id IS NOT NULL"
+    )

@@ -1,0 +1,88 @@
+"""What the network tells of people: contacts follow it, and contact.updated tells of it.
+
+All inside the caller's transaction. The caller wakes the delivery after the commit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from models import clock
+from models.account import Account
+from models.contact import Contact, Source
+from models.message import Message
+from models.number import Number
+from networks.callbacks import InboundMessage, PersonUpdate
+from tasks.emit import emit_contact
+
+# The longest text that may be a word to opt out or in.
+MAX_WORD = 40
+
+
+def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
+    """The contact of the person who wrote, with what the message tells of a change. None for nobody."""
+    if item.person.phone is None and item.person.user_id is None:
+        return None
+    contact, is_changed = _meet(number, item, Source.MESSAGE, at)
+    if item.type == "text":
+        is_changed |= _heed(contact, item.content.get("body"), at)
+    if is_changed:
+        emit_contact(contact)
+    return contact
+
+
+def _meet(
+    number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
+) -> tuple[Contact, bool]:
+    """The contact of an item, with the change that it tells. Returns also whether the account should know."""
+    told = asdict(item.person)
+    if item.becomes is None:
+        return Contact.meet(number, told, because, at)
+    new = told | {name: value for name, value in asdict(item.becomes).items() if value is not None}
+    if Contact.has_become(number, told, new):
+        return Contact.meet(number, new, because, at)
+    contact, is_changed = Contact.meet(number, told, because, at)
+    return contact, contact.learn(new, Source.NETWORK, at) or is_changed
+
+
+def _heed(contact: Contact, text: object, at: int) -> bool:
+    """Opt the person out or in if the text is one of the account's words. Returns whether that changed."""
+    if not isinstance(text, str) or len(text) > MAX_WORD:
+        return False
+    account, word = Account.by_id(contact.account_id), text.strip().casefold()
+    for words, out in ((account.stop_words, True), (account.start_words, False)) if account else ():
+        if word in words:
+            return contact.opt(out=out, because=Source.WORD, at=at)
+    return False
+
+
+def learn(contact: Contact, told: Mapping[str, str | None], because: Source, at: int) -> None:
+    """Take over what a status or the answer to a send tells."""
+    if contact.learn(told, because, at):
+        emit_contact(contact)
+
+
+def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
+    """Opt a person out of marketing, or in again."""
+    if contact.opt(out=out, because=because, at=at):
+        emit_contact(contact)
+
+
+def opt_out(message: Message) -> None:
+    """The network refused a marketing message because the person opted out."""
+    contact = None if message.contact_id is None else Contact.find(message.contact_id)
+    if contact is not None:
+        opt(contact, out=True, because=Source.ERROR, at=clock.now())
+
+
+def follow(item: PersonUpdate) -> bool:
+    """Follow news of a person. False when the number is not ours."""
+    number = Number.find_connected(item.phone_number_id)
+    if number is None:
+        return False
+    at = item.at or clock.now()
+    contact, is_changed = _meet(number, item, Source.NETWORK, at)
+    if item.opted_out is not None:
+        is_changed |= contact.opt(out=item.opted_out, because=Source.NETWORK, at=at)
+    if is_changed:
+        emit_contact(contact)
+    return True

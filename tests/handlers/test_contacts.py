@@ -1,0 +1,197 @@
+"""Contacts in the API: finding them, their history, the account's own note, consent."""
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from handlers import contacts as handlers
+from handlers import sending
+from handlers.errors import ConflictError, ForbiddenError, NotFoundError
+from models.account import Account
+from models.contact import Contact, Source
+from models.database import writing
+from models.event import Event
+from models.message import Message
+from models.number import Number
+from networks import errors
+from tests import factories
+from tests.conftest import Clock
+from tests.fake_templates import Network, definition, known
+
+ANA = {"phone": "15551234567", "user_id": "US.1", "username": "ana.b", "name": "Ana Banana"}
+BOB = {"phone": None, "user_id": "US.2", "username": "bob", "name": "Bob"}
+
+
+def meet(number: Number, told: Mapping[str, str | None]) -> Contact:
+    """The contact of a person who wrote."""
+    with writing():
+        return Contact.meet(number, told, Source.MESSAGE, 1)[0]
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Network:
+    """What a send reaches."""
+    network = Network()
+    monkeypatch.setattr(sending, "get_network", lambda: network)
+    return network
+
+
+def found(account_id: str, **wanted: str) -> list[str | None]:
+    """The usernames of the contacts that are found."""
+    page = handlers.list_contacts(account_id, 20, 0, **wanted)
+    assert page["pagination"]["total"] == len(page["data"])
+    return [each["username"] for each in page["data"]]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({}, ["bob", "ana.b"]),
+        ({"phone": "15551234567"}, ["ana.b"]),
+        ({"userId": "US.2"}, ["bob"]),
+        ({"username": "ana.b"}, ["ana.b"]),
+        ({"name": "BANANA"}, ["ana.b"]),
+        ({"name": "%"}, []),
+        ({"name": "b", "userId": "US.2"}, ["bob"]),
+        ({"phone": "15550000000"}, []),
+    ],
+)
+def test_contacts_are_found(number: Number, wanted: dict[str, str], expected: list[str]) -> None:
+    meet(number, ANA)
+    meet(number, BOB)
+    meet(factories.active_number(Account.open("Rival", "pro"), "1009"), ANA)
+    assert found(number.account_id, **wanted) == expected
+    assert found(number.account_id, **wanted, numberId=number.id) == expected
+
+
+def test_contacts_of_another_accounts_number_are_not_listed(number: Number) -> None:
+    foreign = factories.active_number(Account.open("Rival", "pro"), "1009")
+    with pytest.raises(ForbiddenError):
+        found(number.account_id, numberId=foreign.id)
+
+
+def test_a_contact_of_another_account_is_forbidden(account: Account) -> None:
+    foreign = meet(factories.active_number(Account.open("Rival", "pro"), "1009"), ANA)
+    with pytest.raises(ForbiddenError):
+        handlers.get_contact(account.id, foreign.id)
+    with pytest.raises(ForbiddenError):
+        handlers.update_contact(account.id, foreign.id, {"note": "x"})
+    with pytest.raises(NotFoundError):
+        handlers.get_contact(account.id, "ctc_nothing")
+    assert Contact.get_by_id(foreign.id).note is None
+
+
+def test_the_window_is_open_for_24_hours_after_a_message(number: Number, clock: Clock) -> None:
+    factories.inbound(number)
+    [contact] = Contact.select()
+    clock.advance(hours=23)
+    factories.outbound(number)
+    shown = handlers.get_contact(number.account_id, contact.id)
+    assert shown["lastInboundAt"] < shown["lastOutboundAt"] < shown["windowOpenUntil"]
+    clock.advance(hours=1)
+    assert handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"] is None
+
+
+def test_a_merged_contact_is_found_under_both_identifiers(number: Number) -> None:
+    mine, merged = meet(number, {"user_id": "US.1"}), meet(number, {"phone": "15551234567"})
+    meet(number, ANA)
+    shown = handlers.get_contact(number.account_id, merged.id)
+    assert shown == handlers.get_contact(number.account_id, mine.id)
+    assert shown["id"] == mine.id
+    assert {"field": "contact", "old": merged.id, "new": mine.id, "because": "message"} in [
+        {name: each[name] for name in ("field", "old", "new", "because")}
+        for each in shown["history"]
+    ]
+
+
+def test_a_note_is_kept_and_is_no_event(number: Number) -> None:
+    contact = meet(number, ANA)
+    for note in ("VIP", None):
+        shown = handlers.update_contact(number.account_id, contact.id, {"note": note})
+        assert shown["note"] == note
+        assert not shown["optedOut"]
+    assert Event.select().count() == 0
+
+
+def test_opting_out_is_an_event_once(number: Number) -> None:
+    contact = meet(number, ANA)
+    for _ in range(2):
+        shown = handlers.update_contact(number.account_id, contact.id, {"optedOut": True})
+        assert (shown["optedOut"], shown["optedOutBecause"]) == (True, "api")
+    assert [event.kind for event in Event.select()] == ["contact.updated"]
+
+
+def send(number: Number, name: str, to: str = "15551234567") -> Message:
+    """Send a template."""
+    template = {"name": name, "language": {"code": "en_US"}}
+    body = {"number_id": number.id, "to": to, "type": "template", "template": template}
+    asyncio.run(sending.send(number.account_id, body, None))
+    return Message.select().order_by(Message.id.desc()).get()
+
+
+@pytest.fixture
+def _templates(number: Number) -> None:
+    body = {"type": "BODY", "text": "Hello"}
+    known(
+        number,
+        definition("sale", "en_US", body, template_id="501", category="MARKETING"),
+        definition("receipt", "en_US", body, template_id="502", category="UTILITY"),
+    )
+
+
+@pytest.mark.usefixtures("_templates")
+def test_who_opted_out_gets_no_marketing(number: Number, network: Network) -> None:
+    contact = meet(number, ANA)
+    send(number, "sale")
+    handlers.update_contact(number.account_id, contact.id, {"optedOut": True})
+    with pytest.raises(
+        ConflictError, match=f"{contact.id} opted out of marketing, and sale is"
+    ) as e:
+        send(number, "sale")
+    assert e.value.details == {"field": "/to"}
+    with pytest.raises(ConflictError, match="sale is a MARKETING template"):
+        send(number, "sale", to="US.1")
+    send(number, "receipt")
+    assert len(network.asked) == 2
+    handlers.update_contact(number.account_id, contact.id, {"optedOut": False})
+    send(number, "sale")
+    assert len(network.asked) == Message.select().count() == 3
+
+
+def test_what_may_be_marketing_waits_until_the_category_is_known(
+    number: Number, network: Network
+) -> None:
+    contact = meet(number, ANA)
+    handlers.update_contact(number.account_id, contact.id, {"optedOut": True})
+    with pytest.raises(ConflictError, match="List the templates of the number"):
+        send(number, "sale")
+    assert network.asked == []
+
+
+def test_a_refusal_of_the_network_opts_out(number: Number, network: Network) -> None:
+    contact = meet(number, ANA)
+    network.failure = errors.RefusedError("131050", "User has stopped marketing messages")
+    send(number, "sale")
+    shown = handlers.get_contact(number.account_id, contact.id)
+    assert (shown["optedOut"], shown["optedOutBecause"]) == (True, "error")
+
+
+def test_a_message_shows_its_person_and_what_it_replies_to(
+    number: Number, network: Network
+) -> None:
+    contact = meet(number, ANA)
+    question = factories.inbound(number)
+    assert question is not None
+    body = {
+        "number_id": number.id,
+        "to": "US.1",
+        "type": "text",
+        "text": {"body": "Yes"},
+        "context": {"message_id": question.id},
+    }
+    asyncio.run(sending.send(number.account_id, body, None))
+    [reply] = Message.select().where(Message.to_number == "US.1")
+    assert reply.contact_id == contact.id
+    assert (reply.quoted_id, reply.quoted_wa_id) == (question.id, "wamid.IN")
+    assert network.asked[0].to == "US.1"

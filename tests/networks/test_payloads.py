@@ -1,0 +1,136 @@
+"""Every documented kind of callback and variant becomes and causes what it has to, and none is dropped."""
+
+import json
+
+import pytest
+
+from models import clock as models_clock
+from models.account import Account
+from models.callback import SetAside
+from models.event import Event
+from models.notice import Notice
+from models.number import Number
+from models.template import TemplateList
+from networks import callbacks
+from networks.callbacks import AccountUpdate, InboundMessage, Item, StatusUpdate, parse
+from tests import factories
+from tests.conftest import Clock, Configure
+from tests.fake_templates import definition, known
+from tests.networks.payloads.accounts import ACCOUNTS
+from tests.networks.payloads.contents import CONTENTS
+from tests.networks.payloads.others import OTHERS
+from tests.networks.payloads.people import PEOPLE
+from tests.networks.payloads.shape import (
+    ANA,
+    APP_ID,
+    CHECKED,
+    KEPT,
+    LISTED,
+    NUMBER,
+    NUMBER_ID,
+    OWN_ACCOUNT,
+    OWN_NUMBER_ID,
+    TEMPLATE_ID,
+    WABA,
+    Made,
+    Payload,
+)
+from tests.networks.payloads.statuses import STATUSES
+from tests.tasks.told import accepted_message, ingest_again, ingest_now
+
+PAYLOADS = [*CONTENTS, *PEOPLE, *STATUSES, *ACCOUNTS, *OTHERS]
+EACH = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda each: each.name)
+
+
+def made(item: Item) -> Made:
+    """What an item is, as cases name it."""
+    match item:
+        case InboundMessage():
+            word = item.type
+        case StatusUpdate():
+            word = item.status
+        case AccountUpdate():
+            word = item.event
+        case callbacks.Notice():
+            word = item.field
+        case _:
+            word = getattr(item, "error", "")
+    return type(item).__name__, word
+
+
+def whose(item: Item) -> str:
+    """The number or account that an item is about."""
+    name = "waba_id" if isinstance(item, AccountUpdate | callbacks.Notice) else "phone_number_id"
+    return str(getattr(item, name))
+
+
+def test_there_are_many_and_each_is_another() -> None:
+    assert len(PAYLOADS) >= 150
+    assert len({each.name for each in PAYLOADS}) == len(PAYLOADS)
+    assert len({each.body() for each in PAYLOADS}) == len(PAYLOADS)
+    assert all(each.causes for each in PAYLOADS)
+
+
+@EACH
+def test_a_callback_becomes_what_it_has_to(payload: Payload) -> None:
+    parts = parse(payload.body())
+    assert tuple(made(part.item) for part in parts) == payload.makes
+    assert {whose(part.item) for part in parts} <= {NUMBER_ID, WABA, OWN_ACCOUNT}
+    for part in parts:
+        [again] = parse(part.body())
+        assert again.item == part.item
+
+
+@EACH
+def test_a_callback_is_read_alike_in_the_other_order(payload: Payload) -> None:
+    """The platform writes field and value in either order, and more entries before and after."""
+    callback = json.loads(payload.body())
+    [entry] = callback["entry"]
+    [change] = entry["changes"]
+    entry["changes"] = [{"value": change["value"], "field": change["field"]}]
+    callback["entry"] = [{"id": "7", "changes": []}, entry]
+    again = [part.item for part in parse(json.dumps(callback).encode())]
+    assert again == [part.item for part in parse(payload.body())]
+
+
+@pytest.fixture
+def numbers(account: Account, clock: Clock, configure: Configure) -> list[Number]:
+    """Two numbers with a template and messages that the network accepted, all of it long ago."""
+    configure(NETWORK_APP_ID=APP_ID)
+    theirs = factories.active_number(account, NUMBER_ID, WABA, phone_number=NUMBER)
+    own = factories.active_number(account, OWN_NUMBER_ID, OWN_ACCOUNT)
+    known(theirs, definition(template_id=str(TEMPLATE_ID), status="PENDING_DELETION"))
+    for wamid in ("wamid.OUT", "wamid.B"):
+        accepted_message(theirs, wamid, ANA)
+    clock.advance(hours=2)
+    return [theirs, own]
+
+
+def caused(numbers: list[Number], seen: int) -> set[str]:
+    """What has become of the callbacks since so many events had happened."""
+    now, rows = models_clock.now(), [Number.get_by_id(number.id) for number in numbers]
+    signs = {
+        KEPT: Notice.select().exists(),
+        CHECKED: any(row.check_due_at == now for row in rows),
+        LISTED: any(each.due_at == now for each in TemplateList.select()),
+    }
+    events = [event.kind for event in Event.select().order_by(Event.id)][seen:]
+    return {*events, *(sign for sign, is_there in signs.items() if is_there)}
+
+
+@EACH
+def test_a_callback_causes_what_it_has_to_and_is_never_dropped(
+    payload: Payload, numbers: list[Number]
+) -> None:
+    Number.update(status=payload.number_status).execute()
+    if payload.first is not None:
+        ingest_now(payload.first.entry())
+    Notice.delete().execute()
+    seen = Event.select().count()
+    callback = ingest_now(payload.entry())
+    # The answer to the send has told that it was sent.
+    assert caused(numbers, seen) == payload.causes - {"message.sent"}
+    assert SetAside.select().count() == 0
+    now, told = caused(numbers, seen), Event.select().count()
+    ingest_again(callback)
+    assert (caused(numbers, seen), Event.select().count()) == (now, told)

@@ -1,0 +1,284 @@
+"""What callbacks tell of people: one contact for a person, whatever changes; consent; contact.updated."""
+
+import json
+from typing import Any
+
+import pytest
+
+from models.account import Account
+from models.contact import Contact
+from models.database import writing
+from models.event import Event
+from models.message import Message
+from models.number import Number
+from networks.interface import Acceptance
+from tasks import outcome
+from tests import factories
+from tests.tasks.told import ingest_now, kinds, messages, status_of, text
+
+PHONE, OTHER = "15551234567", "15557654321"
+ID, NEW_ID, PARENT = "US.1001", "US.2002", "US.ENT.3003"
+UPDATED = "contact.updated"
+pytestmark = pytest.mark.usefixtures("number")
+
+
+def contact_of(**ids: str) -> dict[str, Any]:
+    """A contact as a callback has it."""
+    profile = {key: ids.pop(key) for key in ("name", "username") if key in ids}
+    return ids | {"profile": profile}
+
+
+def write(wamid: str = "wamid.IN", sender: str | None = PHONE, **changes: Any) -> None:
+    """A person writes."""
+    contacts = changes.pop("contacts", [])
+    message = text(wamid, **changes) | {"from": sender}
+    if sender is None:
+        del message["from"]
+    ingest_now(messages(messages=[message], contacts=contacts))
+
+
+def told(field: str, *items: dict[str, Any]) -> None:
+    """The platform tells something of people in a field of its own."""
+    value = {"metadata": {"phone_number_id": "1001"}, field: list(items)}
+    ingest_now({"id": "2001", "changes": [{"field": field, "value": value}]})
+
+
+def people() -> list[Contact]:
+    """The contacts that were not merged into others."""
+    return list(Contact.select().where(Contact.merged_into.is_null()).order_by(Contact.id))
+
+
+def only() -> Contact:
+    """The one contact."""
+    [contact] = people()
+    return contact
+
+
+def history(contact: Contact) -> list[tuple[str, str | None, str | None, str]]:
+    """Each change, without its time."""
+    return [(each.field, each.old, each.new, each.because) for each in contact.history()]
+
+
+def updates() -> list[dict[str, Any]]:
+    """The data of each contact.updated."""
+    events = Event.select().where(Event.kind == UPDATED).order_by(Event.id)
+    return [json.loads(event.payload)["data"] for event in events]
+
+
+def sent(number: Number, to: str = PHONE, answer: Acceptance | None = None) -> Message:
+    """A message that the network accepted."""
+    message = factories.outbound(number, to=to)
+    with writing():
+        return outcome.record_acceptance(message, answer or Acceptance("wamid.1"))
+
+
+def test_a_message_keeps_all_that_its_callback_tells_of_the_person() -> None:
+    about = contact_of(wa_id=PHONE, user_id=ID, parent_user_id=PARENT, name="Ana", username="ana.b")
+    stranger = contact_of(wa_id=OTHER, user_id=NEW_ID, name="Bob")
+    write(contacts=[stranger, about], from_user_id=ID)
+    contact = only()
+    told_of = (
+        contact.phone,
+        contact.user_id,
+        contact.parent_user_id,
+        contact.username,
+        contact.name,
+    )
+    assert told_of == (PHONE, ID, PARENT, "ana.b", "Ana")
+    [message] = Message.select()
+    assert message.contact_id == contact.id
+    assert contact.history() == []
+    payload = json.loads(Event.get(Event.kind == "message.received").payload)
+    assert payload["data"]["contact"] == {
+        "phone": PHONE,
+        "userId": ID,
+        "parentUserId": PARENT,
+        "username": "ana.b",
+        "name": "Ana",
+    }
+
+
+def test_a_person_without_a_phone_number_is_known_by_the_user_id(number: Number) -> None:
+    write(sender=None, from_user_id=ID, contacts=[contact_of(user_id=ID, username="ana.b")])
+    assert (only().phone, only().user_id, only().username) == (None, ID, "ana.b")
+    [message] = Message.select()
+    assert (message.from_number, message.to_number) == (ID, number.phone_number)
+
+
+def test_a_phone_number_that_becomes_known_joins_the_person(number: Number) -> None:
+    write("wamid.1", sender=None, from_user_id=ID)
+    sent(number, answer=Acceptance("wamid.OUT"))
+    assert len(people()) == 2, "nothing tells that they are one person"
+    write("wamid.2", from_user_id=ID)
+    assert (only().phone, only().user_id) == (PHONE, ID)
+    assert Message.select().where(Message.contact_id == only().id).count() == 3
+    assert [field for field, *_ in history(only())][-1] == "contact"
+    assert [each["id"] for each in updates()] == [only().id]
+
+
+def test_a_person_keeps_the_contact_with_another_phone_number() -> None:
+    write("wamid.1", from_user_id=ID)
+    write("wamid.2", OTHER, from_user_id=ID)
+    assert (only().phone, only().user_id) == (OTHER, ID)
+    assert history(only()) == [("phone", PHONE, OTHER, "message")]
+    assert [each["phone"] for each in updates()] == [OTHER]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"type": "user_changed_number", "wa_id": OTHER, "user_id": NEW_ID}, (OTHER, NEW_ID)),
+        ({"type": "user_changed_number", "wa_id": OTHER}, (OTHER, ID)),
+        ({"type": "user_changed_user_id", "user_id": NEW_ID}, (PHONE, NEW_ID)),
+    ],
+)
+def test_a_system_message_tells_of_a_change(
+    changes: dict[str, str], expected: tuple[str, str]
+) -> None:
+    write("wamid.1", from_user_id=ID)
+    write("wamid.2", from_user_id=ID, type="system", system=changes | {"body": "Ana changed"})
+    contact = only()
+    assert (contact.phone, contact.user_id) == expected
+    assert {because for *_, because in history(contact)} == {"network"}
+    assert len(updates()) == 1
+    assert Message.select().where(Message.contact_id == contact.id).count() == 2
+
+
+def test_an_update_of_a_user_id_keeps_the_person() -> None:
+    write(from_user_id=ID)
+    told("user_id_update", {"wa_id": PHONE, "user_id": {"previous": ID, "current": NEW_ID}})
+    assert (only().phone, only().user_id) == (PHONE, NEW_ID)
+    assert history(only()) == [("user_id", ID, NEW_ID, "network")]
+    assert [each["userId"] for each in updates()] == [NEW_ID]
+
+
+def test_a_new_username_is_no_event_but_history() -> None:
+    write("wamid.1", from_user_id=ID, contacts=[contact_of(user_id=ID, username="ana.b")])
+    write("wamid.2", from_user_id=ID, contacts=[contact_of(user_id=ID, username="ana.c")])
+    assert history(only()) == [("username", "ana.b", "ana.c", "message")]
+    assert updates() == []
+
+
+def test_a_phone_number_with_a_new_owner_leaves_the_old_contact() -> None:
+    write("wamid.1", from_user_id=ID)
+    write("wamid.2", OTHER, from_user_id=NEW_ID)
+    write("wamid.3", PHONE, from_user_id=NEW_ID)
+    before, after = people()
+    assert (before.phone, before.user_id) == (None, ID)
+    assert (after.phone, after.user_id) == (PHONE, NEW_ID)
+
+
+def test_a_phone_number_that_the_network_corrects_leads_to_the_same_person(number: Number) -> None:
+    given, real = "5511987654321", "551187654321"
+    sent(number, given, Acceptance("wamid.1", wa_id=real))
+    assert only().phone == real
+    assert history(only()) == [("phone", given, real, "send")]
+    sent(number, given, Acceptance("wamid.2", wa_id=real))
+    write(sender=real)
+    assert Message.select().where(Message.contact_id == only().id).count() == 3
+    assert len(updates()) == 1
+
+
+def test_a_parent_user_id_leads_to_the_same_person(number: Number) -> None:
+    sent(number, PARENT, Acceptance("wamid.1", user_id=ID))
+    write(sender=None, from_user_id=ID, from_parent_user_id=PARENT)
+    assert (only().parent_user_id, only().user_id) == (PARENT, ID)
+
+
+def test_a_status_tells_who_the_recipient_is(number: Number) -> None:
+    sent(number)
+    status = status_of("wamid.1", "delivered", recipient_id=PHONE, recipient_user_id=ID)
+    other = contact_of(wa_id=OTHER, user_id=NEW_ID)
+    about = contact_of(wa_id=PHONE, user_id=ID, username="ana.b")
+    ingest_now(messages(statuses=[status], contacts=[other, about]))
+    assert (only().user_id, only().username) == (ID, "ana.b")
+    delivered = json.loads(Event.get(Event.kind == "message.delivered").payload)
+    assert delivered["data"]["contact"]["userId"] == ID
+
+
+def test_each_number_has_contacts_of_its_own(account: Account) -> None:
+    factories.active_number(account, "1002", phone_number="15550002222")
+    ingest_now(messages(messages=[text("wamid.1")]), messages("1002", messages=[text("wamid.2")]))
+    assert [contact.phone for contact in people()] == [PHONE, PHONE]
+
+
+def test_what_is_told_again_changes_nothing() -> None:
+    for _ in range(2):
+        write("wamid.1", from_user_id=ID)
+        write("wamid.2", OTHER, from_user_id=ID)
+        told("user_preferences", preference("stop"))
+    assert len(history(only())) == 2
+    assert len(updates()) == 2
+
+
+def preference(value: str, **changes: Any) -> dict[str, Any]:
+    """What a person wants of marketing messages."""
+    return {"wa_id": OTHER, "category": "marketing_messages", "value": value} | changes
+
+
+def test_a_person_opts_out_at_the_network_and_in_again() -> None:
+    told("user_preferences", preference("stop", timestamp="1795167001"))
+    assert (only().opted_out_at, only().opted_out_because) == (1_795_167_001_000, "network")
+    told("user_preferences", preference("resume"))
+    assert (only().opted_out_at, only().opted_out_because) == (None, None)
+    assert [each["optedOut"] for each in updates()] == [True, False]
+    assert history(only()) == [
+        ("opted_out", "false", "true", "network"),
+        ("opted_out", "true", "false", "network"),
+    ]
+
+
+@pytest.mark.parametrize("change", [{"category": "everything"}, {"value": "perhaps"}])
+def test_another_preference_is_a_notice(change: dict[str, str]) -> None:
+    told("user_preferences", preference("stop") | change)
+    assert people() == []
+
+
+@pytest.mark.parametrize("word", ["STOP", "stop", " Stop\n"])
+def test_a_word_of_the_account_opts_out(account: Account, word: str) -> None:
+    account.heed(stop=["stop"], start=["START"])
+    write("wamid.1", text={"body": word})
+    assert only().opted_out_because == "word"
+    write("wamid.2", text={"body": "start"})
+    assert only().opted_out_at is None
+    assert kinds().count(UPDATED) == 2
+    assert kinds().count("message.received") == 2
+
+
+def test_words_mean_nothing_unless_the_account_wants_it() -> None:
+    write("wamid.1", text={"body": "STOP"})
+    assert only().opted_out_at is None
+
+
+def test_a_longer_text_with_the_word_is_a_message(account: Account) -> None:
+    account.heed(stop=["stop"], start=[])
+    write("wamid.1", text={"body": "Where does the bus stop?"})
+    assert only().opted_out_at is None
+
+
+def test_the_network_refuses_marketing_to_somebody_who_opted_out(number: Number) -> None:
+    sent(number)
+    error = {"code": 131050, "title": "User has stopped marketing messages"}
+    ingest_now(messages(statuses=[status_of("wamid.1", "failed", errors=[error])]))
+    assert only().opted_out_because == "error"
+    assert kinds() == ["message.sent", UPDATED, "message.failed"]
+
+
+def test_a_reply_names_the_message_that_it_replies_to(number: Number) -> None:
+    message = sent(number)
+    write("wamid.IN", context={"id": "wamid.1", "from": number.phone_number})
+    write("wamid.2", context={"id": "wamid.UNKNOWN"})
+    events = Event.select().where(Event.kind == "message.received").order_by(Event.id)
+    contexts = [json.loads(event.payload)["data"]["context"] for event in events]
+    assert contexts == [
+        {"messageId": message.id, "waMessageId": "wamid.1"},
+        {"messageId": None, "waMessageId": "wamid.UNKNOWN"},
+    ]
+
+
+def test_time_does_not_run_backwards_in_a_conversation() -> None:
+    for wamid, at in (("wamid.1", "05"), ("wamid.2", "01"), ("wamid.3", "09")):
+        write(wamid, timestamp=f"17951670{at}")
+    write("wamid.4", OTHER, timestamp="1795167001")
+    times = [message.created_at // 1000 for message in Message.select().order_by(Message.id)]
+    assert times == [1_795_167_005, 1_795_167_005, 1_795_167_009, 1_795_167_001]
