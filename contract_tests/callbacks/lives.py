@@ -101,8 +101,9 @@ def changes(given: Sequence[Life], seed: int, inbound: Sequence[Life] = ()) -> l
         for status in life.statuses:
             item = {"id": life.wamid, "timestamp": _seconds(life)} | status
             by_line.setdefault(life.line, []).extend([("statuses", item)] * dice.choice((1, 1, 2)))
-    for life in inbound:
-        text = {"from": PERSON, "type": "text", "text": {"body": "Hi"}}
+    for place, life in enumerate(inbound):
+        # Each of another person: what one writes is never before what the same one wrote earlier.
+        text = {"from": str(16_505_600_000 + place), "type": "text", "text": {"body": "Hi"}}
         item = text | {"id": life.wamid, "timestamp": _seconds(life)}
         by_line.setdefault(life.line, []).extend([("messages", item)] * dice.choice((1, 1, 2)))
     made = []
