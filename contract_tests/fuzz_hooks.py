@@ -21,7 +21,7 @@ from contract_tests.fuzz_live import FOREIGN, OWN, PREPARED, Live, sign_up
 
 AnyCase: TypeAlias = "Case[Any]"
 
-IDENTIFIER = re.compile(r"(wh|msg|dlv)_[0-9A-Z]{26}")
+IDENTIFIER = re.compile(r"(wh|msg|dlv|ctc)_[0-9A-Z]{26}")
 # Signup links that are left for chains of requests.
 RESERVED_SLUGS = 4
 ERROR = 400
@@ -32,6 +32,8 @@ PLACES = {
     ("path_parameters", "webhook_id"): "webhook",
     ("path_parameters", "message_id"): "message",
     ("path_parameters", "delivery_id"): "delivery",
+    ("path_parameters", "contact_id"): "contact",
+    ("query", "contactId"): "contact",
     ("query", "numberId"): "number",
     ("body", "number_id"): "number",
     ("body", "numberIds"): "number",

@@ -50,7 +50,7 @@ def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -
 
 
 def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, str]:
-    """The identifiers of a number, a webhook, a message and its delivery, by kind.
+    """The identifiers of a number, a contact, a webhook, a message and its delivery, by kind.
 
     The webhook hears of failures only, so that it stays small under fire.
     """
@@ -69,7 +69,9 @@ def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, s
         found: list[dict[str, Any]] = page.json()["data"]
         return found[0]["id"] if found else None
 
+    [contact] = customer.request("GET", f"/contacts?phone={FAILING_RECIPIENT}").json()["data"]
     return {
+        "contact": contact["id"],
         "number": customer.number["id"],
         "webhook": webhook["id"],
         "message": message["id"],

@@ -70,7 +70,7 @@ def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[
     with writing():
         contact = own_contact(user, contact_id)
         if "note" in payload:
-            contact.annotate(payload["note"])
+            contact.annotate(payload["note"] or None)
         if "optedOut" in payload:
             people.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
     deliver.bell.ring()

@@ -149,3 +149,8 @@ def test_every_response_has_the_headers_that_every_response_carries() -> None:
 def test_the_texts_are_for_readers() -> None:
     assert len(CONTRACT["info"]["description"].splitlines()) <= 15
     assert "beyond the spec" not in contract.path().read_text().lower()
+
+
+def test_no_schema_is_called_like_the_constructor_of_another_one() -> None:
+    """A client in Go has a function NewMessage for a schema Message."""
+    assert [name for name in SCHEMAS if f"New{name}" in SCHEMAS] == []
