@@ -18,7 +18,7 @@ from models.database import reading, write, writing
 from models.message import Direction, Message
 from models.number import Number
 from models.usage import UsageCount, counting
-from networks.callbacks import (
+from networks.callback_items import (
     AccountUpdate,
     InboundMessage,
     Notice,
@@ -26,8 +26,8 @@ from networks.callbacks import (
     PersonUpdate,
     StatusUpdate,
     Unreadable,
-    parse,
 )
+from networks.callbacks import parse
 from tasks import deliver, lifecycle, people, telemetry, templates
 from tasks.emit import emit_message
 from tasks.outcome import SentMessages, record_status

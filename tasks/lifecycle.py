@@ -18,9 +18,9 @@ from models.attempt import NO_OUTCOME
 from models.database import Prepared, reading, writing
 from models.notice import Notice, words_of
 from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
-from networks import callbacks
+from networks import callback_items
 from networks import errors as network
-from networks.callbacks import AccountUpdate
+from networks.callback_items import AccountUpdate
 from networks.current import get_network, wait_for
 from networks.error_codes import told as told_error
 from networks.interface import Sender
@@ -130,7 +130,9 @@ def follow_update(update: AccountUpdate) -> None:
     """
     starting = STARTING_STATES.get((update.event, update.detail))
     if starting is None:
-        notice = callbacks.Notice(update.waba_id, "account_update", None, update.value, update.at)
+        notice = callback_items.Notice(
+            update.waba_id, "account_update", None, update.value, update.at
+        )
         number_news.take(notice)
     elif _concerns_us(update.value):
         with writing():
@@ -143,7 +145,7 @@ def follow_update(update: AccountUpdate) -> None:
                 _expect(ours, words_of(update.value))
 
 
-def follow_notice(notice: callbacks.Notice) -> bool:
+def follow_notice(notice: callback_items.Notice) -> bool:
     """Keep a notice, and tell it of its numbers. Joins a transaction of the caller. False if it is known.
 
     News of quality have the number checked: they do not say what the quality is.

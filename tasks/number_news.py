@@ -9,7 +9,7 @@ from typing import Any
 from models.database import writing
 from models.notice import Notice
 from models.number import CONNECTED, Number
-from networks import callbacks
+from networks import callback_items
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
 
@@ -34,7 +34,7 @@ def tell(number: Number, **news: str | None) -> None:
             emit_number(EventKind.NUMBER_UPDATED, number)
 
 
-def take(told: callbacks.Notice) -> list[Number] | None:
+def take(told: callback_items.Notice) -> list[Number] | None:
     """Keep a notice once, and tell it of the numbers that it is about. Returns these; None if it is known.
 
     Joins a transaction of the caller.
@@ -57,7 +57,7 @@ def take(told: callbacks.Notice) -> list[Number] | None:
     return numbers
 
 
-def _concerned(told: callbacks.Notice) -> list[Number]:
+def _concerned(told: callback_items.Notice) -> list[Number]:
     """The connected numbers of the business account, or the one that the notice names."""
     is_meant = (Number.waba_id == told.waba_id) & Number.status.in_(CONNECTED)
     if told.phone_number is not None:
@@ -67,7 +67,7 @@ def _concerned(told: callbacks.Notice) -> list[Number]:
     return list(Number.select().where(is_meant))
 
 
-def _values(told: callbacks.Notice) -> dict[str, str | None]:
+def _values(told: callback_items.Notice) -> dict[str, str | None]:
     """What a notice says of the number itself."""
     value = told.value
     name = value.get("requested_verified_name")

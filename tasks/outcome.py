@@ -15,7 +15,7 @@ from models.message import UNSETTLED, Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.usage import UsageCount
 from models.webhook import Webhook
-from networks.callbacks import StatusUpdate
+from networks.callback_items import StatusUpdate
 from networks.classify import classify
 from networks.interface import Acceptance
 from tasks import deliver, lifecycle, people

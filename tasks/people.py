@@ -11,7 +11,7 @@ from models.account import MAX_WORD, Account
 from models.contact import Contact, Source
 from models.message import Message
 from models.number import Number
-from networks.callbacks import InboundMessage, PersonUpdate
+from networks.callback_items import InboundMessage, PersonUpdate
 from tasks.emit import emit_contact
 
 

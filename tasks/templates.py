@@ -16,7 +16,7 @@ from models.clock import new_id
 from models.database import writing
 from models.number import Number
 from models.template import Template, TemplateList, TemplateStatus, active_numbers
-from networks.callbacks import Notice
+from networks.callback_items import Notice
 from networks.interface import TemplateDefinition
 from networks.templates import NO_SCORE
 from tasks.emit import emit_template

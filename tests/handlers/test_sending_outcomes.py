@@ -19,7 +19,7 @@ from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.usage import UsageCount
 from networks import errors
-from networks.callbacks import StatusUpdate
+from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks.outcome import SentMessages, record_status
 from tests import factories

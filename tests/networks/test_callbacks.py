@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from networks.callbacks import (
+from networks.callback_items import (
     AccountUpdate,
     InboundMessage,
     Notice,
@@ -15,8 +15,8 @@ from networks.callbacks import (
     Person,
     StatusUpdate,
     Unreadable,
-    parse,
 )
+from networks.callbacks import parse
 
 TEXT = {
     "from": "16505551234",

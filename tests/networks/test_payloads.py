@@ -11,8 +11,9 @@ from models.event import Event
 from models.notice import Notice
 from models.number import Number
 from models.template import TemplateList
-from networks import callbacks
-from networks.callbacks import AccountUpdate, InboundMessage, Item, StatusUpdate, parse
+from networks import callback_items
+from networks.callback_items import AccountUpdate, InboundMessage, Item, StatusUpdate
+from networks.callbacks import parse
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.fake_templates import definition, known
@@ -51,7 +52,7 @@ def made(item: Item) -> Made:
             word = item.status
         case AccountUpdate():
             word = item.event
-        case callbacks.Notice():
+        case callback_items.Notice():
             word = item.field
         case _:
             word = getattr(item, "error", "")
@@ -60,7 +61,9 @@ def made(item: Item) -> Made:
 
 def whose(item: Item) -> str:
     """The number or account that an item is about."""
-    name = "waba_id" if isinstance(item, AccountUpdate | callbacks.Notice) else "phone_number_id"
+    name = (
+        "waba_id" if isinstance(item, AccountUpdate | callback_items.Notice) else "phone_number_id"
+    )
     return str(getattr(item, name))
 
 

@@ -20,7 +20,7 @@ from models.number import Number, NumberStatus
 from models.signup import SignupLink
 from models.template import Template
 from models.usage import UsageCount, counting
-from networks.callbacks import StatusUpdate
+from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance
 from tasks import outcome
 from tests import factories

@@ -10,7 +10,7 @@ from models.database import writing
 from models.event import Event
 from models.notice import Notice
 from models.number import Number, NumberStatus
-from networks.callbacks import AccountUpdate
+from networks.callback_items import AccountUpdate
 from networks.errors import (
     AccountActionError,
     AmbiguousError,

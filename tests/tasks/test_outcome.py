@@ -14,7 +14,7 @@ from models.event import Event
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.usage import UsageCount
-from networks.callbacks import StatusUpdate
+from networks.callback_items import StatusUpdate
 from networks.error_codes import explained
 from networks.interface import Acceptance
 from tasks import outcome
