@@ -6,7 +6,6 @@ identifier of ours that was sent along. Each order has the same steps, events an
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 
 from models import clock
 from models.contact import Contact, Source
@@ -97,7 +96,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     error = update.errors[0] if update.errors else None
     contact = sent.contacts.get(message.contact_id or "")
     if contact is not None:
-        people.learn(contact, asdict(update.person), Source.STATUS, at)
+        people.learn(contact, vars(update.person), Source.STATUS, at)
     if message.wa_message_id is None:
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):

@@ -4,7 +4,6 @@ All inside the caller's transaction. The caller wakes the delivery after the com
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from models import clock
 from models.account import MAX_WORD, Account
@@ -31,10 +30,10 @@ def _meet(
     number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
 ) -> tuple[Contact, bool]:
     """The contact of an item, with the change that it tells. Returns also whether the account should know."""
-    told = asdict(item.person)
+    told = vars(item.person)
     if item.becomes is None:
         return Contact.meet(number, told, because, at)
-    new = told | {name: value for name, value in asdict(item.becomes).items() if value is not None}
+    new = told | {name: value for name, value in vars(item.becomes).items() if value is not None}
     if Contact.has_become(number, told, new):
         return Contact.meet(number, new, because, at)
     contact, is_changed = Contact.meet(number, told, because, at)
