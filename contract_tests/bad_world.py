@@ -16,6 +16,7 @@ from contract_tests.raw_http import Headers, Request
 from contract_tests.stored import Stored
 
 RECIPIENT = "15551234567"
+PERSON = "15551230001"
 # When a key was last used is noted about once an hour, whatever it was used for; and the time alone decides
 # when the network is asked what a number is or for templates, and when the worker gives its sign of life.
 UNWATCHED = {
@@ -80,9 +81,11 @@ class World:
         self._customer, stranger = gateway.customer(), gateway.customer()
         self._message_id = self._customer.send(RECIPIENT).json()["id"]
         self._inbound_id = self._receive_picture()
+        self._contact_id = _meet(self._customer)
         self._foreign = {
             "number_id": str(stranger.number["id"]),
             "message_id": str(stranger.send(RECIPIENT).json()["id"]),
+            "contact_id": _meet(stranger),
             **self._subscribe(stranger, "/stranger", with_delivery=True),
         }
         self.database = Database(gateway.stored)
@@ -119,6 +122,7 @@ class World:
         ours = {
             "number_id": str(self._customer.number["id"]),
             "message_id": self._inbound_id if of_inbound else self._message_id,
+            "contact_id": self._contact_id,
         }
         if "webhook_id" in wanted or "delivery_id" in wanted:
             ours |= self._subscribe(
@@ -188,3 +192,10 @@ class World:
             return [self._replaced(item, real) for item in value]
         ours = {"num_": self._customer.number["id"], "msg_": self._message_id}
         return ours.get(value[:4], value) if isinstance(value, str) else value
+
+
+def _meet(customer: Customer) -> str:
+    """A contact of the customer, to whom nobody else sends: it may opt out."""
+    customer.send(PERSON)
+    [contact] = customer.request("GET", f"/contacts?phone={PERSON}").json()["data"]
+    return str(contact["id"])
