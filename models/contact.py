@@ -126,7 +126,7 @@ class Contact(Owned):
         Returns whether the account should know: the phone number is another one, or the user id was
         replaced, or two contacts turned out to be one person.
         """
-        if not self.differing(told):
+        if not self.differing(told) or (because is Source.STATUS and self._contradicts(told)):
             return False
         known = {row.id: row for row in self._known(self.number_id, told)}
         # It may have been merged into another one since it was read.
@@ -139,6 +139,10 @@ class Contact(Owned):
             fresh.move(new, because, at)
         self.__data__.update(fresh.__data__)
         return is_replaced or any(is_merged)
+
+    def _contradicts(self, told: Mapping[str, str | None]) -> bool:
+        """Whether an identifier is another one. A late status tells identifiers of an earlier time."""
+        return any(told.get(name) and getattr(self, name) not in {None, told[name]} for name in IDS)
 
     def differing(self, told: Mapping[str, str | None]) -> dict[str, str]:
         """What is told and not known yet."""
@@ -213,8 +217,18 @@ class Contact(Owned):
         self._note_change(CONTACT, other.id, self.id, because, at)
 
     def opt(self, *, out: bool, because: Source, at: int) -> bool:
-        """Opt out of marketing, or in again, in the caller's transaction. Returns whether that changed."""
+        """Opt out of marketing, or in again, in the caller's transaction. Returns whether that changed.
+
+        What was said before the latest change, as a callback that comes again says it, changes nothing.
+        """
         if out == (self.opted_out_at is not None):
+            return False
+        changes = ContactChange.select().where(
+            ContactChange.contact_id == self.id, ContactChange.field == OPTED_OUT
+        )
+        latest = changes.order_by(ContactChange.id.desc()).first()
+        # The network's times are whole seconds.
+        if because is not Source.API and latest and at // 1000 < latest.at // 1000:
             return False
         told = {"opted_out_at": at, "opted_out_because": because}
         with writing():

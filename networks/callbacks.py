@@ -230,7 +230,7 @@ def _inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> I
 def _becomes(content: dict[str, Any]) -> Person | None:
     """The new identifiers of a person in a system message that tells of a change."""
     ids = {"wa_id": content.get("new_wa_id")} | content
-    return _person(ids, CONTACT_IDS, {}) if content.get("type") in CHANGES else None
+    return _person(ids, CONTACT_IDS, {}) if str(content.get("type")) in CHANGES else None
 
 
 def _content(type_: str, message: dict[str, Any]) -> dict[str, Any]:

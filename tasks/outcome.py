@@ -101,8 +101,10 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
-        if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
-            people.opt(contact, out=True, because=Source.ERROR, at=at)
+    if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
+        # It may have been merged, or opted out or in, by an item before this one.
+        fresh = Contact.find(contact.id) or contact
+        people.opt(fresh, out=True, because=Source.ERROR, at=at)
     shown_at = message.placed(status, at)
     before = message.pricing_json
     pricing = vars(update.pricing) if update.pricing else None

@@ -34,6 +34,8 @@ queries = logging.getLogger("peewee")
 # Advisory locks with two numbers are separate from those with one: the pair is the lock of all writers, a
 # single number the lock of a key.
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
+# With more keys than these a transaction is alone.
+MOST_KEYS = 500
 # Threads that work for event loops.
 THREADS = 8
 # How long a thread waits for a connection of the pool.
@@ -116,7 +118,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
                 yield
                 return
             with self.atomic():
-                self._take_locks(keys)
+                # The server has few thousand locks for all sessions together.
+                self._take_locks(None if keys and len(keys) > MOST_KEYS else keys)
                 yield
 
     @contextmanager

@@ -9,7 +9,7 @@ from models.account import Account
 from models.contact import Contact
 from models.database import writing
 from models.event import Event
-from models.message import Message
+from models.message import Message, MessageStatus
 from models.number import Number
 from networks.interface import Acceptance
 from tasks import outcome
@@ -226,6 +226,46 @@ def test_a_person_opts_out_at_the_network_and_in_again() -> None:
         ("opted_out", "false", "true", "network"),
         ("opted_out", "true", "false", "network"),
     ]
+
+
+def test_what_was_said_before_the_latest_change_of_consent_changes_nothing() -> None:
+    for value, second in (("stop", 1), ("resume", 3), ("stop", 2), ("stop", 5), ("resume", 4)):
+        told("user_preferences", preference(value, timestamp=f"179516700{second}"))
+    assert only().opted_out_at == 1_795_167_005_000
+    assert [each["optedOut"] for each in updates()] == [True, False, True]
+
+
+def test_a_late_status_does_not_bring_back_what_a_person_had_before(number: Number) -> None:
+    sent(number)
+    write("wamid.IN", from_user_id=ID)
+    change = {"type": "user_changed_number", "wa_id": OTHER, "user_id": NEW_ID}
+    write("wamid.SYS", from_user_id=ID, type="system", system=change)
+    status = status_of("wamid.1", "delivered", recipient_id=PHONE, recipient_user_id=ID)
+    ingest_now(messages(statuses=[status]))
+    assert (only().phone, only().user_id) == (OTHER, NEW_ID)
+
+
+def test_a_status_makes_no_two_people_one(number: Number) -> None:
+    sent(number)
+    write("wamid.A", PHONE, from_user_id=ID)
+    write("wamid.B", OTHER, from_user_id=NEW_ID)
+    status = status_of("wamid.1", "delivered", recipient_id=PHONE, recipient_user_id=NEW_ID)
+    ingest_now(messages(statuses=[status]))
+    assert {(each.phone, each.user_id) for each in people()} == {(PHONE, ID), (OTHER, NEW_ID)}
+
+
+def test_an_opt_out_that_comes_with_a_repeated_failure_counts(number: Number) -> None:
+    message = sent(number)
+    with writing():
+        message.advance(MessageStatus.FAILED, at=1, error=("1", "x"))
+    error = {"code": 131050, "title": "User has stopped marketing messages"}
+    ingest_now(messages(statuses=[status_of("wamid.1", "failed", errors=[error])]))
+    assert only().opted_out_because == "error"
+
+
+def test_a_system_message_of_an_odd_type_is_a_message() -> None:
+    write(type="system", system={"type": ["x"]})
+    assert Message.select().count() == 1
 
 
 @pytest.mark.parametrize("change", [{"category": "everything"}, {"value": "perhaps"}])

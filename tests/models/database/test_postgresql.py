@@ -251,3 +251,17 @@ def test_the_queue_waits_for_no_disk(url: str) -> None:
     (shown,) = storage.conn.execute("SHOW synchronous_commit").fetchone()
     assert shown == "off"
     storage.close()
+
+
+@pytest.mark.parametrize(("keys", "runs"), [(500, 2), (501, 1)])
+def test_a_transaction_with_very_many_keys_is_alone(keys: int, runs: int) -> None:
+    """All sessions share the server's locks. One that is not alone begins again where it has to be."""
+    begun = []
+
+    def work() -> None:
+        begun.append(1)
+        with database.writing():
+            pass
+
+    database.write(work, *map(str, range(keys)))
+    assert len(begun) == runs
