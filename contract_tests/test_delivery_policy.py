@@ -113,7 +113,8 @@ def test_the_deadline_bounds_the_exchange_with_receivers_that_take_their_time(
         attempt = _attempts(customer, webhook_id)[0]
         assert (attempt["success"], attempt["statusCode"]) == (False, None)
         assert attempt["error"] == f"No answer: timed out after {TIMEOUT} s."
-        assert TIMEOUT <= attempt["durationMs"] / 1000 < TIMEOUT + 2
+        # A timer may fire a millisecond before its time.
+        assert TIMEOUT - 0.01 <= attempt["durationMs"] / 1000 < TIMEOUT + 2
         assert attempt["responseBody"] is None
 
 
