@@ -121,7 +121,7 @@ class Contact(Owned):
         return contact if is_first else cls._known(number.id, told)[0]
 
     def learn(self, told: Mapping[str, str | None], because: Source, at: int) -> bool:
-        """Take over what is told of the person, in the caller's transaction, which holds a key of the person.
+        """Store new identifiers and names of the person. The caller's transaction holds the person's key.
 
         Returns whether the account should know: the phone number is another one, or the user id was
         replaced, or two contacts turned out to be one person.

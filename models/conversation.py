@@ -12,20 +12,18 @@ from models.message import Direction, Message
 
 def newest_messages(contact: Contact, limit: int) -> list[Message]:
     """The last messages with a contact in both directions, newest first."""
-    # The index orders them within a direction: one query for both would read and sort all that there are.
     with reading():
-        found = [row for way in Direction for row in _newest(contact.id, way).limit(limit)]
-    return sorted(found, key=lambda row: row.id, reverse=True)[:limit]
+        return list(_newest(contact.id).limit(limit))
 
 
 def last_inbound(contacts: Sequence[Contact]) -> dict[str, int | None]:
     """When each contact last wrote, in milliseconds, by identifier. None where no such message is kept."""
-    at = _newest(Contact.id, Direction.INBOUND).select(Message.created_at).limit(1)
+    inbound = _newest(Contact.id).where(Message.direction == Direction.INBOUND)
+    at = inbound.select(Message.created_at).limit(1)
     rows: Any = Contact.select(Contact.id, at).where(Contact.id.in_([row.id for row in contacts]))
     with reading():
         return dict(rows.tuples())
 
 
-def _newest(contact_id: object, way: Direction) -> "ModelSelect[Message]":
-    query = Message.select().where(Message.contact_id == contact_id, Message.direction == way)
-    return query.order_by(Message.id.desc())
+def _newest(contact_id: object) -> "ModelSelect[Message]":
+    return Message.select().where(Message.contact_id == contact_id).order_by(Message.id.desc())

@@ -42,7 +42,7 @@ CHANGES = {"user_changed_number", "customer_changed_number", "user_changed_user_
 MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
 # What a member holds that says nothing.
 EMPTY: tuple[Any, ...] = (None, "", [], {})
-# What becomes of a message. Any other status, as those of payments, is news. Source: Cloud API, webhooks.
+# The statuses of messages. Any other one, such as of a payment, becomes a Notice. Source: Cloud API.
 STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"

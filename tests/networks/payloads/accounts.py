@@ -42,7 +42,7 @@ ENTITY = {"entity_type": "PHONE_NUMBER", "entity_id": NUMBER_ID}
 
 
 def ban(state: str) -> dict[str, str]:
-    """What becomes of an account."""
+    """An account update, and the events, notices and checks that it must cause."""
     return {"waba_ban_state": state, "waba_ban_date": "May 2, 2026"}
 
 
