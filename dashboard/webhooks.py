@@ -17,6 +17,7 @@ from tasks import subscriptions
 from tasks.sender import send_test_delivery
 from tasks.shares import TooMuchAtOnceError
 from webhooks.client import Answer
+from webhooks.kinds import EventKind
 
 PATH = "/dashboard/webhooks"
 ACTIVE, FAILING, OFF = "active", "failing", "switched off"
@@ -34,7 +35,9 @@ class Failure:
 def webhooks() -> Response:
     """The account's webhooks, newest first."""
     found = Webhook.page(account().id, PER_PAGE, offset())
-    return show("webhooks.html", found=found, state_of=state_of, why_off=why_off)
+    return show(
+        "webhooks.html", found=found, event_kinds=len(EventKind), state_of=state_of, why_off=why_off
+    )
 
 
 @blueprint.get("/webhooks/<webhook_id>")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, reduce
-from operator import or_
+from operator import add, or_
 from typing import Any, Self
 
 from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
@@ -101,8 +101,9 @@ class Contact(Owned):
     @classmethod
     def _known(cls, number_id: str, told: Mapping[str, str | None]) -> list["Contact"]:
         """All contacts with one of the identifiers."""
-        answers = [_BY[name].execute(number_id, told[name]) for name in IDS if told.get(name)]
-        rows: dict[str, Contact] = {row.id: row for rows in answers for row in rows}
+        names = [name for name in IDS if told.get(name)]
+        found = _having(*names).execute(number_id, *(told[name] for name in names)) if names else ()
+        rows: dict[str, Contact] = {row.id: row for row in found}
         leading = {row.merged_into for row in rows.values()} - {None}
         people = [row for row in rows.values() if row.merged_into is None]
         return people + [cls.get_by_id(each) for each in leading - rows.keys()]
@@ -199,9 +200,7 @@ class Contact(Owned):
             self.__data__.update(new)
 
     def _note_change(self, field: str, old: Any, new: Any, because: Source, at: int) -> None:
-        ContactChange.create(
-            contact_id=self.id, field=field, old=old, new=new, because=because, at=at
-        )
+        _NOTE.execute(self.id, field, old, new, because, at)
 
     def _absorb(self, other: "Contact", because: Source, at: int) -> None:
         """Make another contact part of this one: its messages, its history, and what only it knows."""
@@ -331,14 +330,18 @@ def _kind_of(to: str) -> str:
     return "parent_user_id" if to[2:].startswith(".ENT.") else "user_id"
 
 
-def _with(name: str) -> Prepared:
-    """The contact of a number with this identifier."""
-    return Prepared(
-        lambda number_id, value: Contact.select().where(
-            Contact.number == number_id, getattr(Contact, name) == value
-        ),
-        Contact,
-    )
+@cache
+def _having(*names: str) -> Prepared:
+    """The contacts of a number with one of these identifiers. Several if both are of one contact."""
+
+    def build(number_id: Any, *values: Any) -> Any:
+        of_number = Contact.select().where(Contact.number == number_id)
+        named = zip(names, values, strict=True)
+        return reduce(
+            add, (of_number.where(getattr(Contact, name) == value) for name, value in named)
+        )
+
+    return Prepared(build, Contact)
 
 
 # Few have all of them: an index of what is there costs less.
@@ -353,7 +356,7 @@ for name in IDS:
 Contact.add_index(
     Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
 )
-_BY = {name: _with(name) for name in IDS}
+NOTED = ("contact_id", "field", "old", "new", "because", "at")
 WRITTEN = ("id", "account", "number", "created_at", *TOLD)
 
 
@@ -367,6 +370,7 @@ def _assign(*columns: str) -> Prepared:
     )
 
 
+_NOTE = Prepared(lambda *values: ContactChange.insert(dict(zip(NOTED, values, strict=True))))
 _WRITE = Prepared(
     lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
 )

@@ -5,7 +5,9 @@ affects another.
 """
 
 import json
+import logging
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,8 +25,11 @@ from networks.callback_items import (
 )
 from networks.graph import details_of, read_json
 
+logger = logging.getLogger(__name__)
+
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
-LATEST = 253_402_300_799_999  # the end of the year 9999, beyond which no date can be written
+# Clocks differ by minutes. A later time is wrong, and would order all later messages of its person.
+MOST_AHEAD = 10 * 60 * 1000
 
 # Words of a pricing. Anything else is none of the platform's.
 PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
@@ -112,7 +117,12 @@ def _part(entry: dict[str, Any], field: str, value: Any) -> Part:
         alone = entry | {"changes": [{"field": field, "value": value}]}
         return json.dumps({"object": "whatsapp_business_account", "entry": [alone]}).encode()
 
-    return Part(_read_item(entry, field, value), body)
+    try:
+        item = _read_item(entry, field, value)
+    except Exception as error:
+        logger.exception("an item of a callback was not read")
+        item = Unreadable(f"{type(error).__name__}: {error}")
+    return Part(item, body)
 
 
 def _read_item(entry: dict[str, Any], field: str, value: Any) -> Item:
@@ -279,10 +289,10 @@ def _error(error: dict[str, Any]) -> tuple[str, str]:
 
 
 def _milliseconds(timestamp: Any) -> int:
-    """The platform writes Unix seconds as text, and at times milliseconds. 0 if unreadable."""
+    """The platform writes Unix seconds as text, and at times milliseconds. 0 if it cannot be right."""
     try:
         value = int(timestamp)
     except (TypeError, ValueError, OverflowError):
         return 0
     milliseconds = value if value > MILLISECONDS_FROM else value * 1000
-    return milliseconds if 0 < milliseconds <= LATEST else 0
+    return milliseconds if 0 < milliseconds <= time.time() * 1000 + MOST_AHEAD else 0

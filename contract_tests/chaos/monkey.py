@@ -35,6 +35,8 @@ class Monkey:
         self.faults = faults
         self.struck: Counter[str] = Counter()
         self.windows = Windows()
+        # When each fault began, its name, and how long it took.
+        self.told: list[str] = []
         # For each fault: how many messages and deliveries were under way.
         self.work: list[tuple[int, int]] = []
 
@@ -82,6 +84,7 @@ class Monkey:
         self._progress.allow_more(BACK)
         assert self._progress.reach_answers(answered + 1), f"{fault.name}: nothing is sent any more"
         back = time.time() - ended
+        self.told.append(f"{began:.1f} {fault.name} for {ended - began:.1f} s")
         self._say(f"  {fault.name} for {ended - began:.1f} s, answered {back:.1f} s later")
         self.windows.add(began, ended)
         self.struck[fault.name] += 1

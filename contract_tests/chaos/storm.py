@@ -68,6 +68,17 @@ class Aftermath:
         """As lags(), of events whose worker died in the attempt before: they waited for its lease to end."""
         return self._lags(hook, leased=True)
 
+    def late(self, hook: Hook, seconds: float) -> str:
+        """The events that took longer, with their attempts, and the faults: what to look at after a failure."""
+        commits, attempts = self.ledger.commits(), self.ledger.attempts()
+        lines = [*self.monkey.told]
+        for event, received in hook.arrivals().items():
+            delivery_id, _ = attempt_of(received)
+            if self.monkey.windows.outside((commits[event], received.at)) > seconds:
+                lines.append(f"{commits[event]:.1f} {event} came at {received.at:.1f}:")
+                lines += [f"  {row}" for row in attempts if row.delivery_id == delivery_id]
+        return "\n".join(lines)
+
     def _lags(self, hook: Hook, *, leased: bool) -> list[float]:
         lost = {(row.delivery_id, row.number) for row in self.ledger.attempts() if row.is_lost}
         commits, windows = self.ledger.commits(), self.monkey.windows
