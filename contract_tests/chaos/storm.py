@@ -69,7 +69,7 @@ class Aftermath:
         return self._lags(hook, leased=True)
 
     def late(self, hook: Hook, seconds: float) -> str:
-        """The events that took longer, with their attempts, and the faults: what to look at after a failure."""
+        """The faults, and the events that took longer with their attempts: what explains a failure."""
         commits, attempts = self.ledger.commits(), self.ledger.attempts()
         lines = [*self.monkey.told]
         for event, received in hook.arrivals().items():
