@@ -94,7 +94,7 @@ def command_server() -> CommandServer:
 
 def serve(requests: socket.socket) -> None:
     """Answer each request in a copy of this process, until nobody can ask any more."""
-    for module in set(MODULES.values()):
+    for module in {module for module, _ in MODULES.values()}:
         importlib.import_module(f"gateway.cli.{module}")
     # Otherwise each copy would look through all of what it shares with this process, and so copy it.
     gc.freeze()

@@ -234,11 +234,21 @@ class Settings(BaseSettings):
         """The User-Agent of requests to customers' endpoints."""
         return f"MessagingGateway/{__version__}"
 
+    @property
+    def key_file(self) -> Path:
+        """Where a generated key for secrets at rest is kept."""
+        return self.data_dir / "secret.key"
+
+    @property
+    def has_key(self) -> bool:
+        """Whether encryption_key() finds a key, and makes none."""
+        return bool(self.secret_key) or self.key_file.exists()
+
     def encryption_key(self) -> str:
         """The key for secrets at rest: SECRET_KEY, or one generated once and kept in DATA_DIR."""
         if given := self.secret_key.get_secret_value():
             return given
-        path = self.data_dir / "secret.key"
+        path = self.key_file
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             # Linked only when complete: processes that start together must not read half a key.

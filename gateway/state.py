@@ -30,13 +30,18 @@ class AwayError(SettingsError):
     """A server does not answer. Its setting may be right, and the server back in a moment."""
 
 
+def make_folder(settings: Settings) -> None:
+    """Create DATA_DIR where there is none. Raises SettingsError."""
+    with usable("DATA_DIR"):
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def connect_state(settings: Settings) -> None:
-    """Point this process to its database and queue. Creates DATA_DIR, but no tables. Raises SettingsError.
+    """Point this process to its database and queue. Creates no tables. Raises SettingsError.
 
     A server is connected to at its first use.
     """
     with usable("DATA_DIR"):
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         secret.use_key(settings.encryption_key())
     with usable("DATABASE_URL"):
         database.connect(settings.database_url, settings.database_connections)

@@ -7,26 +7,25 @@ import sys
 import click
 
 from gateway import __version__
-from gateway.settings import SettingsError
-from models.secret import SecretUnreadableError
 
-# The module of each command. It is imported when the command is used: importing all takes half a second.
+# The module of each command, and its line in the help. A module is imported when its command is used, for
+# the help of that command as well: importing all takes a second. A test compares the lines.
 MODULES = {
-    "accounts": "accounts",
-    "callbacks": "callbacks",
-    "deliveries": "webhooks",
-    "doctor": "doctor",
-    "keys": "accounts",
-    "migrate": "processes",
-    "numbers": "numbers",
-    "sandbox": "processes",
-    "sandbox-connect": "numbers",
-    "signup-links": "numbers",
-    "up": "up",
-    "users": "users",
-    "web": "processes",
-    "webhooks": "webhooks",
-    "worker": "processes",
+    "accounts": ("accounts", "Accounts: who owns numbers, keys and webhooks."),
+    "callbacks": ("callbacks", "Callbacks of the messaging network."),
+    "deliveries": ("webhooks", "Deliveries to webhooks."),
+    "doctor": ("doctor", "Say what is wrong here, and how to mend it."),
+    "keys": ("accounts", "API keys of accounts."),
+    "migrate": ("processes", "Bring the database's schema up to date."),
+    "numbers": ("numbers", "Connected phone numbers."),
+    "sandbox": ("processes", "Run the local messaging network."),
+    "sandbox-connect": ("numbers", "Run the whole embedded signup against the sandbox."),
+    "signup-links": ("numbers", "Signup links, through which an owner connects a number."),
+    "up": ("up", "Run all of it here: web, worker and sandbox."),
+    "users": ("users", "People who sign in to the dashboard."),
+    "web": ("processes", "Serve the API."),
+    "webhooks": ("webhooks", "Webhooks of all accounts."),
+    "worker": ("processes", "Deliver events and ingest callbacks."),
 }
 
 
@@ -38,9 +37,15 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in MODULES:
             return None
-        module = importlib.import_module(f"gateway.cli.{MODULES[cmd_name]}")
+        module = importlib.import_module(f"gateway.cli.{MODULES[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without an import."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in MODULES.items()])
 
 
 @click.group(
@@ -59,6 +64,12 @@ def main() -> None:
     os.umask(0o077)
     try:
         cli()
-    except (SettingsError, SecretUnreadableError) as error:
+    except Exception as error:
+        # Not at the top: the settings alone take longer to import than the help to print.
+        from gateway.settings import SettingsError  # noqa: PLC0415
+        from models.secret import SecretUnreadableError  # noqa: PLC0415
+
+        if not isinstance(error, SettingsError | SecretUnreadableError):
+            raise
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from gateway.cli.output import json_option, open_state, rendered, show
+from gateway.cli.opening import open_state
+from gateway.cli.output import json_option, rendered, show
 from models.callback import Reason, SetAside
 from tasks import ingest
 

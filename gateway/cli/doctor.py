@@ -59,7 +59,7 @@ class Check:
 @json_option
 @click.pass_context
 def doctor(context: click.Context, *, as_json: bool) -> None:
-    """Say what is wrong with this installation, and how to mend it.
+    """Say what is wrong here, and how to mend it.
 
     Checks settings, data directory, key, database, queue, rate limits, worker, network and callback
     address. The exit status is 1 when there is a problem; warnings leave it at 0.

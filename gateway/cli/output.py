@@ -1,25 +1,26 @@
-"""What commands share: they open the state, find rows, and print a table or one JSON document."""
+"""What commands share: they print a resource, or a table, or one JSON document, and find rows.
+
+Nothing here imports the database: a command over the HTTP API does without.
+"""
 
 import functools
 import json
-import logging
 import re
+import shutil
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-from gateway.cli import running
-from gateway.settings import Settings, get_settings, load_settings
-from gateway.state import AwayError, connect_state, reach_database, reach_queue
-from models.database import BaseModel, pending_migrations
 from webhooks.envelope import timestamp
-
-logger = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
 # One resource, or a list of them.
 Printed = dict[str, Any] | list[dict[str, Any]]
+
+GAP = "  "
+# What is left of a last column at least, however wide the others are.
+MIN_CUT = 5
 
 json_option: Callable[[Any], Any] = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document."
@@ -35,6 +36,8 @@ def prints(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., No
     def decorate(command: Callable[..., Printed]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(*, as_json: bool, **given: Any) -> None:
+            from gateway.cli.opening import open_state  # noqa: PLC0415 - it imports the database
+
             open_state()
             show(command(**given), *columns, as_json=as_json)
 
@@ -42,26 +45,6 @@ def prints(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., No
         return decorated
 
     return decorate
-
-
-def open_state(*, may_be_away: bool = False) -> Settings:
-    """Connect this command to the database and queue. Fails when migrations are pending.
-
-    If their servers ``may_be_away``, one that is gets a line in the log, and is tried again at each use.
-    """
-    running.join(load_settings())
-    settings = get_settings()
-    connect_state(settings)
-    try:
-        reach_database()
-        if pending_migrations():
-            raise click.ClickException("The database is not migrated. Run: gateway migrate")
-        reach_queue()
-    except AwayError as error:
-        if not may_be_away:
-            raise
-        logger.warning("started while a server is away: %s", error)
-    return settings
 
 
 def found(row: Found | None, kind: str, name: str) -> Found:
@@ -72,7 +55,7 @@ def found(row: Found | None, kind: str, name: str) -> Found:
     return row
 
 
-def rendered(row: BaseModel, *names: str) -> dict[str, Any]:
+def rendered(row: object, *names: str) -> dict[str, Any]:
     """Columns of a row by their names in JSON: ``createdAt`` is the column ``created_at``."""
     values = {name: getattr(row, _words(name).replace(" ", "_")) for name in names}
     return {
@@ -89,15 +72,28 @@ def show(printed: Printed, *columns: str, as_json: bool) -> None:
         _print_aligned([[_label(name), _text(value)] for name, value in printed.items()])
     elif printed:
         heads = [re.sub(r" AT$", " (UTC)", _words(column).upper()) for column in columns]
-        _print_aligned([heads, *([_cell(c, row[c]) for c in columns] for row in printed)])
+        print_table(heads, [[_cell(c, row[c]) for c in columns] for row in printed])
     else:
         click.echo("None.")
+
+
+def print_table(heads: list[str], rows: list[list[str]]) -> None:
+    """Print rows under their heads. The last column is cut to the terminal's width."""
+    *widths, _ = (max(map(len, column)) for column in zip(heads, *rows, strict=True))
+    room = max(MIN_CUT, shutil.get_terminal_size().columns - sum(widths) - len(GAP) * len(widths))
+    _print_aligned([[*row, cut(last, room)] for *row, last in [heads, *rows]])
+
+
+def cut(text: str, room: int) -> str:
+    """The text in one line, or its beginning and an ellipsis where it has no room."""
+    line = " ".join(text.split())
+    return line if len(line) <= room else f"{line[: room - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _print_aligned(rows: list[list[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+        click.echo(GAP.join(map(str.ljust, row, widths)).rstrip())
 
 
 def _words(name: str) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 import click
 from peewee import DatabaseError
 
-from gateway.cli.output import json_option, open_state, show
+from gateway.cli.opening import open_state
+from gateway.cli.output import json_option, show
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import get_settings
-from gateway.state import connect_state, in_one_line, reach_database
+from gateway.state import connect_state, in_one_line, make_folder, reach_database
 from models import database
 
 host_option: Callable[[Any], Any] = click.option(
@@ -78,7 +79,9 @@ def sandbox(tls_port: int | None) -> None:
 @json_option
 def migrate(*, as_json: bool) -> None:
     """Bring the database's schema up to date."""
-    connect_state(get_settings())
+    settings = get_settings()
+    make_folder(settings)
+    connect_state(settings)
     reach_database()
     applied = apply_migrations()
     if as_json:

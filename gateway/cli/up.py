@@ -17,7 +17,7 @@ from gateway.cli.supervisor import Supervisor
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
-from gateway.state import connect_state, reach_database, reach_queue
+from gateway.state import connect_state, make_folder, reach_database, reach_queue
 from models.account import Account
 from models.api_key import ApiKey
 from models.number import Number
@@ -55,6 +55,7 @@ def up(
     configure_logging(settings.log_format)
     # Fail here: a part that fails would be restarted for ever.
     tracing.check()
+    make_folder(settings)
     connect_state(settings)
     reach_database()
     reach_queue()

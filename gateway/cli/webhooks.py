@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from gateway.cli.output import found, json_option, open_state, prints, show
+from gateway.cli.opening import open_state
+from gateway.cli.output import found, json_option, prints, show
 from handlers import deliveries as delivery_handlers
 from handlers import webhooks as webhook_handlers
 from handlers.errors import InvalidError

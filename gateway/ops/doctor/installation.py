@@ -77,8 +77,8 @@ def _is_open_to_others(path: Path) -> bool:
 
 def check_key(settings: Settings) -> str:
     """The key for secrets at rest is there, is secret, and opens what is stored."""
-    path = settings.data_dir / "secret.key"
-    if not settings.secret_key and not path.exists():
+    path = settings.key_file
+    if not settings.has_key:
         raise UnwellError("There is no key yet.", "Nothing to do: the first start makes one.")
     try:
         secret.use_key(settings.encryption_key())

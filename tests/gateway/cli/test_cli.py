@@ -257,6 +257,18 @@ def test_webhooks_and_deliveries_are_listed(cli: Cli, customer: Customer) -> Non
     assert cli.text(*of_it, "--state", "failed") == "None.\n"
 
 
+def test_long_names_and_addresses_fit_into_80_columns(cli: Cli, service: Gateway) -> None:
+    account = cli.json("accounts", "create", "A long name " * 20, "--plan", "pro")["id"]
+    key = cli.json("keys", "create", account, "--name", "Continuous integration " * 10)["key"]
+    owner = Customer(account, key, service.api, {})
+    long = {"url": HOOK * 10, "events": ["message.sent"]}
+    webhook = owner.request("POST", "/webhooks", json=long).json()
+    for table in (("accounts", "list"), ("keys", "list"), ("webhooks", "list")):
+        assert "\N{HORIZONTAL ELLIPSIS}\n" in cli.text(*table)
+    assert HOOK * 10 in [each["url"] for each in cli.json("webhooks", "list")]
+    assert owner.request("DELETE", f"/webhooks/{webhook['id']}").status_code == 204
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -302,7 +314,7 @@ def test_wrong_usage_ends_with_status_2(empty: Cli, arguments: list[str]) -> Non
 
 
 def test_the_database_is_migrated_once_and_before_anything_else(empty: Cli) -> None:
-    assert empty.refuse("accounts", "list").endswith("Run: gateway migrate\n")
+    assert empty.refuse("accounts", "list").endswith("For a new one: gateway migrate\n")
     assert empty.json("migrate")["applied"]
     assert empty.json("migrate") == {"applied": []}
     assert empty.text("migrate") == "The database is up to date.\n"

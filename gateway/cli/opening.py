@@ -1,0 +1,53 @@
+"""Opens database and queue for a command. Only ``up`` and ``migrate`` make them."""
+
+import logging
+
+import click
+
+from gateway.cli import running
+from gateway.settings import Settings, get_settings, load_settings
+from gateway.state import AwayError, connect_state, make_folder, reach_database, reach_queue
+from models.database import pending_migrations
+from models.database.sqlite import path_of
+
+logger = logging.getLogger(__name__)
+
+MAKE = "gateway migrate"
+
+
+def open_state(*, may_be_away: bool = False) -> Settings:
+    """Connect this command to the database and queue. Fails when there is none, or it is not migrated.
+
+    If their servers ``may_be_away``, as those of a part of the service, one that is gone gets a line in the
+    log, and is tried again at each use. Such a part also makes its DATA_DIR on a machine of its own.
+    """
+    running.join(load_settings())
+    settings = get_settings()
+    _refuse_absent(settings, may_make_key=may_be_away)
+    if may_be_away:
+        make_folder(settings)
+    connect_state(settings)
+    try:
+        reach_database()
+        if pending_migrations():
+            raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
+        reach_queue()
+    except AwayError as error:
+        if not may_be_away:
+            raise
+        logger.warning("started while a server is away: %s", error)
+    return settings
+
+
+def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:
+    """Fail where a connection would make an empty database, or a key that opens nothing."""
+    folder = "Run this in the service's folder or set GATEWAY_DATA_DIR."
+    if settings.database_url.startswith("sqlite:"):
+        file = path_of(settings.database_url)
+        if not file.exists():
+            raise click.ClickException(
+                f"There is no database {file}. {folder} For a new one: {MAKE}"
+            )
+    elif not may_make_key and not settings.has_key:
+        key = settings.key_file
+        raise click.ClickException(f"There is no key {key}. {folder} Or set GATEWAY_SECRET_KEY.")
