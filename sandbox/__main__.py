@@ -63,7 +63,7 @@ async def _listen(runner: web.AppRunner, settings: Settings) -> str:
         ) from error
     port = runner.addresses[0][1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"sandbox listening on http://{host}:{port}, callbacks to {settings.callback_url}\n"
+    return f"sandbox listening on http://{host}:{port}\ncallbacks to {settings.callback_url}\n"
 
 
 async def _listen_with_tls(runner: web.AppRunner, settings: Settings, port: int) -> str:

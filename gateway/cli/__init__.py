@@ -14,6 +14,7 @@ MODULES = {
     "accounts": ("accounts", "Accounts: who owns numbers, keys and webhooks."),
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
+    "demo": ("demo", "Print new credentials of the demo account."),
     "doctor": ("doctor", "Say what is wrong here, and how to mend it."),
     "keys": ("accounts", "API keys of accounts."),
     "migrate": ("processes", "Bring the database's schema up to date."),

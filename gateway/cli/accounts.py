@@ -57,6 +57,20 @@ def list_accounts() -> list[dict[str, Any]]:
     return [_with_state(account) for account in Account.all()]
 
 
+@accounts.command("set-plan")
+@click.argument("account_id")
+@click.argument("plan", type=click.Choice(PLANS))
+@prints()
+def set_plan(account_id: str, plan: str) -> dict[str, Any]:
+    """Put an account on another plan, from its next request on.
+
+    A lower plan keeps the webhooks that the account has above its bound.
+    """
+    account = find_account(account_id)
+    account.amend(plan=plan)
+    return _with_state(account)
+
+
 @accounts.command()
 @click.argument("account_id")
 @prints()

@@ -1,15 +1,13 @@
 """gateway up: web, worker and sandbox on one machine, with a demo account on the first run."""
 
-import contextlib
-import json
 import os
-import shlex
 import socket
 import time
 from pathlib import Path
 
 import click
 
+from gateway.cli import demo as demo_account
 from gateway.cli import running
 from gateway.cli.numbers import connect_sandbox_number
 from gateway.cli.processes import apply_migrations, host_option, port_option
@@ -19,17 +17,12 @@ from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.state import connect_state, make_folder, reach_database, reach_queue
 from models.account import Account
-from models.api_key import ApiKey
 from models.number import Number
-from models.user import EmailTakenError, User, new_password
 
 READY_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 # What to connect to where a server listens at all addresses.
 REACHED = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared with, not listened at
-DEMO_ACCOUNT = "Demo"
-DEMO_EMAIL = "demo@example.com"
-DEMO_RECIPIENT = "15551234567"
 # A part may need this much longer to end than its longest request.
 STOP_MARGIN_SECONDS = 10
 
@@ -132,37 +125,26 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     if settings.uses_sandbox:
         click.echo(f"Sandbox     {settings.network_url}/")
         if demo:
-            _greet_with_demo(url)
+            _greet_with_demo()
     click.echo("Stop with Ctrl-C.")
 
 
-def _greet_with_demo(url: str) -> None:
+def _greet_with_demo() -> None:
     accounts = Account.all()
-    if Number.all() or any(a.name != DEMO_ACCOUNT for a in accounts):
-        account_id = accounts[0].id if len(accounts) == 1 else "ACCOUNT_ID"
-        click.echo(f"Keys are shown once. For a new one: gateway keys create {account_id}")
+    if Number.all() or any(a.name != demo_account.NAME for a in accounts):
+        click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")
         return
     # An earlier first run may have ended after this step.
-    account = accounts[0] if accounts else Account.open(DEMO_ACCOUNT, "starter")
+    account = accounts[0] if accounts else Account.open(demo_account.NAME, "starter")
     try:
-        number = connect_sandbox_number(account, None)
+        connect_sandbox_number(account, None)
     except click.ClickException as error:
         click.echo(f"No demo number: {error.message}", err=True)
         return
-    _, key = ApiKey.issue(account, "demo")
-    click.echo(f"Account     {account.id}")
-    click.echo(f"API key     {key}")
-    click.echo(f"Number      {number.id}  {number.phone_number}  {number.status}")
-    password = new_password()
-    # As above.
-    with contextlib.suppress(EmailTakenError):
-        User.enrol(account, DEMO_EMAIL, password)
-        click.echo(f"Email       {DEMO_EMAIL}\nPassword    {password}")
-    click.echo(f"\nSend a first message:\n\n{_curl(url, key, number)}\n")
+    demo_account.greet(demo_account.new_credentials(account))
 
 
-def _curl(url: str, key: str, number: Number) -> str:
-    to, text = DEMO_RECIPIENT, {"body": "Hello"}
-    body = json.dumps({"number_id": number.id, "to": to, "type": "text", "text": text})
-    headers = ["-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
-    return shlex.join(["curl", f"{url}/api/messages/send", *headers, "-d", body])
+def _how_to_make_a_key(accounts: list[Account]) -> str:
+    if any(account.name == demo_account.NAME for account in accounts):
+        return "gateway demo"
+    return f"gateway keys create {accounts[0].id if len(accounts) == 1 else 'ACCOUNT_ID'}"

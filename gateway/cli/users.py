@@ -84,9 +84,12 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
 
 @users.command()
 @email_argument
+@click.option("--yes", is_flag=True, help="Do not ask for a confirmation.")
 @prints()
-def remove(email: str) -> dict[str, Any]:
+def remove(email: str, *, yes: bool) -> dict[str, Any]:
     """Remove a user and end their sessions."""
     user = found(User.find(email), "user", email)
+    if not yes:
+        click.confirm(f"Remove {user.email} of {user.account_id}?", abort=True, err=True)
     user.remove()
     return {"id": user.id, "email": user.email, "removed": True}

@@ -9,10 +9,9 @@ import click
 
 from gateway.cli.opening import open_state
 from gateway.cli.output import found, json_option, prints, show
+from gateway.cli.times import since_option, until_option
 from handlers import deliveries as delivery_handlers
 from handlers import webhooks as webhook_handlers
-from handlers.errors import InvalidError
-from handlers.times import parse_time
 from models.delivery import Delivery, DeliveryState
 from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
@@ -26,17 +25,6 @@ BAR_WIDTH = 30
 FINAL_STATES = [str(s) for s in DeliveryState if s is not DeliveryState.PENDING]
 
 
-def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
-    """Milliseconds since the epoch."""
-    try:
-        return parse_time("The value", value)
-    except InvalidError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-_time_option = partial(click.option, callback=_time, metavar="TIME")
-since_option = partial(_time_option, "--since", help="Created at this time or later. ISO 8601.")
-until_option = partial(_time_option, "--until", help="Created before this time. ISO 8601.")
 webhook_option = partial(
     click.option, "--webhook", "webhook_id", required=True, help="Of this webhook."
 )

@@ -1,5 +1,7 @@
 """Logging of the processes: one line per record on stderr, JSON for machines, text for people.
 
+In a terminal a line is one row.
+
 A line carries time, level, logger, message, the identifiers of its request, and what the caller gives as
 ``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
 message. While PostgreSQL or Redis is away, every use of it fails: such errors are logged at a limited rate,
@@ -8,6 +10,7 @@ without tracebacks.
 
 import logging
 import re
+import shutil
 import sqlite3
 import sys
 import time
@@ -35,6 +38,8 @@ _AWAY = ("08", "53300", "57", "55P03", "25P03")
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
+# Shown by their values alone, and first: they explain themselves.
+_PLAIN = ("method", "path", "event", "host", "outcome", "status")
 # Only a line with one of these holds such a text. To look for them takes a tenth of the time.
 _MARKS = ("mk_live_", "whsec_", "://")
 
@@ -56,11 +61,39 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, and the lines of a traceback."""
-        pairs = "".join(f" {name}={value}" for name, value in _fields(record).items())
-        text = f"{_iso(record)} {record.levelname} {record.name}: {record.getMessage()}{pairs}"
+        text = self.row(record)
         if record.exc_info:
             text = f"{text}\n{self.formatException(record.exc_info)}"
         return _masked(text)
+
+    def row(self, record: logging.LogRecord) -> str:
+        """The line without a traceback."""
+        pairs = _pairs(_fields(record))
+        return f"{_iso(record)} {record.levelname} {record.name}: {record.getMessage()}{pairs}"
+
+
+class TerminalFormatter(TextFormatter):
+    """As TextFormatter, in one row: the time of day, and what matters first. A warning has its whole text."""
+
+    def row(self, record: logging.LogRecord) -> str:
+        """The line, cut to the terminal's width unless it is a warning or worse."""
+        # What the caller gives comes before the identifiers of its request.
+        fields = getattr(record, "fields", {}) | (request_fields.get() or {})
+        plain = [fields.pop(name) for name in _PLAIN if fields.get(name) is not None]
+        if (took := fields.pop("duration_ms", None)) is not None:
+            plain.append(f"{took} ms")
+        is_warning = record.levelno > logging.INFO
+        head = f"{record.levelname} {record.name}: " if is_warning else ""
+        words = " ".join([f"{head}{record.getMessage()}", *map(str, plain)])
+        text = f"{_iso(record)[11:19]} {words}{_pairs(fields)}"
+        width = shutil.get_terminal_size().columns
+        if is_warning or len(text) <= width:
+            return text
+        return f"{text[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _pairs(fields: dict[str, Any]) -> str:
+    return "".join(f" {name}={value}" for name, value in fields.items() if value is not None)
 
 
 def _iso(record: logging.LogRecord) -> str:
@@ -131,11 +164,15 @@ def _is_full(error: object) -> bool:
 
 def configure_logging(log_format: str) -> None:
     """Log our own INFO and everyone's warnings. ``log_format`` is the setting LOG_FORMAT."""
-    as_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
+    formatter: logging.Formatter
+    if log_format == "auto":
+        formatter = TerminalFormatter() if sys.stderr.isatty() else JsonFormatter()
+    else:
+        formatter = TextFormatter() if log_format == "text" else JsonFormatter()
     # No line shows them, and each record would look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
-    handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
+    handler.setFormatter(formatter)
     handler.addFilter(limit_outages)
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:

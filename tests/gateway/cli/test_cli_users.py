@@ -65,15 +65,26 @@ def test_what_is_no_email_is_wrong_usage(account: Account, email: str) -> None:
 def test_a_removed_user_can_neither_sign_in_nor_go_on(account: Account) -> None:
     user = User.enrol(account, EMAIL, PASSWORD)
     token = UserSession.begin(user)
-    assert json.loads(_run("remove", EMAIL.upper(), "--json").stdout) == {
+    assert json.loads(_run("remove", EMAIL.upper(), "--yes", "--json").stdout) == {
         "id": user.id,
         "email": EMAIL,
         "removed": True,
     }
     assert User.authenticate(EMAIL, PASSWORD) is None
     assert UserSession.resume(token) is None
-    assert _run("remove", EMAIL).exit_code == 1
+    assert _run("remove", EMAIL, "--yes").exit_code == 1
     assert _run("create", EMAIL, "--account", account.id).exit_code == 0
+
+
+@pytest.mark.parametrize(("answer", "is_kept"), [("y\n", False), ("n\n", True), ("", True)])
+def test_a_user_is_removed_after_a_confirmation(
+    account: Account, answer: str, *, is_kept: bool
+) -> None:
+    User.enrol(account, EMAIL, PASSWORD)
+    done = _run("remove", EMAIL, typed=answer)
+    assert f"Remove {EMAIL} of {account.id}?" in done.stderr
+    assert (User.find(EMAIL) is not None) is is_kept
+    assert done.exit_code == int(is_kept)
 
 
 def test_a_reset_gives_another_password_and_ends_the_sessions(account: Account) -> None:

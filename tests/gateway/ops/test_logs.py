@@ -11,6 +11,7 @@ from gateway.ops.logs import (
     OURS,
     REFUSALS,
     JsonFormatter,
+    TerminalFormatter,
     TextFormatter,
     configure_logging,
 )
@@ -76,7 +77,11 @@ def test_an_exception_is_a_text_field_of_its_line() -> None:
     assert "ValueError: no such key" in exception
 
 
-@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter()], ids=["json", "text"])
+@pytest.mark.parametrize(
+    "formatter",
+    [JsonFormatter(), TextFormatter(), TerminalFormatter()],
+    ids=["json", "text", "row"],
+)
 def test_a_key_or_secret_in_an_exception_is_blotted_out(formatter: logging.Formatter) -> None:
     text = formatter.format(_crash())
     assert "mk_live_**** and no whsec_****" in text
@@ -114,6 +119,28 @@ def test_away_from_a_terminal_lines_are_json_unless_text_is_asked_for(
     assert isinstance(_configured(monkeypatch, log_format), formatter)
 
 
+def test_at_a_terminal_a_line_is_one_row_with_what_matters_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    record = _record("request", request="x" * 60, method="GET", path="/api", status=200, note=None)
+    record.levelno = logging.INFO
+    row = TerminalFormatter().format(record)
+    assert row.startswith("09:30:00 request GET /api 200 request=xx")
+    assert (len(row), row[-1]) == (60, "\N{HORIZONTAL ELLIPSIS}")
+    assert "None" not in row
+
+
+def test_at_a_terminal_a_warning_keeps_its_whole_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    row = TerminalFormatter().format(_record("%d gone", 2, delivery_id="dlv_1", duration_ms=3))
+    assert row == "09:30:00 WARNING tasks.deliver: 2 gone 3 ms delivery_id=dlv_1"
+
+
+def test_a_text_line_leaves_out_what_has_no_value() -> None:
+    assert "status" not in TextFormatter().format(_record("attempt", status=None))
+
+
 def test_at_a_terminal_lines_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert isinstance(_configured(monkeypatch, "auto"), TextFormatter)
+    assert isinstance(_configured(monkeypatch, "auto"), TerminalFormatter)

@@ -1,0 +1,66 @@
+"""``gateway accounts set-plan`` and ``gateway demo``."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import cli, demo
+from models.account import Account
+from models.api_key import ApiKey
+from models.user import User
+from tests import factories
+
+pytestmark = pytest.mark.usefixtures("state")
+PASSWORD = "correct horse battery"
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def test_an_account_changes_its_plan(account: Account) -> None:
+    changed = json.loads(_run("accounts", "set-plan", account.id, "starter", "--json").stdout)
+    assert (changed["id"], changed["plan"]) == (account.id, "starter")
+    assert Account.get_by_id(account.id).plan == "starter"
+
+
+def test_a_plan_or_an_account_that_does_not_exist_is_refused(account: Account) -> None:
+    assert _run("accounts", "set-plan", account.id, "gold").exit_code == 2
+    unknown = _run("accounts", "set-plan", "acc_none", "pro")
+    assert (unknown.exit_code, "acc_none" in unknown.stderr) == (1, True)
+
+
+def test_the_demo_account_gets_another_key_and_password() -> None:
+    account = Account.open(demo.NAME, "starter")
+    number = factories.active_number(account)
+    User.enrol(account, demo.EMAIL, PASSWORD)
+    _, old = ApiKey.issue(account, "demo")
+    made = json.loads(_run("demo", "--json").stdout)
+    assert (made["account"], made["number"]) == (account.id, number.id)
+    assert User.authenticate(demo.EMAIL, PASSWORD) is None
+    assert User.authenticate(demo.EMAIL, made["password"]) is not None
+    assert all(ApiKey.unrevoked(key) for key in (old, made["key"]))
+
+
+def test_people_see_the_lines_of_the_first_run() -> None:
+    factories.active_number(Account.open(demo.NAME, "starter"))
+    shown = _run("demo").stdout
+    labels = [line[:12].strip() for line in shown.splitlines()[:5]]
+    assert labels == ["Account", "API key", "Number", "Email", "Password"]
+    assert "curl http://127.0.0.1:8080/api/messages/send" in shown
+
+
+def test_a_user_of_another_account_is_left_alone(account: Account) -> None:
+    Account.open(demo.NAME, "starter")
+    User.enrol(account, demo.EMAIL, PASSWORD)
+    made = json.loads(_run("demo", "--json").stdout)
+    assert "password" not in made
+    assert User.authenticate(demo.EMAIL, PASSWORD) is not None
+
+
+@pytest.mark.usefixtures("account")
+def test_without_a_demo_account_it_says_how_to_get_one() -> None:
+    done = _run("demo")
+    assert done.exit_code == 1
+    assert "gateway up makes one" in done.stderr
