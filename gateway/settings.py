@@ -31,6 +31,8 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, Sett
 from gateway import __version__
 
 PREFIX = "GATEWAY_"
+# Not of the service: where the commands for developers keep their profile.
+PROFILE = f"{PREFIX}PROFILE"
 # What Kubernetes sets for a Service whose name begins with "gateway", such as GATEWAY_PORT_8080_TCP_ADDR.
 # GATEWAY_PORT itself might be a mistake for --port, but not with such a value.
 _OF_KUBERNETES = re.compile(
@@ -263,7 +265,7 @@ class Settings(BaseSettings):
 def _unknown_names() -> list[str]:
     given = {n for n, value in os.environ.items() if not _OF_KUBERNETES.match(f"{n}={value}")}
     given |= {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
-    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    known = {PREFIX + name.upper() for name in Settings.model_fields} | {PROFILE}
     unknown = sorted(name for name in given - known if name.startswith(PREFIX))
     return [f"{name} is not a setting; see docs/configuration.md" for name in unknown]
 

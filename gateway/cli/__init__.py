@@ -10,7 +10,15 @@ from gateway import __version__
 
 # The module of each command, and its line in the help. A module is imported when its command is used, for
 # the help of that command as well: importing all takes a second. A test compares the lines.
-MODULES = {
+OVER_API = {
+    "login": ("login", "Keep address and API key for the commands of this group."),
+    "send": ("messages", "Send a message."),
+    "messages": ("messages", "List the newest messages."),
+    "tail": ("listen", "Show events as they happen, one line each."),
+    "listen": ("listen", "Forward events to a URL that only this machine reaches."),
+    "trigger": ("trigger", "Cause an event in the sandbox."),
+}
+ON_SERVER = {
     "accounts": ("accounts", "Accounts: who owns numbers, keys and webhooks."),
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
@@ -28,6 +36,9 @@ MODULES = {
     "webhooks": ("webhooks", "Webhooks of all accounts."),
     "worker": ("processes", "Deliver events and ingest callbacks."),
 }
+MODULES = OVER_API | ON_SERVER
+# As the help has them.
+GROUPS = {"For developers, over the API": OVER_API, "For operators, on the server": ON_SERVER}
 
 
 class LazyGroup(click.Group):
@@ -45,8 +56,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without an import."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in MODULES.items()])
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_, line) in group.items()])
 
 
 @click.group(

@@ -65,11 +65,12 @@ def rendered(row: object, *names: str) -> dict[str, Any]:
 
 
 def show(printed: Printed, *columns: str, as_json: bool) -> None:
-    """Print one resource, or a list of them as a table of ``columns``."""
+    """Print one resource, all of it or its ``columns``, or a list of resources as a table of them."""
     if as_json:
         click.echo(json.dumps(printed))
     elif isinstance(printed, dict):
-        _print_aligned([[_label(name), _text(value)] for name, value in printed.items()])
+        shown = {name: printed[name] for name in columns or printed}
+        _print_aligned([[_label(name), _text(value)] for name, value in shown.items()])
     elif printed:
         heads = [re.sub(r" AT$", " (UTC)", _words(column).upper()) for column in columns]
         print_table(heads, [[_cell(c, row[c]) for c in columns] for row in printed])
@@ -85,8 +86,11 @@ def print_table(heads: list[str], rows: list[list[str]]) -> None:
 
 
 def cut(text: str, room: int) -> str:
-    """The text in one line, or its beginning and an ellipsis where it has no room."""
-    line = " ".join(text.split())
+    """The text in one line, or its beginning and an ellipsis where it has no room.
+
+    People write to numbers what they want: nothing of it may control the terminal.
+    """
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
     return line if len(line) <= room else f"{line[: room - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -98,7 +102,7 @@ def _print_aligned(rows: list[list[str]]) -> None:
 
 def _words(name: str) -> str:
     """The words of a name in JSON: ``phoneNumber`` is "phone number"."""
-    return re.sub(r"(?=[A-Z])", " ", name).lower()
+    return re.sub(r"(?=[A-Z])|_", " ", name).lower()
 
 
 def _label(name: str) -> str:

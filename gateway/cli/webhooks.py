@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from gateway.cli.listen import kinds_of
 from gateway.cli.opening import open_state
 from gateway.cli.output import found, json_option, prints, show
+from gateway.cli.remote import Remote, asks, connect
 from gateway.cli.times import since_option, until_option
 from handlers import deliveries as delivery_handlers
 from handlers import webhooks as webhook_handlers
@@ -20,6 +22,8 @@ from tasks.shares import TooMuchAtOnceError
 from webhooks.kinds import EventKind
 
 MAX_LISTED = 100
+KINDS_HELP = "Event kinds, separated by commas."
+DELIVERY = ("id", "webhookId", "eventId", "event", "state", "createdAt", "nextAttemptAt")
 POLL_SECONDS = 0.2
 BAR_WIDTH = 30
 FINAL_STATES = [str(s) for s in DeliveryState if s is not DeliveryState.PENDING]
@@ -42,6 +46,18 @@ def list_webhooks() -> list[dict[str, Any]]:
     return [webhook_handlers.render(w) | {"accountId": w.account_id} for w in Webhook.all()]
 
 
+@webhooks.command("create")
+@click.option("--url", required=True, help="Where events are sent: https, and public.")
+@click.option("--events", required=True, callback=kinds_of, metavar="KINDS", help=KINDS_HELP)
+@click.option("--number", "numbers", multiple=True, help="Only events about this number, or these.")
+@asks("id", "url", "secret")
+def create_webhook(
+    remote: Remote, url: str, events: list[str], numbers: tuple[str, ...]
+) -> dict[str, Any]:
+    """Create a webhook of the profile's account. Its secret is shown this once."""
+    return remote.post("/webhooks", {"url": url, "events": events, "numberIds": list(numbers)})
+
+
 @click.group()
 def deliveries() -> None:
     """Deliveries to webhooks."""
@@ -59,6 +75,21 @@ def list_deliveries(webhook_id: str, event: str | None, **which: Any) -> list[di
     found(Webhook.by_id(webhook_id), "webhook", webhook_id)
     page = Delivery.page(webhook_id, MAX_LISTED, 0, kind=event, **which)
     return [delivery_handlers.render(delivery) for delivery in page.rows]
+
+
+@deliveries.command("show")
+@click.argument("delivery_id")
+@json_option
+def show_delivery(delivery_id: str, *, as_json: bool) -> None:
+    """Show a delivery of the profile's account, attempt by attempt."""
+    delivery = connect().get(f"/deliveries/{delivery_id}")
+    if as_json:
+        show(delivery, as_json=True)
+        return
+    show({name: delivery[name] for name in DELIVERY}, as_json=False)
+    attempts = [a | {"result": a["error"] or "delivered"} for a in delivery["attempts"]]
+    click.echo()
+    show(attempts, "number", "startedAt", "statusCode", "durationMs", "result", as_json=False)
 
 
 @deliveries.command("redeliver")

@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli.output import show
+from gateway.cli.output import cut, show
 
 ID = "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"
 URL = f"https://hooks.example.com/{'very-long-path/' * 20}end"
@@ -28,3 +28,7 @@ def test_a_table_cuts_its_last_column_only() -> None:
 def test_a_wider_terminal_shows_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     assert URL in CliRunner().invoke(listed).output
+
+
+def test_what_people_write_does_not_control_the_terminal() -> None:
+    assert cut("a\x1b[2Jb\nc\u202ed", 80) == "a [2Jb c d"

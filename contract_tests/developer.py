@@ -1,0 +1,81 @@
+"""A developer at a machine of his own, who has an API key and the command ``gateway``."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from contract_tests.commands import command_server
+from contract_tests.harness import WAIT_SECONDS, Customer
+
+WIDTH = 80
+
+
+class Developer:
+    """Commands in a folder of their own, with a profile and nothing of the service's settings."""
+
+    def __init__(self, folder: Path, customer: Customer, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.profile = folder / "config" / "profile.json"
+        ours = ("GATEWAY_", "SANDBOX_")
+        others = {k: v for k, v in environment.items() if not k.startswith(ours)}
+        self.environment = others | {"GATEWAY_PROFILE": str(self.profile), "COLUMNS": str(WIDTH)}
+        self.signed_in = self.login(customer)
+
+    def login(self, customer: Customer) -> dict[str, Any]:
+        """Sign in with the customer's key, which is read from standard input."""
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", "login", "--url", customer.api, "--json"],
+            cwd=self.folder,
+            env=self.environment,
+            input=f"{customer.key}\n",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WAIT_SECONDS,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert customer.key not in done.stdout
+        printed: dict[str, Any] = json.loads(done.stdout)
+        return printed
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """Run a command. Returns its status, and what it printed on stdout and stderr."""
+        return command_server().invoke(arguments, self.environment, self.folder)
+
+    def json(self, *arguments: str) -> Any:
+        """The one JSON document that a command prints."""
+        status, printed, said = self.run(*arguments, "--json")
+        assert (status, said) == (0, "")
+        return json.loads(printed)
+
+    def text(self, *arguments: str) -> str:
+        """What a command prints for people: nothing wider than a terminal."""
+        status, printed, said = self.run(*arguments)
+        assert (status, said) == (0, "")
+        assert max(map(len, printed.splitlines())) <= WIDTH, printed
+        assert not re.search(r" $", printed, re.MULTILINE)
+        return printed
+
+    def refuse(self, *arguments: str, status: int = 1) -> str:
+        """Why a command fails: one line on stderr, unless its usage is wrong."""
+        found, printed, said = self.run(*arguments)
+        assert (found, printed) == (status, "")
+        assert "Traceback" not in said
+        assert status == 2 or said.count("\n") == 1, said
+        return said
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start a command that runs until it is stopped. Its stderr goes to a file."""
+        with (self.folder / f"{arguments[0]}.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "gateway", *arguments],
+                cwd=self.folder,
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )

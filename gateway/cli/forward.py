@@ -1,0 +1,85 @@
+"""Forwarding an event to a local URL, as a delivery of it to a webhook would come."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from gateway.cli.remote import USER_AGENT, reason_of
+from webhooks import signing
+
+TIMEOUT_SECONDS = 10
+# Between the attempts at one event.
+PAUSES = (1.0, 3.0, 10.0)
+SUCCESS = range(200, 300)
+
+
+@dataclass(frozen=True)
+class Try:
+    """One attempt. ``status`` is None without an answer; ``pause`` is how long the next one waits, if any."""
+
+    number: int
+    status: int | None
+    error: str | None
+    duration_ms: int
+    pause: float | None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the receiver answered 2xx."""
+        return self.status in SUCCESS
+
+
+class Forwarder:
+    """Sends events to one URL. ``secret`` signs them."""
+
+    def __init__(self, url: str, secret: str, pauses: Sequence[float] = PAUSES) -> None:
+        self._url = url
+        self._secret = secret
+        self._pauses = pauses
+        self._session = requests.Session()
+        # No proxy stands between two programs of one machine, and ~/.netrc has no say.
+        self._session.trust_env = False
+
+    def forward(self, record: dict[str, Any]) -> Iterator[Try]:
+        """Send an event until the receiver takes it, a few times at most; each attempt, as it ends."""
+        body = encode(record)
+        for number, pause in enumerate((*self._pauses, None), start=1):
+            made = self._post(record, body, number, pause)
+            yield made
+            if made.is_done or pause is None:
+                return
+            time.sleep(pause)
+
+    def _post(self, record: dict[str, Any], body: bytes, number: int, pause: float | None) -> Try:
+        began = time.monotonic()
+        status, error = None, None
+        try:
+            with self._session.post(
+                self._url,
+                data=body,
+                headers=self._headers(record, body, number),
+                timeout=TIMEOUT_SECONDS,
+                allow_redirects=False,
+            ) as response:
+                status = response.status_code
+        except requests.RequestException as failure:
+            error = reason_of(failure)
+        return Try(number, status, error, round((time.monotonic() - began) * 1000), pause)
+
+    def _headers(self, record: dict[str, Any], body: bytes, number: int) -> dict[str, str]:
+        at = time.time_ns() // 1_000_000
+        # There is no delivery: the event stands for it.
+        about = {"event_id": record["id"], "kind": record["event"], "delivery_id": record["id"]}
+        signed = signing.headers([self._secret], body, at, **about, number=number)
+        return {"Content-Type": "application/json", "User-Agent": USER_AGENT, **signed}
+
+
+def encode(record: dict[str, Any]) -> bytes:
+    """The envelope of an event, in the bytes that a delivery has."""
+    envelope = {name: record[name] for name in ("event", "timestamp", "data")}
+    text = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="replace")

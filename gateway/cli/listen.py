@@ -1,0 +1,147 @@
+"""gateway listen and gateway tail: the account's events, as they happen."""
+
+import contextlib
+import json
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from gateway.cli import profile
+from gateway.cli.forward import Forwarder, Try
+from gateway.cli.messages import person_of, text_of
+from gateway.cli.output import cut
+from gateway.cli.remote import connect
+from gateway.cli.stream import Record, Stream
+from webhooks.kinds import EventKind
+
+KINDS = [str(kind) for kind in EventKind]
+KIND_WIDTH = max(map(len, KINDS))
+# Below the kinds, where a row goes on.
+INDENT = " " * 10
+
+lines_option: Callable[[Any], Any] = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object a line."
+)
+
+
+def kinds_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str]:
+    """Event kinds, separated by commas."""
+    kinds = value.split(",") if value else []
+    for kind in kinds:
+        if kind not in KINDS:
+            raise click.BadParameter(f"{kind!r} is no event kind. Kinds: {', '.join(KINDS)}.")
+    return kinds
+
+
+def _local(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise click.BadParameter("must be an address such as http://127.0.0.1:9000/.")
+    return value
+
+
+events_option: Callable[[Any], Any] = click.option(
+    "--events", callback=kinds_of, metavar="KINDS", help="Only these kinds, separated by commas."
+)
+number_option: Callable[[Any], Any] = click.option(
+    "--number", "number_id", help="Only events about this number."
+)
+
+
+@click.command()
+@events_option
+@number_option
+@lines_option
+def tail(events: list[str], number_id: str | None, *, as_json: bool) -> None:
+    """Show events as they happen, one line each.
+
+    Ctrl-C ends it.
+    """
+    stream = Stream(connect(), _query(events, number_id), _say)
+    with until_stopped():
+        for record in stream:
+            click.echo(json.dumps(record) if as_json else _row(record))
+
+
+@click.command()
+@click.option("--forward-to", required=True, callback=_local, metavar="URL", help="Your receiver.")
+@events_option
+@number_option
+@click.option("--resume", is_flag=True, help="Begin behind the last event of an earlier listen.")
+@lines_option
+def listen(
+    forward_to: str, events: list[str], number_id: str | None, *, resume: bool, as_json: bool
+) -> None:
+    """Forward events to a URL that only this machine reaches.
+
+    Ctrl-C ends it. Each event is a signed POST, as deliveries to a webhook are. The signing secret belongs
+    to the profile. An event that the receiver does not answer with 2xx is tried four times, then passed over.
+    """
+    remote, ours = connect(), profile.load()
+    assert ours is not None  # noqa: S101 - connect() has found it
+    begin = profile.cursor() if resume else None
+    stream = Stream(remote, _query(events, number_id), _say, begin)
+    _say(f"Signing secret  {ours.secret}")
+    _say(f"Forwarding to   {forward_to}")
+    if resume and begin is None:
+        _say("There is no earlier listen to resume: new events only.")
+    forwarder = Forwarder(forward_to, ours.secret)
+    with until_stopped():
+        for record in stream:
+            for made in forwarder.forward(record):
+                click.echo(_object(record, made) if as_json else _result(record, made))
+            profile.keep_cursor(record["cursor"])
+
+
+def _query(events: list[str], number_id: str | None) -> dict[str, str]:
+    query = {"kind": ",".join(events), "numberId": number_id or ""}
+    return {name: value for name, value in query.items() if value}
+
+
+def _say(text: str) -> None:
+    """Tell the person something. Standard output is for events."""
+    click.echo(text, err=True)
+
+
+@contextlib.contextmanager
+def until_stopped() -> Iterator[None]:
+    """Ctrl-C and SIGTERM are how these commands end: with status 0."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say("Stopped.")
+
+
+def _row(record: Record) -> str:
+    data = record["data"]
+    if record["event"].startswith("message."):
+        about = f"{person_of(data)}  {text_of(data)}"
+    else:
+        names = ("phoneNumber", "name", "phone", "userId", "status")
+        about = "  ".join(str(data[name]) for name in names if data.get(name))
+    return cut(f"{_start(record)}  {about}", shutil.get_terminal_size().columns)
+
+
+def _start(record: Record) -> str:
+    return f"{record['timestamp'][11:19]}  {record['event']:<{KIND_WIDTH}}"
+
+
+def _result(record: Record, made: Try) -> str:
+    came = str(made.status or made.error)
+    row = f"{_start(record)}  {record['id']}  {came}  {made.duration_ms} ms"
+    if made.is_done:
+        return row
+    end = f"after {made.number} attempts: passed over"
+    return f"{row}\n{INDENT}{end if made.pause is None else f'again in {made.pause:g} s'}"
+
+
+def _object(record: Record, made: Try) -> str:
+    about = {name: record[name] for name in ("id", "cursor", "event", "timestamp")}
+    come = {"attempt": made.number, "status": made.status, "error": made.error}
+    more = {"durationMs": made.duration_ms, "forwarded": made.is_done, "nextAttemptIn": made.pause}
+    return json.dumps(about | come | more)

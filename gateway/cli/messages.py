@@ -1,0 +1,121 @@
+"""gateway send and gateway messages."""
+
+import json
+import uuid
+from typing import Any
+
+import click
+
+from gateway.cli.output import json_option, show
+from gateway.cli.remote import NoAnswerError, Remote, asks, connect
+from gateway.cli.times import since_option, until_option
+from webhooks.envelope import timestamp
+
+MAX_LISTED = 100
+ACTIVE = "ACTIVE"
+STATUSES = ("pending", "sent", "delivered", "read", "failed", "unknown", "received")
+
+
+def choose_number(remote: Remote, number_id: str | None, *, active: bool = True) -> dict[str, Any]:
+    """The account's number with this identifier, or its only one that may send. Fails without such one."""
+    if number_id is not None:
+        return remote.get(f"/numbers/{number_id}")
+    numbers = remote.get("/numbers", limit=MAX_LISTED)["data"]
+    fit = [number for number in numbers if number["status"] == ACTIVE or not active]
+    if not fit:
+        raise click.ClickException("The account has no active number. Run: gateway numbers list")
+    if len(fit) > 1:
+        ids = ", ".join(number["id"] for number in fit)
+        raise click.UsageError(f"Name one of the numbers with --number: {ids}.")
+    found: dict[str, Any] = fit[0]
+    return found
+
+
+def _json(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    try:
+        return None if value is None else json.loads(value)
+    except ValueError as error:
+        raise click.BadParameter(f"is no JSON: {error}.") from None
+
+
+@click.command()
+@click.option("--to", required=True, help="Phone number (digits) or user id of the recipient.")
+@click.option("--text", help="Text to send.")
+@click.option("--number", "number_id", help="Sender; the only active number when left out.")
+@click.option("--type", "kind", help="Type of another message: image, template, ...")
+@click.option("--payload", callback=_json, help="JSON of that type, as the API takes it.")
+@click.option("--idempotency-key", help="Of a send without an answer: it is not sent twice.")
+@asks()
+def send(
+    remote: Remote,
+    to: str,
+    text: str | None,
+    number_id: str | None,
+    kind: str | None,
+    payload: Any,
+    idempotency_key: str | None,
+) -> dict[str, Any]:
+    """Send a message."""
+    if (text is None) == (payload is None):
+        raise click.UsageError("Give --text, or --type and --payload.")
+    if (kind is None) != (payload is None):
+        raise click.UsageError("--type and --payload go together.")
+    content = (
+        {"type": "text", "text": {"body": text}} if kind is None else {"type": kind, kind: payload}
+    )
+    number = choose_number(remote, number_id)
+    return send_once(remote, {"number_id": number["id"], "to": to, **content}, idempotency_key)
+
+
+def send_once(remote: Remote, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
+    """Send a message under a key of its own, which an error names: it makes another try harmless."""
+    key = key or str(uuid.uuid4())
+    try:
+        return remote.post("/messages/send", body, {"Idempotency-Key": key})
+    except NoAnswerError as error:
+        again = f"To try again without sending twice: --idempotency-key {key}"
+        raise click.ClickException(f"{error.message} {again}") from None
+
+
+@click.command()
+@click.option("--number", "numberId", help="Of this number.")
+@click.option("--phone", help="With this person: phone number or user id.")
+@click.option("--direction", type=click.Choice(["inbound", "outbound"]), help="Received or sent.")
+@click.option("--status", type=click.Choice(STATUSES), help="With this status.")
+@click.option("--type", help="Of this type.")
+@since_option()
+@until_option()
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_LISTED),
+    default=20,
+    help="At most so many; 20 without it.",
+)
+@json_option
+def messages(*, as_json: bool, since: int | None, until: int | None, **filters: Any) -> None:
+    """List the newest messages."""
+    times = {"since": since, "until": until}
+    filters |= {name: timestamp(at) for name, at in times.items() if at is not None}
+    filters["direction"] = filters["direction"] and filters["direction"].upper()
+    given = {name: value for name, value in filters.items() if value is not None}
+    found = connect().get("/messages", **given)["data"]
+    if not as_json:
+        found = [
+            message | {"person": person_of(message), "text": text_of(message)} for message in found
+        ]
+    show(found, "createdAt", "status", "person", "text", as_json=as_json)
+
+
+def person_of(message: dict[str, Any]) -> str:
+    """Who wrote an inbound message, or to whom another one goes."""
+    return str(message["fromNumber" if message["direction"] == "INBOUND" else "toNumber"])
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """What a message says in one line: its text or caption, else its type."""
+    body = message["body"]
+    said = next(
+        (body[name] for name in ("body", "caption", "name") if isinstance(body.get(name), str)), ""
+    )
+    kind = message["type"]
+    return said if kind == "text" else f"[{kind}] {said}".rstrip()

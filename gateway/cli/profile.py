@@ -1,0 +1,92 @@
+"""The profile of a developer: which gateway the commands call, with which key. ``gateway login`` writes it.
+
+Its file holds secrets and is its owner's alone. Beside it is the place that ``gateway listen`` came to.
+"""
+
+import base64
+import json
+import os
+import secrets
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import click
+
+VARIABLE = "GATEWAY_PROFILE"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Base address, API key, and the secret that signs what ``gateway listen`` forwards."""
+
+    url: str
+    key: str = field(repr=False)
+    secret: str = field(repr=False)
+
+
+def path() -> Path:
+    """The file: GATEWAY_PROFILE, or one in the platform's folder for settings."""
+    given = os.environ.get(VARIABLE)
+    return Path(given) if given else Path(click.get_app_dir("gateway")) / "profile.json"
+
+
+def load() -> Profile | None:
+    """The profile, None where there is none. Fails when the file cannot be read."""
+    try:
+        return Profile(**json.loads(path().read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError):
+        raise click.ClickException(
+            f"The profile {path()} cannot be read. Make a new one: gateway login"
+        ) from None
+
+
+def save(profile: Profile) -> None:
+    """Write the file. The place of a listener to another gateway or account is forgotten."""
+    if load_or_none() != profile:
+        _place().unlink(missing_ok=True)
+    _write(path(), json.dumps(asdict(profile)))
+
+
+def load_or_none() -> Profile | None:
+    """The profile, None where there is none that can be read."""
+    try:
+        return load()
+    except click.ClickException:
+        return None
+
+
+def new_secret() -> str:
+    """A signing secret in the form that webhooks have."""
+    return f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
+
+
+def cursor() -> str | None:
+    """The cursor of the last event that a listener of this profile forwarded."""
+    try:
+        return _place().read_text(encoding="ascii") or None
+    except (OSError, ValueError):
+        return None
+
+
+def keep_cursor(text: str) -> None:
+    """Note that the event with this cursor was forwarded."""
+    _write(_place(), text)
+
+
+def _place() -> Path:
+    return path().with_suffix(".cursor")
+
+
+def _write(file: Path, text: str) -> None:
+    """Replace the file at once, readable by its owner alone (tempfile makes it so)."""
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as made:
+            made.write(text)
+        Path(made.name).replace(file)
+    except OSError as error:
+        reason = f"{file} cannot be written: {error.strerror}."
+        raise click.ClickException(f"{reason} Set {VARIABLE} to another place.") from None

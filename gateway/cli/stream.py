@@ -1,0 +1,177 @@
+"""The account's events as they happen, over server-sent events, without a gap and without a repetition.
+
+The connection is made again whenever it breaks, is silent or carries what cannot be read, and goes on behind
+the last event.
+"""
+
+import email.utils
+import http.client
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any
+
+import requests
+import urllib3
+
+from gateway.cli.remote import NoAnswerError, RefusedError, Remote, reason_of
+
+PATH = "/events/stream"
+# Three times the pause between two keep-alives of the server.
+SILENCE_SECONDS = 45.0
+# The first pause before another try. Each next one is twice as long, as often as MAX_FAILURES says.
+PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MAX_FAILURES = 0.25, 10.0, 16
+# More than an event can have.
+MAX_EVENT = 4 * 1024 * 1024
+READ_SIZE = 64 * 1024
+# Identifiers of the last events, by which one that comes again is known.
+REMEMBERED = 10_000
+# An answer to which another try may bring another one.
+PASSING = {408, 425, 429}
+
+Record = dict[str, Any]
+Say = Callable[[str], None]
+
+
+class BrokenError(Exception):
+    """The connection cannot be read any further. The text says why."""
+
+
+@dataclass
+class Stream:
+    """The events of an account after ``cursor``, or from now on. ``say`` is told of breaks and their ends."""
+
+    remote: Remote
+    query: dict[str, str]
+    say: Say
+    cursor: str | None = None
+    silence: float = SILENCE_SECONDS
+    pause: float = PAUSE_SECONDS
+    _since: str | None = None
+    _failures: int = 0
+    _is_broken: bool = False
+    _seen: dict[str, None] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Each event once, for ever. Fails when the first connection does, or the gateway refuses."""
+        response = self._open()
+        while True:
+            try:
+                with response:
+                    yield from self._read(response)
+            except BrokenError as error:
+                self._note_failure(f"The connection broke: {error}. Connecting again.")
+            response = self._open_again()
+
+    def _read(self, response: requests.Response) -> Iterator[Record]:
+        opened = time.monotonic()
+        for name, data in frames(_chunks(response)):
+            if self._is_broken:
+                self._is_broken = False
+                self.say("Connected again.")
+            if time.monotonic() - opened > LONGEST_PAUSE_SECONDS:
+                self._failures = 0
+            if data is None:
+                self.cursor = name or self.cursor
+            elif (record := _record(data))["id"] not in self._seen:
+                self._failures = 0
+                yield record
+                # Only now: the reader has taken it, whatever becomes of the connection.
+                self.cursor = record["cursor"]
+                self._remember(record["id"])
+
+    def _remember(self, event_id: str) -> None:
+        self._seen[event_id] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+
+    def _open(self) -> requests.Response:
+        headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
+        query = dict(self.query)
+        if self.cursor is not None:
+            headers["Last-Event-ID"] = self.cursor
+        elif self._since is not None:
+            query["since"] = self._since
+        response = self.remote.stream(PATH, query, headers, self.silence)
+        if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+            response.close()
+            raise NoAnswerError(f"{response.url} is no stream of events.")
+        # Before the first event there is no cursor: then the server's time says where to go on.
+        self._since = self._since or _time_of(response)
+        return response
+
+    def _open_again(self) -> requests.Response:
+        while True:
+            longest = min(self.pause * 2**self._failures, LONGEST_PAUSE_SECONDS)
+            time.sleep(longest * random.uniform(0.5, 1))  # noqa: S311 - spreads the load, guards nothing
+            try:
+                return self._open()
+            except RefusedError as error:
+                if error.status not in PASSING and error.status < requests.codes.server_error:
+                    raise
+                self._note_failure(error.message)
+            except NoAnswerError as error:
+                self._note_failure(error.message)
+
+    def _note_failure(self, reason: str) -> None:
+        """Say so once for each break: its later tries mostly fail for the same reason."""
+        self._failures = min(self._failures + 1, MAX_FAILURES)
+        if not self._is_broken:
+            self.say(reason)
+        self._is_broken = True
+
+
+def _chunks(response: requests.Response) -> Iterator[bytes]:
+    """Bytes as they come. Raises BrokenError at the end, too: the server never ends a stream by itself."""
+    try:
+        while chunk := response.raw.read1(READ_SIZE):
+            yield chunk
+    except urllib3.exceptions.ReadTimeoutError:
+        raise BrokenError("nothing came for too long") from None
+    except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+        raise BrokenError(reason_of(error)) from None
+    raise BrokenError("the gateway ended it")
+
+
+def frames(chunks: Iterator[bytes]) -> Iterator[tuple[str, bytes | None]]:
+    """The ``id`` and ``data`` of each block of lines (HTML, Server-sent events). None: there is no data.
+
+    What follows the last blank line is left out, because it was cut off. Raises BrokenError.
+    """
+    rest = b""
+    for chunk in chunks:
+        *blocks, rest = (rest + chunk).replace(b"\r\n", b"\n").split(b"\n\n")
+        for block in blocks:
+            yield _frame(block)
+        if len(rest) > MAX_EVENT:
+            raise BrokenError("an event is too long")
+
+
+def _frame(block: bytes) -> tuple[str, bytes | None]:
+    pairs = [line.partition(b":") for line in block.split(b"\n")]
+    data = [value.removeprefix(b" ") for name, _, value in pairs if name == b"data"]
+    ids = [value.removeprefix(b" ") for name, _, value in pairs if name == b"id"]
+    return ids[-1].decode("latin-1") if ids else "", b"\n".join(data) if data else None
+
+
+def _record(data: bytes) -> Record:
+    try:
+        record: Record = json.loads(data)
+        texts = [record[name] for name in ("id", "cursor", "event", "timestamp")]
+        if all(isinstance(text, str) for text in texts) and isinstance(record["data"], dict):
+            return record
+    except (ValueError, TypeError, LookupError):
+        pass
+    raise BrokenError("an event came that cannot be read")
+
+
+def _time_of(response: requests.Response) -> str | None:
+    """The second in which the gateway answered, by its own clock."""
+    try:
+        at = email.utils.parsedate_to_datetime(response.headers["Date"])
+    except (LookupError, ValueError):
+        return None
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"

@@ -1,0 +1,174 @@
+"""gateway trigger: has the sandbox, or the API, cause an event of a kind."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import click
+import requests
+
+from gateway.cli.messages import ACTIVE, choose_number, send_once
+from gateway.cli.remote import Remote, asks, reason_of
+from webhooks.kinds import EventKind
+
+SECONDS = 10
+# Their fates are fixed (docs/sandbox.md): all goes well, refused later.
+READER, LOSER = "15551234567", "15550100002"
+TEXT = "Sent by gateway trigger"
+WITHOUT = "On the real network no event can be caused. Name another sandbox with --sandbox."
+# Until the gateway has heard that a number is disconnected.
+WAIT_SECONDS, POLL_SECONDS = 20, 0.2
+
+
+class Sandbox:
+    """The control paths of the sandbox that a number is on."""
+
+    def __init__(self, url: str, phone: str) -> None:
+        self._url = url.rstrip("/")
+        self._phone = phone
+
+    def find_number(self) -> str:
+        """The network's identifier of the number. Fails where this is not its sandbox."""
+        for number in self._call("GET", "state")["numbers"]:
+            if number["display_phone_number"] == self._phone:
+                return str(number["id"])
+        raise click.ClickException(
+            f"The sandbox at {self._url} does not know the number {self._phone}."
+        )
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """What a control path answers. Fails in one line."""
+        return self._call("POST", path, body)
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        try:
+            answer = requests.request(
+                method, f"{self._url}/_sandbox/{path}", json=body, timeout=SECONDS
+            )
+            found: dict[str, Any] = answer.json()
+            if not answer.ok:
+                raise click.ClickException(f"The sandbox refused: {found['error']['message']}.")
+        except (requests.RequestException, LookupError, TypeError) as error:
+            why = f"There is no sandbox at {self._url}: {reason_of(error)}."
+            raise click.ClickException(f"{why} {WITHOUT}") from None
+        return found
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What an event is caused with: the API, a number of the account and its sandbox."""
+
+    remote: Remote
+    sandbox: Sandbox
+    number: dict[str, Any]
+
+    def send(self, to: str) -> dict[str, Any]:
+        """Send a text, which has the fate of its recipient."""
+        content = {"type": "text", "text": {"body": TEXT}}
+        return send_once(self.remote, {"number_id": self.number["id"], "to": to, **content})
+
+    def receive(self) -> dict[str, Any]:
+        """A person writes."""
+        said = {"from": READER, "to": self.number["phoneNumber"], "type": "text", "text": TEXT}
+        return {"wa_message_id": self.sandbox.post("inbound", said)["id"]}
+
+    def set_status(self, status: str) -> dict[str, Any]:
+        """The platform connects, disconnects or bans the number."""
+        path = f"numbers/{self.sandbox.find_number()}/status"
+        return {
+            "number_id": self.number["id"],
+            "status": self.sandbox.post(path, {"status": status})["status"],
+        }
+
+    def activate(self) -> dict[str, Any]:
+        """Connect the number; one that is active is disconnected first."""
+        if self.number["status"] == ACTIVE:
+            self.set_status("DISCONNECTED")
+            deadline = time.monotonic() + WAIT_SECONDS
+            while self.remote.get(f"/numbers/{self.number['id']}")["status"] == ACTIVE:
+                if time.monotonic() > deadline:
+                    raise click.ClickException(
+                        "The gateway does not hear of the number. Run: gateway doctor"
+                    )
+                time.sleep(POLL_SECONDS)
+        return self.set_status("CONNECTED")
+
+    def change_quality(self) -> dict[str, Any]:
+        """The platform rates the number's quality as another one."""
+        rating = "GREEN" if self.number["qualityRating"] == "YELLOW" else "YELLOW"
+        change = {"field": "phone_number_quality_update", "quality_rating": rating}
+        self.sandbox.post(f"numbers/{self.sandbox.find_number()}/events", change)
+        return {"number_id": self.number["id"], "quality_rating": rating}
+
+    def change_consent(self) -> dict[str, Any]:
+        """A person opts out of marketing, or in again."""
+        found = self.remote.get("/contacts", numberId=self.number["id"], phone=READER)["data"]
+        if not found:
+            raise click.ClickException(
+                f"{READER} is no contact yet. Run: gateway trigger message.received"
+            )
+        marketing = "resume" if found[0]["optedOut"] else "stop"
+        self.sandbox.post("people", {"person": READER, "marketing": marketing})
+        return {"contact_id": found[0]["id"], "marketing": marketing}
+
+    def pause_template(self) -> dict[str, Any]:
+        """The platform pauses a template, or approves it again."""
+        found = self.remote.get(f"/numbers/{self.number['id']}/templates", limit=1)["data"]
+        if not found:
+            path = f"POST /numbers/{self.number['id']}/templates"
+            raise click.ClickException(f"The number has no template. Create one: {path}")
+        status = "PAUSED" if found[0]["status"] == "APPROVED" else "APPROVED"
+        self.sandbox.post(f"templates/{found[0]['id']}", {"status": status})
+        return {"template_id": found[0]["id"], "status": status}
+
+
+CAUSES: dict[EventKind, Callable[[Cause], dict[str, Any]]] = {
+    EventKind.MESSAGE_RECEIVED: Cause.receive,
+    EventKind.MESSAGE_SENT: partial(Cause.send, to=READER),
+    EventKind.MESSAGE_DELIVERED: partial(Cause.send, to=READER),
+    EventKind.MESSAGE_READ: partial(Cause.send, to=READER),
+    EventKind.MESSAGE_FAILED: partial(Cause.send, to=LOSER),
+    EventKind.NUMBER_ACTIVATED: Cause.activate,
+    EventKind.NUMBER_DISCONNECTED: partial(Cause.set_status, status="DISCONNECTED"),
+    EventKind.NUMBER_BANNED: partial(Cause.set_status, status="BANNED"),
+    EventKind.NUMBER_UPDATED: Cause.change_quality,
+    EventKind.CONTACT_UPDATED: Cause.change_consent,
+    EventKind.TEMPLATE_UPDATED: Cause.pause_template,
+}
+
+
+@click.command()
+@click.argument("kind", type=click.Choice([str(kind) for kind in CAUSES]), metavar="KIND")
+@click.option("--number", "number_id", help="Of this number; the only one when left out.")
+@click.option(
+    "--sandbox", help="The sandbox's address; that of this folder's service when left out."
+)
+@asks()
+def trigger(
+    remote: Remote, kind: str, number_id: str | None, sandbox: str | None
+) -> dict[str, Any]:
+    """Cause an event in the sandbox.
+
+    KIND is message.received, .sent, .delivered, .read or .failed, number.activated, .disconnected, .banned or
+    .updated, contact.updated or template.updated. A message that is sent goes on to be delivered and read. A
+    banned or disconnected number is active again after number.activated.
+    """
+    number = choose_number(remote, number_id, active=not kind.startswith("number."))
+    network = Sandbox(sandbox or _sandbox_here(remote.url), number["phoneNumber"])
+    # Before anything is sent: on the real network it would go to somebody.
+    network.find_number()
+    return {"event": kind, **CAUSES[EventKind(kind)](Cause(remote, network, number))}
+
+
+def _sandbox_here(url: str) -> str:
+    """The sandbox of the gateway at this address, if that one runs here. Fails where that is not known."""
+    from gateway.cli import running  # noqa: PLC0415 - the settings are of a server, which may be far
+    from gateway.settings import get_settings, load_settings  # noqa: PLC0415 - as above
+
+    running.join(load_settings())
+    settings = get_settings()
+    if settings.uses_sandbox and url == f"{settings.public_url}/api":
+        return settings.network_url
+    raise click.ClickException(f"No sandbox of {url} is known here. {WITHOUT}")

@@ -1,0 +1,72 @@
+"""Events forwarded to a local receiver, as deliveries come to one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from contract_tests.harness import Receiver, Reply, free_port
+from gateway.cli import profile
+from gateway.cli.forward import Forwarder, Try, encode
+from tests.gateway.cli.fake_stream import event
+from webhooks.envelope import NumberResource, envelope
+from webhooks.kinds import EventKind
+
+SECRET = profile.new_secret()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A developer's HTTP server."""
+    server = Receiver()
+    yield server
+    server.close()
+
+
+def _forward(url: str, record: dict[str, Any] | None = None) -> list[Try]:
+    return list(Forwarder(url, SECRET, pauses=(0.01, 0.01)).forward(record or event(1)))
+
+
+def test_an_event_has_both_signatures_and_the_headers_of_a_delivery(receiver: Receiver) -> None:
+    [made] = _forward(receiver.url())
+    assert (made.number, made.status, made.error, made.is_done) == (1, 200, None, True)
+    [received] = receiver.requests
+    assert received.is_signed_with(SECRET)
+    opened = Webhook(SECRET).verify(received.body, received.headers)
+    assert opened == {name: event(1)[name] for name in ("event", "timestamp", "data")}
+    assert received.headers["webhook-id"] == event(1)["id"]
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["x-service-event"] == "message.received"
+    assert received.headers["x-service-attempt"] == "1"
+
+
+def test_the_body_has_the_bytes_of_a_delivery() -> None:
+    number = NumberResource("num_1", "15550000000", "Größe \N{SNOWMAN}", "ACTIVE", 0, None)
+    sent = envelope(EventKind.NUMBER_ACTIVATED, 1000, number)
+    record: dict[str, Any] = {"id": "evt_1", "cursor": "1-", "event": "number.activated"}
+    record |= {"timestamp": "1970-01-01T00:00:01.000Z", "data": number.as_json()}
+    assert encode(record) == sent.encode()
+
+
+def test_a_receiver_that_fails_is_tried_again_until_it_takes_the_event(receiver: Receiver) -> None:
+    statuses = iter([500, 302, 204])
+    receiver.reply = lambda _: Reply(next(statuses))
+    tries = _forward(receiver.url())
+    assert [(made.number, made.status, made.is_done) for made in tries] == [
+        (1, 500, False),
+        (2, 302, False),
+        (3, 204, True),
+    ]
+    assert [r.headers["x-service-attempt"] for r in receiver.requests] == ["1", "2", "3"]
+    assert len({r.headers["webhook-id"] for r in receiver.requests}) == 1
+
+
+def test_after_the_last_pause_it_is_given_up(receiver: Receiver) -> None:
+    receiver.status = 400
+    assert [made.pause for made in _forward(receiver.url())] == [0.01, 0.01, None]
+
+
+def test_no_answer_has_its_reason() -> None:
+    [first, *_] = _forward(f"http://127.0.0.1:{free_port()}/")
+    assert (first.status, first.error) == (None, "connection refused")
