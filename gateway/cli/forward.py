@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import requests
 
 from gateway.cli.remote import USER_AGENT, reason_of
+from gateway.cli.stopping import held_back
 from webhooks import signing
 
 TIMEOUT_SECONDS = 10
@@ -44,15 +45,22 @@ class Forwarder:
         # No proxy stands between two programs of one machine, and ~/.netrc has no say.
         self._session.trust_env = False
 
-    def forward(self, record: dict[str, Any]) -> Iterator[Try]:
-        """Send an event until the receiver takes it, a few times at most; each attempt, as it ends."""
+    def forward(self, record: dict[str, Any], note: Callable[[], None]) -> Iterator[Try]:
+        """Send an event until the receiver takes it, a few times at most; each attempt, as it ends.
+
+        Calls ``note`` when the event is done with. No signal stops the program in between.
+        """
         body = encode(record)
         for number, pause in enumerate((*self._pauses, None), start=1):
-            made = self._post(record, body, number, pause)
-            yield made
-            if made.is_done or pause is None:
+            with held_back():
+                made = self._post(record, body, number, pause)
+                is_last = made.is_done or pause is None
+                if is_last:
+                    note()
+                yield made
+            if is_last:
                 return
-            time.sleep(pause)
+            time.sleep(pause or 0)
 
     def _post(self, record: dict[str, Any], body: bytes, number: int, pause: float | None) -> Try:
         began = time.monotonic()

@@ -1,10 +1,9 @@
 """gateway listen and gateway tail: the account's events, as they happen."""
 
-import contextlib
 import json
 import shutil
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ from gateway.cli.forward import Forwarder, Try
 from gateway.cli.messages import person_of, text_of
 from gateway.cli.output import cut
 from gateway.cli.remote import connect
+from gateway.cli.stopping import until_stopped
 from gateway.cli.stream import Record, Stream
 from webhooks.kinds import EventKind
 
@@ -92,9 +92,9 @@ def listen(
     forwarder = Forwarder(forward_to, ours.secret)
     with until_stopped():
         for record in stream:
-            for made in forwarder.forward(record):
+            note = partial(profile.keep_cursor, record["cursor"])
+            for made in forwarder.forward(record, note):
                 click.echo(_object(record, made) if as_json else _result(record, made))
-            profile.keep_cursor(record["cursor"])
 
 
 def _query(events: list[str], number_id: str | None) -> dict[str, str]:
@@ -105,16 +105,6 @@ def _query(events: list[str], number_id: str | None) -> dict[str, str]:
 def _say(text: str) -> None:
     """Tell the person something. Standard output is for events."""
     click.echo(text, err=True)
-
-
-@contextlib.contextmanager
-def until_stopped() -> Iterator[None]:
-    """Ctrl-C and SIGTERM are how these commands end: with status 0."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        _say("Stopped.")
 
 
 def _row(record: Record) -> str:

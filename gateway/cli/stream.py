@@ -58,6 +58,7 @@ class Stream:
     def __iter__(self) -> Iterator[Record]:
         """Each event once, for ever. Fails when the first connection does, or the gateway refuses."""
         response = self._open()
+        self.say("Connected. Ctrl-C ends it.")
         while True:
             try:
                 with response:

@@ -35,6 +35,10 @@ OPENS_SOCKETS = {
     "webhooks/client.py": "the one door through which deliveries leave",
     "webhooks/address.py": "reads the spelling of addresses, and connects to nothing",
     "webhooks/resolver.py": "asks name servers, and connects to nothing else",
+    "gateway/cli/remote.py": "asks the API of a gateway, on a developer's machine",
+    "gateway/cli/stream.py": "reads the stream of events that remote.py opened",
+    "gateway/cli/forward.py": "hands events to a developer's own receiver",
+    "gateway/cli/trigger.py": "plays the person or the platform at the sandbox",
     "gateway/cli/up.py": "probes whether the ports of its own parts are open",
 }
 

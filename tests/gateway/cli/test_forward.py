@@ -24,8 +24,9 @@ def receiver() -> Iterator[Receiver]:
     server.close()
 
 
-def _forward(url: str, record: dict[str, Any] | None = None) -> list[Try]:
-    return list(Forwarder(url, SECRET, pauses=(0.01, 0.01)).forward(record or event(1)))
+def _forward(url: str) -> list[Try]:
+    forwarder = Forwarder(url, SECRET, pauses=(0.01, 0.01))
+    return list(forwarder.forward(event(1), lambda: None))
 
 
 def test_an_event_has_both_signatures_and_the_headers_of_a_delivery(receiver: Receiver) -> None:

@@ -5,13 +5,14 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contract_tests.harness import Receiver, wait_for
+from contract_tests.harness import Receiver, Reply, wait_for
 from gateway.cli import profile
 from gateway.cli.profile import Profile
 from tests.gateway.cli.fake_stream import KEY, Connection, FakeGateway, block, event, gateway
@@ -98,6 +99,19 @@ def test_listen_shows_a_receiver_that_fails_and_tries_again(receiver: Receiver) 
     assert "  200  " in lines[2]
 
 
+def test_a_stop_lets_the_event_under_way_be_noted(receiver: Receiver) -> None:
+    def answer_late(_: object) -> Reply:
+        time.sleep(1)
+        return Reply()
+
+    receiver.reply = answer_late
+    with gateway(_goes_on(3)) as fake:
+        program = Program(fake, "listen", "--forward-to", receiver.url())
+        receiver.wait(count=1)
+        status, lines, _ = program.stop(signal.SIGTERM)
+    assert (status, len(lines), profile.cursor()) == (0, 1, "1-")
+
+
 def test_tail_prints_a_line_for_each_event() -> None:
     with gateway(_goes_on(2)) as fake:
         program = Program(fake, "tail", "--events", "message.received,message.read")
@@ -107,7 +121,7 @@ def test_tail_prints_a_line_for_each_event() -> None:
         status, _, said = program.stop()
         assert "kind=message.received%2Cmessage.read" in fake.connections[0].path
     assert lines[0] == "09:30:00  message.received     15551234567  Number 1 \N{SNOWMAN}\n"
-    assert (status, said) == (0, "Stopped.\n")
+    assert (status, said) == (0, "Connected. Ctrl-C ends it.\nStopped.\n")
 
 
 def test_a_key_that_was_revoked_ends_it_with_one_line(receiver: Receiver) -> None:

@@ -30,6 +30,7 @@ def _read(fake: FakeGateway, count: int, cursor: str | None = None) -> tuple[lis
     """Identifiers of the first events, and what was said."""
     said: list[str] = []
     found = [record["id"] for record in islice(_stream(fake, said, cursor), count)]
+    assert said.pop(0) == "Connected. Ctrl-C ends it."
     return found, said
 
 

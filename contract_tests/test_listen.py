@@ -1,0 +1,202 @@
+"""``gateway listen`` beside a service that is stopped, killed and started again: each event once, in order.
+
+300 events; LISTEN_EVENTS names another number.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from contract_tests.developer import Developer
+from contract_tests.doc_blocks import BIN, blocks
+from contract_tests.first_run import FirstRun
+from contract_tests.harness import (
+    WAIT_SECONDS,
+    Customer,
+    Gateway,
+    Receiver,
+    free_port,
+    running,
+    wait_for,
+)
+
+EVENTS = int(os.environ.get("LISTEN_EVENTS", "300"))
+# A message that is sent is then delivered and read.
+EVENTS_OF_MESSAGE = 3
+PERSON = "15551234567"
+SENDERS = 4
+PAGE = 100
+# Long enough for 10,000 events.
+SETTLE_SECONDS = WAIT_SECONDS + EVENTS / 20
+STRANGERS_SECONDS = 60
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Gateway]:
+    """A running service."""
+    folder = tmp_path / "service"
+    folder.mkdir()
+    with running(folder) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def customer(service: Gateway) -> Customer:
+    """An account with a key and a number."""
+    return service.customer()
+
+
+@pytest.fixture
+def developer(service: Gateway, customer: Customer, tmp_path: Path) -> Developer:
+    """Signed in to that account, elsewhere."""
+    folder = tmp_path / "laptop"
+    folder.mkdir()
+    return Developer(folder, customer, service.environment)
+
+
+def _stored(customer: Customer) -> list[str]:
+    """Identifiers of all events of the account, in the order of the API."""
+    found: list[str] = []
+    query: dict[str, Any] = {"limit": PAGE}
+    while True:
+        page = customer.request("GET", "/events", params=query).json()
+        if not page["data"]:
+            return found
+        found += [event["id"] for event in page["data"]]
+        query["after"] = page["nextCursor"]
+
+
+def _send(customer: Customer, number: int) -> None:
+    """Send a text, however often the service is away: the key makes sure that it is sent once."""
+
+    def is_sent() -> bool:
+        try:
+            return customer.send(PERSON, f"Number {number}", key=f"listen-{number}").ok
+        except requests.RequestException:
+            return False
+
+    wait_for(is_sent, f"message {number}", SETTLE_SECONDS)
+
+
+def _wait_for_done(sent: list[Future[None]], count: int) -> None:
+    wait_for(lambda: sum(each.done() for each in sent) >= count, f"{count} sends", SETTLE_SECONDS)
+
+
+def _stop(process: "subprocess.Popen[str]") -> None:
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 0
+
+
+def _restart(service: Gateway) -> None:
+    assert service.stop() == 0
+    service.start()
+
+
+@pytest.mark.timeout(SETTLE_SECONDS + 300)
+def test_no_event_is_lost_or_doubled_over_restarts_of_the_service_and_of_listen(
+    service: Gateway, customer: Customer, developer: Developer, receiver: Receiver
+) -> None:
+    before = _stored(customer)
+    words = ("listen", "--forward-to", receiver.url())
+    listener = developer.start(*words)
+    log = developer.folder / "listen.log"
+    wait_for(lambda: "Connected." in log.read_text(), "a connected listen")
+    messages = EVENTS // EVENTS_OF_MESSAGE
+    with ThreadPoolExecutor(SENDERS) as pool:
+        sent = [pool.submit(_send, customer, number) for number in range(messages)]
+        for part in range(1, 5):
+            _wait_for_done(sent, part * messages // 5)
+            if part == 1:
+                service.kill("web")
+            elif part == 2:
+                _restart(service)
+            elif part == 3:
+                _stop(listener)
+                listener = developer.start(*words, "--resume")
+            else:
+                _restart(service)
+        for each in sent:
+            each.result()
+
+    def count(**query: str) -> Any:
+        answer = customer.request("GET", "/messages", params=query).json()
+        return answer["pagination"]["total"]
+
+    wait_for(lambda: count(status="read") == messages + 1, "the last status", SETTLE_SECONDS)
+    events = _stored(customer)[len(before) :]
+    assert len(set(events)) == len(events) == messages * EVENTS_OF_MESSAGE
+    received = receiver.wait(count=len(events), seconds=SETTLE_SECONDS)
+    _stop(listener)
+    assert [each.headers["webhook-id"] for each in receiver.at()] == events
+    secret = developer.signed_in["signingSecret"]
+    assert all(each.is_signed_with(secret) for each in received)
+    assert log.read_text().count("Connected again.") >= 3
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[FirstRun]:
+    """``gateway up`` as someone new starts it."""
+    first = FirstRun(tmp_path)
+    first.environment |= {
+        "GATEWAY_PROFILE": str(tmp_path / "laptop" / "profile.json"),
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+    }
+    first.start()
+    yield first
+    first.end(signal.SIGTERM)
+
+
+def test_four_commands_of_the_page_bring_a_verified_event_to_a_laptop(
+    up: FirstRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    began, port = time.monotonic(), str(free_port())
+    shown = next(block.text for block in blocks("docs/cli.md") if "trigger" in block.text)
+    login, receive, listen, trigger = shown.replace("9000", port).splitlines()
+    program = next(
+        block.text for block in blocks("docs/quickstart.md") if "is_authentic" in block.text
+    )
+    (up.folder / "receiver.py").write_text(program.replace("9000", port))
+    with ExitStack() as stack:
+
+        def start(line: str, **more: Any) -> "subprocess.Popen[str]":
+            process: subprocess.Popen[str] = subprocess.Popen(
+                ["bash", "-c", f"exec {line}"], cwd=up.folder, env=up.environment, text=True, **more
+            )
+            stack.callback(process.wait, WAIT_SECONDS)
+            stack.callback(process.terminate)
+            return process
+
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        printed, _ = start(login, **pipes).communicate(f"{up.printed('API key')}\n", WAIT_SECONDS)
+        secret = printed.split()[-1]
+        receiver = start(f"env {receive.replace('whsec_...', secret)}", stdout=subprocess.PIPE)
+        wait_for(lambda: _is_open(int(port)), "the receiver")
+        with (up.folder / "listen.log").open("w") as log:
+            start(listen, stderr=log)
+        wait_for(lambda: "Connected." in Path(log.name).read_text(), "a connected listen")
+        assert start(trigger).wait(WAIT_SECONDS) == 0
+        assert receiver.stdout is not None
+        verified = json.loads(receiver.stdout.readline())
+        took = time.monotonic() - began
+    assert verified["event"] == "message.received"
+    assert took < STRANGERS_SECONDS
+    with capsys.disabled():
+        sys.stdout.write(f"\nfrom the service to a verified event on a laptop: {took:.1f} s\n")

@@ -1,0 +1,40 @@
+"""Ctrl-C and SIGTERM: how commands end that run until they are stopped."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from types import FrameType
+
+import click
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def until_stopped() -> Iterator[None]:
+    """End what is inside with status 0 at such a signal."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Let what is inside come to its end first. A second signal ends it at once."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if came:
+            signal.default_int_handler(number, frame)
+        came.append(number)
+
+    before = [(number, signal.signal(number, note)) for number in SIGNALS]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
