@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from contract_tests.commands import command_server
 from contract_tests.harness import WAIT_SECONDS, Customer
@@ -68,14 +68,14 @@ class Developer:
         assert status == 2 or said.count("\n") == 1, said
         return said
 
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start a command that runs until it is stopped. Its stderr goes to a file."""
+    def start(self, *arguments: str, stdout: IO[str]) -> "subprocess.Popen[str]":
+        """Start a command that runs until it is stopped. Its stderr goes to a file in the folder."""
         with (self.folder / f"{arguments[0]}.log").open("a") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "gateway", *arguments],
                 cwd=self.folder,
                 env=self.environment,
-                stdout=subprocess.PIPE,
+                stdout=stdout,
                 stderr=log,
                 text=True,
             )
