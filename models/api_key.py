@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from typing import Self
 
 from peewee import BigIntegerField, TextField
@@ -9,7 +10,7 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.account import Account, Owned
 from models.clock import new_id
-from models.database import Prepared, reading, writing
+from models.database import Prepared, is_in, reading, writing
 
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
@@ -53,6 +54,13 @@ class ApiKey(Owned):
         account = Account(**dict(zip(_ACCOUNT_NAMES, found[len(_KEY_NAMES) :], strict=True)))
         return row, account
 
+    @classmethod
+    def void_among(cls, key_ids: Iterable[str]) -> set[str]:
+        """Those of these keys that open no account any more."""
+        given = list(key_ids)
+        with reading():
+            return set(given) - {key_id for (key_id,) in _OPENING.execute(given)}
+
     def is_use_due(self) -> bool:
         """Whether its last use was noted so long ago that this one is to be noted."""
         last = self.last_used_at
@@ -75,5 +83,16 @@ _BY_DIGEST = Prepared(
         ApiKey.select(ApiKey, Account)
         .join(Account)
         .where(ApiKey.digest == digest, ApiKey.revoked_at.is_null())
+    )
+)
+_OPENING = Prepared(
+    lambda key_ids: (
+        ApiKey.select(ApiKey.id)
+        .join(Account)
+        .where(
+            is_in(ApiKey.id, key_ids),
+            ApiKey.revoked_at.is_null(),
+            Account.suspended_at.is_null(),
+        )
     )
 )

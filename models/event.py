@@ -1,19 +1,23 @@
-"""Events: what happened, as the very bytes that every webhook receives."""
+"""Events: what happened, as the very bytes that every webhook receives.
 
-from typing import Self
+Their order within an account is that of ``position`` and ``id``, in which they became visible (models.feed).
+"""
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from typing import Any, Self
+
+from peewee import SQL, BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.account import Account
 from models.clock import new_id
-from models.database import BaseModel, reading
+from models.database import BaseModel, Prepared, answers_at_once, reading
 
 
 class Event(BaseModel):
     """One event. ``payload`` is the envelope as JSON text; it never changes.
 
-    ``once_key`` is unique where it is set: a message has each event kind at most once.
+    ``once_key`` is unique where it is set: a message has each event kind at most once. ``position`` is set
+    by the database: see order_by_commit() and _append().
     """
 
     account_id: str
@@ -25,6 +29,10 @@ class Event(BaseModel):
     payload = TextField()
     once_key = TextField(null=True, unique=True)
     created_at = BigIntegerField()
+    position = BigIntegerField(constraints=[SQL("DEFAULT 0")])
+
+    class Meta:
+        indexes = ((("account", "position", "id"), False),)
 
     @classmethod
     def append(
@@ -41,8 +49,7 @@ class Event(BaseModel):
 
         When ``once`` and it is there already, that one stays, and this one is nowhere.
         """
-        return cls.create(
-            once=True,
+        row = cls(
             id=new_id("evt"),
             account=account_id,
             kind=kind,
@@ -52,9 +59,43 @@ class Event(BaseModel):
             once_key=f"{kind}:{subject_id}" if once else None,
             created_at=clock.now(),
         )
+        _append.execute(*(row.__data__[name] for name in _GIVEN))
+        return row
 
     @classmethod
     def of_subject(cls, account_id: str, subject_id: str) -> list[Self]:
         with reading():
             query = cls.select().where(cls.subject_id == subject_id, cls.account == account_id)
             return list(query.order_by(cls.id))
+
+
+_GIVEN = (
+    "id",
+    "account",
+    "kind",
+    "number_id",
+    "subject_id",
+    "payload",
+    "once_key",
+    "created_at",
+)
+
+
+@Prepared
+def _append(*slots: Any) -> Any:
+    """On SQLite, the position is behind the account's last one, and is not below the time in microseconds.
+
+    A writer is alone there, so positions follow the commits. They go on when all events are removed.
+    """
+    values = dict(zip(_GIVEN, slots, strict=True))
+    if answers_at_once():
+        last = Event.select(fn.MAX(Event.position)).where(Event.account == values["account"])
+        values["position"] = fn.MAX(fn.COALESCE(last, 0) + 1, values["created_at"] * 1000)
+    return Event.insert(values).on_conflict_ignore()
+
+
+def order_by_commit(connected: Any) -> None:
+    """Have PostgreSQL set the position of a new event to the number of its transaction."""
+    if not answers_at_once():
+        number = "pg_current_xact_id()::text::bigint"
+        connected.execute_sql(f"ALTER TABLE event ALTER COLUMN position SET DEFAULT {number}")

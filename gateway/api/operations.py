@@ -22,6 +22,7 @@ METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH",
 BASE = "/api"
 CALLBACK = "/network/callback"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+STREAM = "streamEvents"
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
 MEBIBYTE = 1024 * 1024
 # A document at its largest, and the multipart form around it.
@@ -48,7 +49,8 @@ class Operation:
     """The target of a request.
 
     ``route`` is the template of its path, which logs and spans show in place of the path. ``body_limit`` is
-    in bytes. A ``transfer`` moves media. ``refusal`` says why there is no such operation.
+    in bytes. A ``transfer`` moves media. A ``stream`` has no end. ``refusal`` says why there is no such
+    operation.
     """
 
     route: str
@@ -56,6 +58,7 @@ class Operation:
     takes_body: bool = True
     body_limit: int = MEBIBYTE
     transfer: bool = False
+    stream: bool = False
     refusal: HTTPException | None = None
 
 
@@ -108,7 +111,10 @@ def _operation(route: str, described: Mapping[str, Any]) -> Operation:
     takes_body = "requestBody" in described
     transfer = described["operationId"] in TRANSFERS
     limit = UPLOAD_LIMIT if transfer and takes_body else MEBIBYTE
-    return Operation(route, takes_body=takes_body, transfer=transfer, body_limit=limit)
+    stream = described["operationId"] == STREAM
+    return Operation(
+        route, takes_body=takes_body, body_limit=limit, transfer=transfer, stream=stream
+    )
 
 
 def _page(rule: str) -> Operation:

@@ -189,6 +189,9 @@ def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
         if not INTEGER.fullmatch(text):
             raise _bad_request(f"{where}: {text[:64]!r} is not an integer.", field)
         value = int(text)
+    elif schema.get("type") == "array":
+        # All of them have the style form, not exploded.
+        value = text.split(",")
     if (told := _mistake(schema, value)) is not None:
         raise _problem(told, where, field)
 

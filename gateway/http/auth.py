@@ -108,9 +108,9 @@ class BearerSecurity(AbstractSecurityHandler):
 
         async def verify(request: ConnexionRequest) -> dict[str, str]:
             caller: Caller = request.scope[CALLER]
-            if caller.account is None:
+            if caller.account is None or caller.key is None:
                 raise Unauthorized(_why(request.scope, caller))
-            return {"sub": caller.account.id}
+            return {"sub": caller.account.id, "key": caller.key.id}
 
         return verify
 

@@ -16,11 +16,13 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from gateway.api.operations import KEY, UNKNOWN_PAGE, Operation
 from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
 from gateway.http.errors import response_to
 from gateway.http.observation import HEADER, PREFIX
 from handlers.errors import ApiError
+from handlers.streams import streams
 from models.clock import new_id
 
 logger = logging.getLogger(__name__)
@@ -196,6 +198,17 @@ class GatewayProtocol(HttpToolsProtocol):
         """The client took most of what it had still to take."""
         super().resume_writing()
         self._backlog = None
+
+    def shutdown(self) -> None:
+        """The server stops. A stream ends now; the client of one that does not read is cut off."""
+        super().shutdown()
+        if self._is_idle():
+            return
+        operation: Operation = cast("Any", self.cycle.scope).get(KEY, UNKNOWN_PAGE)
+        if operation.stream:
+            streams.end()
+            if self.flow.write_paused:
+                self.transport.abort()
 
     def head_without_offer(self) -> bytes:
         """The head of the request without its header Upgrade."""

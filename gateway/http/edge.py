@@ -20,6 +20,7 @@ from gateway.http.observation import Response, observed
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.ops.metrics import RATE_LIMITED
 from handlers.errors import ApiError, ThrottledError
+from handlers.streams import streams
 from models.database import answers_at_once
 from tasks.shares import Share
 
@@ -74,6 +75,11 @@ class Edge:
                 await response.fail(error)
             finally:
                 self.running.discard(response)
+
+    def stop(self) -> None:
+        """Refuse new requests, and end those that have no end."""
+        self.is_stopping = True
+        streams.end()
 
     async def _refuse(self, scope: Scope, receive: Receive, response: Response) -> None:
         # The connection is closed then. A body that is not read would take the response with it.

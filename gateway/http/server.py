@@ -35,7 +35,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: Any = None) -> None:
         """Let running requests finish, at most for ``grace`` seconds."""
         edge = self.lifespan.state[EDGE]
-        edge.is_stopping = True
+        edge.stop()
         deadline = time.monotonic() + self.grace
         while (  # noqa: ASYNC110 - a second signal sets a flag only
             edge.running and time.monotonic() < deadline and not self.force_exit

@@ -10,7 +10,7 @@ from typing import Any
 from peewee import NotSupportedError
 
 import models
-from models import tally
+from models import event, tally
 from models.database import BaseModel
 
 # The last migration of unreleased versions. It left the same tables; other indexes and triggers do no harm.
@@ -22,6 +22,7 @@ def up(_migrator: object, db: Any) -> None:
     if last is None:
         db.create_tables(_tables(BaseModel))
         tally.create_triggers(db)
+        event.order_by_commit(db)
     elif last != LAST_UNRELEASED:
         raise NotSupportedError(
             f"{last} is its last migration, of an unreleased version; first run gateway migrate of the last "

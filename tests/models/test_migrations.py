@@ -11,6 +11,7 @@ from contract_tests.backends import empty_state
 from models import database
 from models.account import Account
 from models.database import engine
+from models.feed import START, Wanted
 from models.finding import MessageFilter
 from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
@@ -25,6 +26,7 @@ LATER: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "0004_pricing": {"message": ("pricing_json", "pricing_status")},
     "0006_quality": {"number": ("quality_rating", "messaging_limit", "reason", "notice_json")},
+    "0008_events": {"event": ("position",)},
 }
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -111,9 +113,11 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
 
 
 def _forget_columns(*migrations: str) -> None:
-    """Drop the columns of later migrations, with the index of one of them."""
+    """Drop the columns of later migrations, with their indexes."""
     if "0003_people" in migrations:
         database.database.execute_sql("DROP INDEX message_contact")
+    if "0008_events" in migrations:
+        database.database.execute_sql("DROP INDEX event_account_id_position_id")
     for migration in migrations:
         for table, names in LATER.get(migration, {}).items():
             for name in names:
@@ -141,6 +145,7 @@ def _described(table: str) -> Any:
         ("0004_pricing", ("usage_total",)),
         ("0005_templates", ("template", "template_list")),
         ("0006_quality", ()),
+        ("0008_events", ()),
     ],
 )
 def test_a_migrated_database_has_the_tables_of_a_new_one(
@@ -177,6 +182,23 @@ def test_a_migrated_database_has_the_indexes_of_a_new_one(tmp_path: Path) -> Non
     assert database.migrate() == ["0007_finding"]
     with database.reading():
         assert _described("message") == new
+    older.close()
+
+
+def test_events_from_before_their_migration_are_read_before_later_ones(tmp_path: Path) -> None:
+    older = database.connect(_empty(tmp_path))
+    database.migrate()
+    account = Account.open("Acme", "pro")
+    ids = [factories.event(account).id for _ in range(3)]
+    with database.writing():
+        _forget_columns("0008_events")
+        history = Runner(older, str(engine.MIGRATIONS)).History
+        history.delete().where(history.name == "0008_events").execute()
+    database.migrate()
+    ids.append(factories.event(account).id)
+    read, place = Wanted(account.id).read(START, 2)
+    read += Wanted(account.id).read(place, 3)[0]
+    assert [event.id for event in read] == ids
     older.close()
 
 

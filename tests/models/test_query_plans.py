@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from handlers import deliveries, messages, sending, usage
+from handlers import deliveries, events, messages, sending, usage
 from models import activity, clock, tally
 from models.account import Account
 from models.api_key import ApiKey
@@ -213,6 +213,10 @@ READS: dict[str, Work] = {
     "templates are listed": lambda world: Template.search(world.number, 20, 0, name="x"),
     "usage is listed": lambda world: usage.list_usage(world.account.id, 20, 0, since="2026-11-01"),
     "usage is exported": lambda world: usage.export_usage(world.account.id, world.number.id),
+    "events are read": lambda world: events.list_events(world.account.id, 20),
+    "events of one kind and time are read": lambda world: events.list_events(
+        world.account.id, 20, kind=["message.sent"], since=TIME
+    ),
     "numbers are listed": lambda world: Number.page(world.account.id, 20, 0),
     "webhooks are listed": lambda world: Webhook.page(world.account.id, 20, 0),
 }

@@ -1,0 +1,43 @@
+"""A process that writes events of an account, in transactions that overlap with those of other writers.
+
+Arguments: the account's identifier, a name, how many events, and the seconds between two transactions.
+"""
+
+import json
+import random
+import sys
+import time
+
+from gateway.settings import get_settings
+from gateway.state import connect_state
+from models.database import appending, database
+from models.event import Event
+
+
+def write(account_id: str, name: str, count: int, pause: float) -> None:
+    """Events with ``data.id`` from ``name-0`` on. Each second transaction is open for a moment."""
+    for number in range(count):
+        envelope = {
+            "event": "number.updated",
+            "timestamp": "2026-11-20T09:30:00.000Z",
+            "data": {"id": f"{name}-{number}", "writtenAt": time.time()},
+        }
+        with appending():
+            Event.append(
+                account_id,
+                "number.updated",
+                number_id="num_1",
+                subject_id=name,
+                payload=json.dumps(envelope),
+                once=False,
+            )
+            if number % 2:
+                # It has its place now, and is committed after others that come later.
+                database.execute_sql("SELECT 1")
+                time.sleep(random.uniform(0, 0.01))  # noqa: S311 - no secret
+        time.sleep(pause)
+
+
+if __name__ == "__main__":
+    connect_state(get_settings())
+    write(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))

@@ -1,0 +1,86 @@
+"""Tag events of the contract: the account's events, for receivers that no webhook can reach."""
+
+from functools import partial
+from typing import Any
+
+from connexion import request
+from starlette.responses import Response
+
+from handlers.errors import ConflictError, InvalidError
+from handlers.resources import owned
+from handlers.streams import EventStream, Stream, record
+from handlers.times import parse_time
+from models.database import read
+from models.event import Event
+from models.feed import START, ForeignCursorError, Place, Wanted, newest
+from models.number import Number
+
+
+def list_events(
+    user: str,
+    limit: int,
+    after: str | None = None,
+    kind: list[str] | None = None,
+    numberId: str | None = None,  # noqa: N803 - as in the contract
+    since: str | None = None,
+) -> Response:
+    """GET /events."""
+    wanted = _wanted(user, kind, numberId, since)
+    place = START if after is None else _place(after, "Query parameter after", "/after")
+    events, end = _read(wanted, place, limit, "/after")
+    data = ",".join(map(record, events))
+    body = f'{{"data":[{data}],"nextCursor":"{end.cursor}"}}'
+    return Response(body, media_type="application/json")
+
+
+async def stream_events(
+    user: str,
+    token_info: dict[str, str],
+    after: str | None = None,
+    kind: list[str] | None = None,
+    numberId: str | None = None,  # noqa: N803 - as in the contract
+    since: str | None = None,
+) -> EventStream:
+    """GET /events/stream."""
+    last = request.headers.get("Last-Event-ID")
+    begin = partial(_begin, user, last, after, kind, numberId, since)
+    wanted, place = await read(begin)
+    return EventStream(Stream(wanted, place, token_info["key"]))
+
+
+def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tuple[Wanted, Place]:
+    """What a stream is of, and where it begins. Raises ApiError."""
+    wanted = _wanted(user, *filters)
+    if last is not None:
+        place, field = _place(last, "Header Last-Event-ID"), None
+    elif after is not None:
+        place, field = _place(after, "Query parameter after", "/after"), "/after"
+    else:
+        return wanted, newest(user) if wanted.since is None else START
+    # A cursor of another database is an error now.
+    _read(wanted, place, 1, field)
+    return wanted, place
+
+
+def _read(wanted: Wanted, place: Place, limit: int, field: str | None) -> tuple[list[Event], Place]:
+    try:
+        return wanted.read(place, limit)
+    except ForeignCursorError as error:
+        raise ConflictError(str(error), field=field) from None
+
+
+def _wanted(
+    account_id: str, kinds: list[str] | None, number_id: str | None, since: str | None
+) -> Wanted:
+    """What the filters of a request say. Raises ApiError."""
+    if number_id is not None:
+        owned(Number, number_id, account_id, "/numberId")
+    moment = parse_time("Query parameter since", since, "/since")
+    return Wanted(account_id, None if kinds is None else tuple(kinds), number_id, moment)
+
+
+def _place(cursor: str, name: str, field: str | None = None) -> Place:
+    place = Place.at(cursor)
+    if place is None:
+        raise InvalidError(f"{name}: {cursor[:64]!r} is not a cursor.", field=field)
+    return place

@@ -1,0 +1,187 @@
+"""Streams of events: server-sent events on the event loop, all of them served by one poll of this process.
+
+A stream gets the next events when its client has taken those before. So a slow client takes no more memory
+than one batch, and holds up nobody else.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import Context
+
+from anyio import CancelScope, to_thread
+from peewee import DatabaseError
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from models.api_key import ApiKey
+from models.database import reading
+from models.event import Event
+from models.feed import Place, Wanted
+from tasks.shares import Share
+
+logger = logging.getLogger(__name__)
+
+# Between two polls. With 100 events a second a batch holds four times what comes meanwhile.
+POLL_SECONDS = 0.25
+BATCH = 100
+KEEP_ALIVE_SECONDS = 15
+# A stream of a revoked key ends so much later at most.
+KEY_SECONDS = 2
+# Open streams in this process, of one account and of all.
+EACH, TOTAL = 10, 500
+# Between two polls while the database is away.
+PAUSE_SECONDS = 1
+OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
+
+
+class Stream:
+    """One client's events, in batches. ``place`` is behind the last batch."""
+
+    def __init__(self, wanted: Wanted, place: Place, key_id: str) -> None:
+        self.wanted = wanted
+        self.place = place
+        self.key_id = key_id
+        # Whether more events can be read at once.
+        self.is_behind = True
+        # Ends the response, whatever it waits for.
+        self.scope = CancelScope()
+        self._batch: list[Event] = []
+        self._is_over = False
+        self._is_sending = False
+        self._changed = asyncio.Event()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the client has taken the last batch."""
+        return not (self._batch or self._is_sending)
+
+    def give(self, events: list[Event], place: Place) -> None:
+        """Send these events, and go on from this place."""
+        self._batch, self.place, self.is_behind = events, place, len(events) == BATCH
+        if events:
+            self._changed.set()
+
+    def end(self) -> None:
+        """End the response. A client that does not read loses the connection."""
+        self._is_over = True
+        self._changed.set()
+        if self._is_sending:
+            self.scope.cancel()
+
+    async def pieces(self) -> AsyncIterator[str]:
+        """The body."""
+        text = OPENING
+        while not self._is_over:
+            self._is_sending = True
+            yield text
+            self._is_sending = False
+            if self.is_behind:
+                streams.wake()
+            text = KEEP_ALIVE
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), KEEP_ALIVE_SECONDS)
+                self._changed.clear()
+                text, self._batch = "".join(map(_as_text, self._batch)), []
+
+
+def record(event: Event) -> str:
+    """The EventRecord object as one line of JSON. The envelope goes into it as webhooks receive it."""
+    return f'{{"id":"{event.id}","cursor":"{Place.of(event).cursor}",{event.payload[1:]}'
+
+
+def _as_text(event: Event) -> str:
+    return f"id: {Place.of(event).cursor}\nevent: {event.kind}\ndata: {record(event)}\n\n"
+
+
+class Streams:
+    """The open streams of this process. While there are any, a task polls."""
+
+    def __init__(self) -> None:
+        self._open: set[Stream] = set()
+        self._places = Share("event streams", EACH, TOTAL)
+        self._task: asyncio.Task[None] | None = None
+        self._wanted = asyncio.Event()
+        self._check_at = 0.0
+
+    @contextmanager
+    def opened(self, stream: Stream) -> Iterator[None]:
+        """Serve a stream inside. Raises TooMuchAtOnceError."""
+        with self._places.of(stream.wanted.account_id):
+            self._open.add(stream)
+            if self._task is None or self._task.done():
+                self._wanted = asyncio.Event()
+                # It logs for itself, not for the request that opened the first stream.
+                self._task = asyncio.create_task(self._serve(), context=Context())
+            try:
+                yield
+            finally:
+                self._open.discard(stream)
+
+    def wake(self) -> None:
+        """Poll now."""
+        self._wanted.set()
+
+    def end(self) -> None:
+        """End all streams."""
+        for stream in self._open:
+            stream.end()
+
+    async def _serve(self) -> None:
+        """Poll until no stream is open."""
+        try:
+            while self._open:
+                try:
+                    await self._poll()
+                except (DatabaseError, OSError) as error:
+                    logger.warning("events are not read: %s", error)
+                    await asyncio.sleep(PAUSE_SECONDS)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wanted.wait(), POLL_SECONDS)
+                self._wanted.clear()
+        finally:
+            # After a crash the clients open their streams again.
+            self.end()
+
+    async def _poll(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now >= self._check_at:
+            void = await to_thread.run_sync(ApiKey.void_among, {s.key_id for s in self._open})
+            for stream in self._open:
+                if stream.key_id in void:
+                    stream.end()
+            self._check_at = now + KEY_SECONDS
+        ready = [stream for stream in self._open if stream.is_ready]
+        answers = await to_thread.run_sync(_read, {(s.wanted, s.place) for s in ready})
+        for stream in ready:
+            stream.give(*answers[stream.wanted, stream.place])
+
+
+def _read(
+    asked: Iterable[tuple[Wanted, Place]],
+) -> dict[tuple[Wanted, Place], tuple[list[Event], Place]]:
+    """The next events of each, on one connection."""
+    with reading():
+        return {(wanted, place): wanted.read(place, BATCH) for wanted, place in asked}
+
+
+# Those of this process.
+streams = Streams()
+
+
+class EventStream(StreamingResponse):
+    """The response of a stream, which is open as long as it is sent."""
+
+    def __init__(self, stream: Stream) -> None:
+        # nginx would keep the events until its buffer is full.
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(stream.pieces(), headers=headers, media_type="text/event-stream")
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI. Raises TooMuchAtOnceError."""
+        with streams.opened(self._stream), self._stream.scope:
+            if scope["method"] == "HEAD":
+                self._stream.end()
+            await super().__call__(scope, receive, send)

@@ -1,0 +1,152 @@
+"""Reading an account's events after a cursor, in the order in which they became visible.
+
+Transactions of several processes do not commit in the order of their identifiers or times. An event that is
+committed late must not be behind a reader that is past its place. So PostgreSQL numbers events by their
+transactions, and what is read ends before the oldest transaction that still runs; SQLite has one writer at a
+time (docs/decisions/0047-events-in-the-order-of-commits.md).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from peewee import Cast, Select, Tuple, fn
+
+from models.clock import id_bound
+from models.database import Prepared, answers_at_once, reading
+from models.event import Event
+
+# The position of an event may be this much older than its time: hosts may disagree by minutes about the
+# time, and a transaction has its number from its first write on.
+SLACK_MS = 600_000
+MAX_POSITION = 2**63 - 1
+# As in the contract: a position is below 2**63.
+_CURSOR = re.compile(r"([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re.ASCII)
+
+
+class ForeignCursorError(Exception):
+    """A cursor of another database: a copy has numbers of transactions that are still to come here."""
+
+    def __init__(self) -> None:
+        super().__init__("The cursor belongs to another database. Begin again with since.")
+
+
+class Place(NamedTuple):
+    """Behind an event, or before all of them: what a cursor stands for."""
+
+    position: int = 0
+    event_id: str = ""
+
+    @property
+    def cursor(self) -> str:
+        """The text that ``at`` reads."""
+        return f"{self.position:x}-{self.event_id}"
+
+    @classmethod
+    def at(cls, cursor: str) -> Self | None:
+        """The place of a cursor, None if the text is none."""
+        found = _CURSOR.fullmatch(cursor)
+        return None if found is None else cls(int(found[1], 16), found[2] or "")
+
+    @classmethod
+    def of(cls, event: Event) -> Self:
+        """The place behind an event."""
+        return cls(event.position, event.id)
+
+
+START = Place()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which events of an account; None is no condition. ``since`` bounds the time of their making."""
+
+    account_id: str
+    kinds: tuple[str, ...] | None = None
+    number_id: str | None = None
+    since: int | None = None
+
+    def read(self, after: Place, limit: int) -> tuple[list[Event], Place]:
+        """The next events after a place, and the place to go on from.
+
+        That is behind the last event, or where fewer than ``limit`` are left, behind all that were looked at.
+        """
+        with reading():
+            end = newest(self.account_id)
+            if end <= after:
+                _refuse_foreign(after, end)
+                return [], after
+            events = list(self._query(max(after, self._start()), end).limit(limit))
+        return events, Place.of(events[-1]) if len(events) == limit else end
+
+    def _query(self, after: Place, end: Place) -> Any:
+        place = Tuple(Event.position, Event.id)
+        query = Event.select().where(
+            Event.account == self.account_id,
+            place > Tuple(*after),
+            place <= Tuple(*end),
+            *self._conditions(),
+        )
+        return query.order_by(Event.position, Event.id)
+
+    def _conditions(self) -> list[Any]:
+        conditions = []
+        if self.kinds is not None:
+            conditions.append(Event.kind.in_(self.kinds))
+        if self.number_id is not None:
+            conditions.append(_concerns(self.number_id))
+        if self.since is not None:
+            conditions.append(Event.created_at >= self.since)
+        return conditions
+
+    def _start(self) -> Place:
+        """A place before all events since ``since``, and not far before."""
+        if self.since is None:
+            return START
+        if answers_at_once():
+            # No position is below the time.
+            return Place(min(max(0, self.since) * 1000, MAX_POSITION))
+        bound = id_bound("evt", self.since - SLACK_MS)
+        with reading():
+            first = Event.select(Event.position).where(Event.id > bound).order_by(Event.id).first()
+        return START if first is None else Place(first.position, bound)
+
+
+def newest(account_id: str) -> Place:
+    """The place behind the account's events that can be read now."""
+    with reading():
+        found: Sequence[Any] | None = _newest.execute(account_id).first()
+    return START if found is None else Place(*found)
+
+
+def _refuse_foreign(place: Place, end: Place) -> None:
+    """Raise ForeignCursorError for a place that is not in this database."""
+    if place.position > end.position and not answers_at_once():
+        [(now,)] = _NOW.execute()
+        if place.position > now:
+            raise ForeignCursorError
+
+
+_NOW = Prepared(lambda: Select([], [_number(fn.pg_snapshot_xmax(fn.pg_current_snapshot()))]))
+
+
+def _number(transaction: Any) -> Any:
+    """A transaction's number as an integer."""
+    return Cast(Cast(transaction, "text"), "bigint")
+
+
+@Prepared
+def _newest(account_id: Any) -> Any:
+    query = Event.select(Event.position, Event.id).where(Event.account == account_id)
+    if not answers_at_once():
+        # What a transaction writes that still runs has its number or a later one.
+        horizon = fn.pg_snapshot_xmin(fn.pg_current_snapshot())
+        query = query.where(Event.position < _number(horizon))
+    return query.order_by(Event.position.desc(), Event.id.desc()).limit(1)
+
+
+def _concerns(number_id: str) -> Any:
+    """The condition that an event is about a number. A template is about several."""
+    of_template = (Event.kind == "template.updated") & Event.payload.contains(f'"{number_id}"')
+    return (Event.number_id == number_id) | of_template
