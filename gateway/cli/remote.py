@@ -40,6 +40,10 @@ class RefusedError(click.ClickException):
 class NoAnswerError(click.ClickException):
     """There is no gateway there, or it does not answer."""
 
+    def format_message(self) -> str:
+        """What happened, and what to do."""
+        return f"{self.message} Start it, or name another one: gateway login --url"
+
 
 class _Bearer(AuthBase):
     """Sends the key. As a header of the session it would be replaced by what ~/.netrc says of the host."""
@@ -88,9 +92,7 @@ class Remote:
         try:
             response = self._session.request(method, f"{self.url}{path}", **options)
         except requests.RequestException as error:
-            raise NoAnswerError(
-                f"{self.url} does not answer: {reason_of(error)}. {LOGIN}"
-            ) from None
+            raise NoAnswerError(f"{self.url} does not answer: {reason_of(error)}.") from None
         if response.status_code not in range(200, 300):
             with response:
                 raise self._refusal(response)
@@ -103,9 +105,7 @@ class Remote:
             return RefusedError(response.status_code, error["code"], f"{error['message']}{hint}")
         except (requests.RequestException, ValueError, KeyError, TypeError):
             status = f"{response.status_code} {response.reason}"
-            return NoAnswerError(
-                f"{self.url} is no gateway's API, or it is down: {status}. {LOGIN}"
-            )
+            return NoAnswerError(f"{self.url} is no gateway's API, or it is down: {status}.")
 
 
 def _object_of(response: requests.Response) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _object_of(response: requests.Response) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise NoAnswerError(f"{response.url} did not answer with a JSON object. {LOGIN}")
+        raise NoAnswerError(f"{response.url} did not answer with a JSON object.")
     return found
 
 

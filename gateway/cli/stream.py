@@ -56,23 +56,18 @@ class Stream:
     _seen: dict[str, None] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Record]:
-        """Each event once, for ever. Fails when the first connection does, or the gateway refuses."""
-        response = self._open()
-        self.say("Connected. Ctrl-C ends it.")
+        """Each event once, for ever. Fails when the gateway refuses."""
         while True:
+            response = self._connect()
             try:
                 with response:
                     yield from self._read(response)
             except BrokenError as error:
                 self._note_failure(f"The connection broke: {error}. Connecting again.")
-            response = self._open_again()
 
     def _read(self, response: requests.Response) -> Iterator[Record]:
         opened = time.monotonic()
         for name, data in frames(_chunks(response)):
-            if self._is_broken:
-                self._is_broken = False
-                self.say("Connected again.")
             if time.monotonic() - opened > LONGEST_PAUSE_SECONDS:
                 self._failures = 0
             if data is None:
@@ -104,18 +99,24 @@ class Stream:
         self._since = self._since or _time_of(response)
         return response
 
-    def _open_again(self) -> requests.Response:
+    def _connect(self) -> requests.Response:
+        """An open stream, however long that takes."""
         while True:
-            longest = min(self.pause * 2**self._failures, LONGEST_PAUSE_SECONDS)
-            time.sleep(longest * random.uniform(0.5, 1))  # noqa: S311 - spreads the load, guards nothing
+            if self._failures:
+                longest = min(self.pause * 2**self._failures, LONGEST_PAUSE_SECONDS)
+                time.sleep(longest * random.uniform(0.5, 1))  # noqa: S311 - spreads the load, guards nothing
             try:
-                return self._open()
+                response = self._open()
             except RefusedError as error:
                 if error.status not in PASSING and error.status < requests.codes.server_error:
                     raise
-                self._note_failure(error.message)
+                self._note_failure(f"{error.message} Trying again.")
             except NoAnswerError as error:
-                self._note_failure(error.message)
+                self._note_failure(f"{error.message} Trying again.")
+            else:
+                self.say("Connected.")
+                self._is_broken = False
+                return response
 
     def _note_failure(self, reason: str) -> None:
         """Say so once for each break: its later tries mostly fail for the same reason."""
