@@ -131,7 +131,7 @@ class Listener:
         def is_connected() -> bool:
             return self.log.read_text().count("Connected.") >= count
 
-        wait_for(is_connected, f"connection {count} of listen")
+        wait_for(is_connected, f"connection {count} of listen", SETTLE_SECONDS)
 
     def _start(self, *more: str) -> "subprocess.Popen[str]":
         with self.rows.open("a") as rows:

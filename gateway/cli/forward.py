@@ -83,7 +83,8 @@ class Forwarder:
         # There is no delivery: the event stands for it.
         about = {"event_id": record["id"], "kind": record["event"], "delivery_id": record["id"]}
         signed = signing.headers([self._secret], body, at, **about, number=number)
-        return {"Content-Type": "application/json", "User-Agent": USER_AGENT, **signed}
+        ours = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Connection": "close"}
+        return ours | signed
 
 
 def encode(record: dict[str, Any]) -> bytes:

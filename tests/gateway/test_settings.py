@@ -117,6 +117,14 @@ def test_what_kubernetes_sets_for_a_service_of_our_name_is_no_setting(
 
 
 @pytest.mark.usefixtures("environment")
+def test_where_the_commands_keep_their_profile_is_no_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GATEWAY_PROFILE", "/tmp/profile.json")  # noqa: S108 - nobody opens it
+    assert load_settings().data_dir.name == "var"
+
+
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("line", ["GATEWAY_REDY=1", "GATEWAY_WORKERS=0", "gateway_redy=1"])
 def test_the_file_env_is_held_to_the_same(line: str) -> None:
     Path(".env").write_text(f"{line}\nOTHER=1\n")

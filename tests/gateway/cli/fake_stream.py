@@ -48,10 +48,13 @@ class Connection:
     def refuse(self, status: int, code: str, **headers: str) -> None:
         """Answer with an error of the contract."""
         error = {"code": code, "message": f"The text of {code}.", "status": status}
-        body = json.dumps({"error": error}).encode()
-        self._begin(
-            status, {"Content-Type": "application/json", "Content-Length": str(len(body))} | headers
-        )
+        self.answer(status, {"error": error}, **headers)
+
+    def answer(self, status: int, content: dict[str, Any], **headers: str) -> None:
+        """Answer with a JSON object."""
+        body = json.dumps(content).encode()
+        about = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        self._begin(status, about | headers)
         self._handler.wfile.write(body)
 
     def begin(self, content_type: str = "text/event-stream") -> None:
