@@ -5,7 +5,7 @@ A page module registers its views here; dashboard.urls imports them all.
 
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, request
+from flask import Response, abort, g, request
 
 from dashboard import cookies, guard
 from dashboard.assets import CACHE_CONTROL, asset
@@ -35,6 +35,7 @@ SAID = {
     "redeliveries-full": "The oldest 10,000 are scheduled, as many as go at once. Repeat it for the rest.",
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
+    "sign-in-again": "The sign-in took too long. Begin again.",
     "signed-out": "You are signed out.",
     "webhook-changed": "The webhook is changed. The change holds for all new attempts.",
     "webhook-deleted": "The webhook is deleted, with its deliveries.",
@@ -43,7 +44,7 @@ SAID = {
     "words-saved": "The words are saved. They apply to messages from now on.",
 }
 
-blueprint = Blueprint(
+blueprint = guard.GuardedBlueprint(
     "dashboard",
     __name__,
     url_prefix="/dashboard",
@@ -63,7 +64,8 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         headers={"Referrer-Policy": "same-origin"},
         asset=asset,
         form_token=guard.form_token(),
-        navigation=NAVIGATION,
+        navigation=[(path, label) for path, label in NAVIGATION if guard.may_open(path)],
+        may=guard.may,
         section=section(),
         page=page_number(),
         address_of=address_of,

@@ -8,6 +8,7 @@ from dashboard import (
     contacts,
     deliveries,
     delivery,
+    forbidden,
     keys,
     links,
     message_templates,
@@ -39,6 +40,7 @@ PAGES = (
     delivery,
     redelivering,
     broken,
+    forbidden,
 )
 
 __all__ = ["PAGES", "blueprint"]
