@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard.cookies import SESSION, VISITOR, cookie
 from dashboard.permissions import NOBODY, RULES, Rule
+from dashboard.recording import recorded
 from gateway.settings import get_settings
 from models.account import Account
 from models.user_session import UserSession
@@ -34,7 +35,10 @@ class ForbiddenError(Exception):
 
 
 class GuardedBlueprint(Blueprint):
-    """A blueprint that takes no view without a rule. Raises UnguardedViewError."""
+    """A blueprint that takes no view without a rule, and records what the views change.
+
+    Raises UnguardedViewError.
+    """
 
     def add_url_rule(
         self,
@@ -48,7 +52,8 @@ class GuardedBlueprint(Blueprint):
         name = endpoint or getattr(view_func, "__name__", "")
         if name not in RULES:
             raise UnguardedViewError(name)
-        super().add_url_rule(rule, endpoint, view_func, provide_automatic_options, **options)
+        view = view_func and recorded(view_func, RULES[name])
+        super().add_url_rule(rule, endpoint, view, provide_automatic_options, **options)
 
 
 def check_request() -> Response | None:

@@ -16,7 +16,7 @@ from models.audit import Audit
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.user import User, hash_password
-from models.user_session import SignInAttempt, UserSession
+from models.user_session import CODE, SignInAttempt, UserSession
 
 PENDING_MS = 5 * 60_000
 SIGNED_IN, FAILED, CODE_FAILED = "session.begun", "session.refused", "session.code_refused"
@@ -83,14 +83,14 @@ class PendingSignIn(BaseModel):
         Raises TooManyAttemptsError.
         """
         user: User = self.user
-        SignInAttempt.begin_code(user)
+        SignInAttempt.begin_proof(user, CODE)
         with writing():
             if not two_factor.accept(user, code):
                 Audit.note(user, CODE_FAILED, client.address)
                 return None
             if not self.delete_instance():
                 return None
-            SignInAttempt.forget_code(user)
+            SignInAttempt.forget_proof(user, CODE)
             SignInAttempt.forget(user.email, client.address)
             return enter(user, client)
 

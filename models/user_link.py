@@ -11,6 +11,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock, secret
 from models.account import Account, Owned
+from models.audit import Audit
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.sign_in import replace_password
@@ -18,6 +19,7 @@ from models.user import EmailTakenError, Role, User, hash_password, normalise
 
 DAY_MS = 24 * 3_600_000
 INVITATION_MS, RESET_MS = 7 * DAY_MS, DAY_MS
+ACCEPTED, RESET = "invitation.accepted", "user.password_reset"
 
 
 class LinkClosedError(Exception):
@@ -68,12 +70,21 @@ class Invitation(Owned):
             ).first()
         return found
 
-    def accept(self, password: str) -> User:
+    @classmethod
+    def pending(cls, account_id: str) -> list[Self]:
+        """The account's invitations that are open, newest first."""
+        is_open = (cls.account == account_id) & (cls.expires_at > clock.now())
+        with reading():
+            return list(cls.select().where(is_open).order_by(cls.id.desc()))
+
+    def accept(self, password: str, address: str) -> User:
         """Create the user. Raises LinkClosedError, or EmailTakenError if another account has the user."""
         hashed = hash_password(password)
         with writing():
             _spend(self, self.expires_at)
-            return User.enrol_hashed(self.account, self.email, hashed, Role(self.role))
+            user = User.enrol_hashed(self.account, self.email, hashed, Role(self.role))
+            Audit.note(user, ACCEPTED, address, user.id, role=self.role)
+        return user
 
     def withdraw(self) -> None:
         """Close it."""
@@ -115,13 +126,14 @@ class PasswordReset(BaseModel):
             ).first()
         return found
 
-    def use(self, password: str) -> User:
+    def use(self, password: str, address: str) -> User:
         """Set the password, and end every session of the user. Raises LinkClosedError."""
         user: User = self.user
         hashed = hash_password(password)
         with writing():
             _spend(self, self.expires_at)
             replace_password(user, hashed)
+            Audit.note(user, RESET, address, user.id)
         return user
 
 

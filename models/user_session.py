@@ -28,8 +28,9 @@ PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
 # An email that was tried so often from all addresses together is under attack. Each address then has one
 # attempt: guessing gets slower, and the owner with the right password gets in.
 ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
-# Codes of one user from all addresses: only who has the password gets to try one.
-CODE_LIMIT = 10
+# Attempts of one user from all addresses: only who has the password, or the session, gets to try.
+CODE, PASSWORD = "code", "password"
+PROOF_LIMIT = 10
 
 
 class TooManyAttemptsError(Exception):
@@ -68,18 +69,18 @@ class SignInAttempt(BaseModel):
         return is_attacked
 
     @classmethod
-    def begin_code(cls, user: User) -> None:
-        """Count an attempt at a code or password of a known user. Raises TooManyAttemptsError."""
-        subject, now = _code_subject(user), clock.now()
+    def begin_proof(cls, user: User, kind: str) -> None:
+        """Count an attempt at the CODE or PASSWORD of a known user. Raises TooManyAttemptsError."""
+        subject, now = _proof(user, kind), clock.now()
         with writing():
-            cls._bound(subject, CODE_LIMIT, now)
+            cls._bound(subject, PROOF_LIMIT, now)
             cls.create(id=new_id("sia"), subject=subject, at=now)
 
     @classmethod
-    def forget_code(cls, user: User) -> None:
-        """It was right: the attempts of the user start afresh."""
+    def forget_proof(cls, user: User, kind: str) -> None:
+        """It was right: the user's attempts at the same start afresh."""
         with writing():
-            cls.delete().where(cls.subject == _code_subject(user)).execute()
+            cls.delete().where(cls.subject == _proof(user, kind)).execute()
 
     @classmethod
     def pretend(cls) -> None:
@@ -117,8 +118,8 @@ def _subjects(email: str, address: str) -> list[str]:
     return [secret.digest(part) for part in parts]
 
 
-def _code_subject(user: User) -> str:
-    return secret.digest(f"code {user.id}")
+def _proof(user: User, kind: str) -> str:
+    return secret.digest(f"{kind} {user.id}")
 
 
 class UserSession(BaseModel):

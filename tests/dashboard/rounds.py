@@ -1,8 +1,9 @@
 """Every view of the dashboard as a test calls it: its address, and the form that makes it succeed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -11,25 +12,39 @@ from werkzeug.test import TestResponse
 from dashboard import limit_use
 from dashboard.permissions import RULES
 from dashboard.urls import blueprint
-from models import clock
+from models import clock, secret, totp, two_factor
 from models.account import Account
 from models.api_key import ApiKey
 from models.clock import new_id
 from models.database import writing
 from models.number import Number
 from models.signup import SignupLink
-from models.user import Role, User
+from models.user import Role, User, hash_password
+from models.user_link import Invitation, PasswordReset
 from models.user_session import UserSession
 from tests import factories
 
+PASSWORD = "correct horse battery"
 # What each action needs to succeed. Others need no field.
 FORMS: dict[str, dict[str, str]] = {
+    "invite": {"email": "invited@example.com", "role": "agent"},
+    "change_role": {"role": "developer"},
+    "change_own_password": {
+        "present": PASSWORD,
+        "password": "another password",
+        "again": "another password",
+    },
     "change_words": {"stop": "stop", "start": "start"},
     "change_note": {"note": "a friend"},
     "create_webhook": {"url": "http://127.0.0.1:9/another", "events": "message.sent"},
     "change_webhook": {"url": "http://127.0.0.1:9/hook", "events": "message.read"},
     "create_key": {"name": "another"},
     "create_link": {"slug": "another"},
+}
+# What the user does before.
+BEFORE: dict[str, Callable[[User], object]] = {
+    "turn_on_two_factor": two_factor.set_up,
+    "turn_off_two_factor": lambda user: with_two_factor(user),  # noqa: PLW0108 - defined below
 }
 QUERIES = {
     "redeliver_since": "?since=2026-01-01T00:00",
@@ -66,10 +81,30 @@ PRIVATE = [view for view in VIEWS if not RULES[view.name].is_public]
 ACTIONS = [view for view in PRIVATE if view.method == "POST"]
 
 
+@cache
+def _hash() -> str:
+    return hash_password(PASSWORD)
+
+
 def member(account: Account, role: Role, name: str = "") -> User:
-    """A user with this role, whose password nobody knows."""
+    """A user with this role."""
     with writing():
-        return User.enrol_hashed(account, f"{name or role}@example.com", "no hash", role)
+        return User.enrol_hashed(account, f"{name or role}@example.com", _hash(), role)
+
+
+def app_code(user: User, later: int = 0) -> str:
+    """The code that the user's authenticator app shows, now or so many steps later."""
+    sealed = User.get_by_id(user.id).sealed_totp
+    assert sealed is not None
+    return totp.code_of(secret.decrypt(sealed), totp.step_at(clock.now()) + later)
+
+
+def with_two_factor(user: User) -> list[str]:
+    """Turn it on. Returns the recovery codes."""
+    two_factor.set_up(user)
+    codes = two_factor.turn_on(User.get_by_id(user.id), app_code(user))
+    assert codes is not None
+    return codes
 
 
 @dataclass(frozen=True)
@@ -84,16 +119,30 @@ class Round:
         path = view.route
         for name, value in self.ids.items():
             path = path.replace(name, value)
-        assert "<" not in path, "a resource of another kind needs an identifier in rounds.py"
+        assert "<" not in path.replace("<session_id>", ""), (
+            "a resource of another kind needs an identifier in rounds.py"
+        )
         return path + QUERIES.get(view.name, "")
 
-    def call(self, browser: FlaskClient, view: View) -> TestResponse:
-        """Open a page, or submit its form with the token of the session."""
-        path = self.path(view)
+    def call(self, user: User, view: View) -> TestResponse:
+        """Open a page as a user, or submit its form with the token of the session."""
+        path = self.path(view).replace("<session_id>", self.session(user))
+        BEFORE.get(view.name, lambda _user: None)(user)
+        browser = browser_of(user)
         if view.method == "GET":
             return browser.get(path)
         form = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
+        if view.name.endswith("two_factor") and view.name.startswith("turn"):
+            form |= {
+                "code": app_code(user, view.name == "turn_off_two_factor"),
+                "present": PASSWORD,
+            }
         return browser.post(path, data=form)
+
+    def session(self, user: User) -> str:
+        """Another session of the user."""
+        UserSession.begin(user, "192.0.2.9", "Firefox on Linux")
+        return UserSession.of(user)[0].id
 
 
 def furnish(account: Account, number: Number) -> Round:
@@ -101,7 +150,13 @@ def furnish(account: Account, number: Number) -> Round:
     hook = factories.webhook(account)
     [delivery] = factories.deliveries(account, hook)
     message = factories.outbound(number)
+    someone = member(account, Role.VIEWER, "someone")
+    invitation, invited = Invitation.open(account, "guest@example.com", Role.AGENT)
     ids = {
+        "<user_id>": someone.id,
+        "<invitation_id>": invitation.id,
+        "invitation/<token>": f"invitation/{invited}",
+        "password/<token>": f"password/{PasswordReset.open(someone)}",
         "<webhook_id>": hook.id,
         "<delivery_id>": delivery.id,
         "<message_id>": message.id,
