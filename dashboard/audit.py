@@ -90,5 +90,6 @@ def in_words(detail: dict[str, object]) -> str:
 
 
 def _find(chosen: dict[str, str], times: dict[str, int | None]) -> Page[Audit]:
-    wanted = {"who": chosen["who"], "action": chosen["action"]}
-    return Audit.search(account().id, PER_PAGE, offset(), **wanted, **times)
+    return Audit.search(
+        account().id, PER_PAGE, offset(), who=chosen["who"], action=chosen["action"], **times
+    )

@@ -29,10 +29,10 @@ def recorded(view: View, rule: Rule) -> View:
 
     @functools.wraps(view)
     def run(**named: str) -> Response:
-        g.audited = {"subject": next(iter(named.values()), None)}
+        g.audited, g.is_unchanged = {"subject": next(iter(named.values()), None)}, False
         with writing() if rule.is_atomic else nullcontext():
             response = view(**named)
-            if response.status_code < CLIENT_ERROR and g.audited is not None:
+            if response.status_code < CLIENT_ERROR and not g.is_unchanged:
                 Audit.note(g.session.user, change, address(), **g.audited)
         return response
 
@@ -46,4 +46,4 @@ def about(subject: str | None = None, **detail: Any) -> None:
 
 def unchanged() -> None:
     """Nothing was changed, although the answer is no error."""
-    g.audited = None
+    g.is_unchanged = True

@@ -60,8 +60,8 @@ def users() -> None:
 @click.option("--account", "account_id", required=True, help="The account they sign in to.")
 @click.option(
     "--role",
-    type=click.Choice([*Role]),
-    default=Role.OWNER,
+    type=click.Choice([role.value for role in Role]),
+    default=Role.OWNER.value,
     show_default=True,
     help="What they may do.",
 )

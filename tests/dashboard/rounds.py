@@ -1,7 +1,7 @@
 """Every view of the dashboard as a test calls it: its address, and the form that makes it succeed."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,12 +16,15 @@ from models import clock, secret, totp, two_factor
 from models.account import Account
 from models.api_key import ApiKey
 from models.clock import new_id
+from models.contact import Contact, Source
 from models.database import writing
 from models.number import Number
 from models.signup import SignupLink
 from models.user import Role, User, hash_password
 from models.user_link import Invitation, PasswordReset
 from models.user_session import UserSession
+from models.webhook import Webhook
+from tasks import people, subscriptions
 from tests import factories
 
 PASSWORD = "correct horse battery"
@@ -40,11 +43,6 @@ FORMS: dict[str, dict[str, str]] = {
     "change_webhook": {"url": "http://127.0.0.1:9/hook", "events": "message.read"},
     "create_key": {"name": "another"},
     "create_link": {"slug": "another"},
-}
-# What the user does before.
-BEFORE: dict[str, Callable[[User], object]] = {
-    "turn_on_two_factor": two_factor.set_up,
-    "turn_off_two_factor": lambda user: with_two_factor(user),  # noqa: PLW0108 - defined below
 }
 QUERIES = {
     "redeliver_since": "?since=2026-01-01T00:00",
@@ -127,7 +125,7 @@ class Round:
     def call(self, user: User, view: View) -> TestResponse:
         """Open a page as a user, or submit its form with the token of the session."""
         path = self.path(view).replace("<session_id>", self.session(user))
-        BEFORE.get(view.name, lambda _user: None)(user)
+        self.prepare(user, view.name)
         browser = browser_of(user)
         if view.method == "GET":
             return browser.get(path)
@@ -138,6 +136,20 @@ class Round:
                 "present": PASSWORD,
             }
         return browser.post(path, data=form)
+
+    def prepare(self, user: User, name: str) -> None:
+        """Bring about what an action undoes or ends."""
+        match name:
+            case "turn_on_two_factor":
+                two_factor.set_up(user)
+            case "turn_off_two_factor":
+                with_two_factor(user)
+            case "switch_on":
+                subscriptions.change(Webhook.get_by_id(self.ids["<webhook_id>"]), active=False)
+            case "opt_in":
+                with writing():
+                    contact = Contact.get_by_id(self.ids["<contact_id>"])
+                    people.opt(contact, out=True, because=Source.API, at=clock.now())
 
     def session(self, user: User) -> str:
         """Another session of the user."""

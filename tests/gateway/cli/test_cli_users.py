@@ -87,7 +87,7 @@ def test_a_reset_gives_another_password_and_ends_the_sessions(account: Account) 
 
 
 @pytest.mark.parametrize(
-    ("given", "role"), [([], "owner"), *((["--role", role], role) for role in Role)]
+    ("given", "role"), [([], "owner"), *((["--role", role.value], role.value) for role in Role)]
 )
 def test_a_user_has_the_role_that_is_given_or_owns_the_account(
     account: Account, given: list[str], role: str
