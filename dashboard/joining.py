@@ -12,9 +12,10 @@ from dashboard.browser import address, client
 from dashboard.passwords import new_password, problem_of_new
 from dashboard.signing_in import enter
 from dashboard.site import blueprint, go, show
+from models.invitation import Invitation, LinkClosedError
+from models.password import PasswordReset
 from models.sign_in import enter as begin_session
 from models.user import EmailTakenError
-from models.user_link import Invitation, LinkClosedError, PasswordReset
 
 TAKEN = "This email is in use already. Ask whoever invited you to invite another one."
 
@@ -40,7 +41,7 @@ def accept_invitation(token: str) -> Response:
         return _closed()
     except EmailTakenError:
         return _invitation(found, 409, TAKEN)
-    return enter(begin_session(user, client()), guard.HOME)
+    return _unseen(enter(begin_session(user, client()), guard.HOME))
 
 
 @blueprint.get("/password/<token>")
@@ -62,7 +63,7 @@ def reset_password(token: str) -> Response:
         found.use(new_password(), address())
     except LinkClosedError:
         return _closed()
-    return go(guard.SIGN_IN, say="password-reset")
+    return _unseen(go(guard.SIGN_IN, say="password-reset"))
 
 
 def _invitation(found: Invitation, status: int = 200, problem: str = "") -> Response:
@@ -95,7 +96,10 @@ def _closed() -> Response:
 
 
 def _show(template: str, status: int, **values: object) -> Response:
-    response = show(template, status, **values)
-    # Browsers tell forms of this page's origin, but nobody its path.
+    return _unseen(show(template, status, **values))
+
+
+def _unseen(response: Response) -> Response:
+    """Browsers tell forms and redirects of this page's origin, but nobody its path."""
     response.headers["Referrer-Policy"] = "strict-origin"
     return response

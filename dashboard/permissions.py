@@ -123,7 +123,7 @@ RULES = {
     "revoke_other_sessions": _at_once(ALL, "session.others_revoked"),
     "two_factor": _READ,
     "set_up_two_factor": _at_once(ALL, "two_factor.set_up"),
-    "turn_on_two_factor": _at_once(ALL, "two_factor.enabled"),
+    "turn_on_two_factor": _done(ALL, "two_factor.enabled"),
     "two_factor_off": _READ,
     "turn_off_two_factor": _done(ALL, "two_factor.disabled"),
 }

@@ -32,7 +32,15 @@ def set_up_two_factor() -> Response:
 
 @blueprint.post("/you/two-factor")
 def turn_on_two_factor() -> Response:
-    """Turn it on with a code of the app, end all other sessions, and show the recovery codes this once."""
+    """Turn it on with password and code, end all other sessions, and show the recovery codes this once.
+
+    Without the password, who has found an open browser could lock its user out.
+    """
+    try:
+        if problem := problem_of_password():
+            return _page(422, problem)
+    except TooManyAttemptsError as error:
+        return too_many(error, _page(429, explain(error)))
     codes = factor.turn_on(me(), _code())
     if codes is None:
         return _page(422, WRONG_CODE)

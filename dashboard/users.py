@@ -7,8 +7,9 @@ from dashboard.paging import PER_PAGE, offset
 from dashboard.recording import about, unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
+from models.invitation import Invitation
+from models.password import PasswordReset
 from models.user import EMAIL, EmailTakenError, LastOwnerError, Role, User, normalise
-from models.user_link import Invitation, PasswordReset
 
 PATH = "/dashboard/users"
 MAY = {

@@ -5,7 +5,7 @@ from flask import Response, g, request
 from dashboard.passwords import new_password, problem_of_new
 from dashboard.signing_in import explain, too_many
 from dashboard.site import blueprint, existing, go, show
-from models.sign_in import change_password
+from models.password import change_password
 from models.user import User
 from models.user_session import PASSWORD, SignInAttempt, TooManyAttemptsError, UserSession
 

@@ -15,7 +15,7 @@ from models.account import Account
 from models.audit import Audit
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.user import User, hash_password
+from models.user import User
 from models.user_session import CODE, SignInAttempt, UserSession
 
 PENDING_MS = 5 * 60_000
@@ -119,19 +119,6 @@ def enter(user: User, client: Client) -> str:
     with writing():
         Audit.note(user, SIGNED_IN, client.address)
         return UserSession.begin(user, client.address, client.browser)
-
-
-def change_password(user: User, password: str, keep: str | None = None) -> None:
-    """Set another password, and end every session that the old one began, but the one to keep."""
-    replace_password(user, hash_password(password), keep)
-
-
-def replace_password(user: User, hashed: str, keep: str | None = None) -> None:
-    """The same with the hash of a password."""
-    with writing():
-        user.amend(password_hash=hashed)
-        UserSession.end_all(user, keep)
-        PendingSignIn.end_all(user)
 
 
 def _note_failure(email: str, client: Client) -> None:

@@ -20,11 +20,12 @@ from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
+from models.invitation import Invitation
 from models.message import UNSETTLED, Message
 from models.notice import Notice
+from models.password import PasswordReset
 from models.sign_in import PendingSignIn
 from models.signup import Signup
-from models.user_link import Invitation, PasswordReset
 from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook
 

@@ -10,7 +10,7 @@ from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
 from models import two_factor
 from models.audit import Audit
-from models.sign_in import change_password
+from models.password import change_password
 from models.user import (
     EMAIL,
     MAX_PASSWORD,

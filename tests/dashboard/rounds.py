@@ -18,10 +18,11 @@ from models.api_key import ApiKey
 from models.clock import new_id
 from models.contact import Contact, Source
 from models.database import writing
+from models.invitation import Invitation
 from models.number import Number
+from models.password import PasswordReset
 from models.signup import SignupLink
 from models.user import Role, User, hash_password
-from models.user_link import Invitation, PasswordReset
 from models.user_session import UserSession
 from models.webhook import Webhook
 from tasks import people, subscriptions

@@ -11,9 +11,10 @@ from models.account import Account
 from models.api_key import ApiKey
 from models.audit import Audit
 from models.contact import Contact
+from models.invitation import ACCEPTED
 from models.number import Number
+from models.password import RESET
 from models.user import Role, User
-from models.user_link import ACCEPTED, RESET
 from tests.conftest import Clock
 from tests.dashboard.rounds import (
     ACTIONS,
@@ -37,7 +38,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "invite": {"email": "nobody", "role": "agent"},
     "change_role": {"role": "king"},
     "change_own_password": {"present": "wrong", "password": "x" * 12, "again": "x" * 12},
-    "turn_on_two_factor": {"code": "000000"},
+    "turn_on_two_factor": {"present": PASSWORD, "code": "000000"},
     "turn_off_two_factor": {"present": "wrong", "code": "000000"},
 }
 

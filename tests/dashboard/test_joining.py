@@ -7,8 +7,9 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from models.account import Account
+from models.invitation import Invitation
+from models.password import PasswordReset
 from models.user import Role, User
-from models.user_link import Invitation, PasswordReset
 from models.user_session import UserSession
 from tests.conftest import Clock
 from tests.dashboard.rounds import (

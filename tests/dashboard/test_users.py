@@ -3,8 +3,9 @@
 import pytest
 
 from models.account import Account
+from models.invitation import Invitation
+from models.password import PasswordReset
 from models.user import Role, User
-from models.user_link import Invitation, PasswordReset
 from tests.dashboard.rounds import browser_of, form_token, member, with_two_factor
 
 PATH = "/dashboard/users"

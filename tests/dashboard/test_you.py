@@ -103,8 +103,10 @@ def test_two_factor_is_turned_on_with_the_apps_code(user: User, browser: FlaskCl
     page = browser.get(FACTOR).text
     assert "<svg" in page
     assert re.search(r'<code id="secret">[A-Z2-7]{32}</code>', page)
-    assert _post(browser, FACTOR, code="000000").status_code == 422
-    shown = _post(browser, FACTOR, code=app_code(user)).text
+    for present, code in ((PASSWORD, "000000"), ("wrong", app_code(user))):
+        assert _post(browser, FACTOR, present=present, code=code).status_code == 422
+        assert not User.get_by_id(user.id).has_two_factor
+    shown = _post(browser, FACTOR, present=PASSWORD, code=app_code(user)).text
     assert len(re.findall(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}", shown)) == 10
     # A session from before is none that a code began.
     assert elsewhere.get(YOU).status_code == 303

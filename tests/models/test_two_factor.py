@@ -5,7 +5,8 @@ import pytest
 from models import secret, two_factor
 from models.account import Account
 from models.audit import Audit
-from models.sign_in import Client, PendingSignIn, change_password, sign_in
+from models.password import change_password
+from models.sign_in import Client, PendingSignIn, sign_in
 from models.two_factor import RECOVERY_CODES, RecoveryCode
 from models.user import Role, User
 from models.user_session import (

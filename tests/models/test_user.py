@@ -5,7 +5,8 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.audit import Audit
-from models.sign_in import Client, change_password, sign_in
+from models.password import change_password
+from models.sign_in import Client, sign_in
 from models.user import EmailTakenError, User
 from models.user_session import (
     ADDRESS_LIMIT,

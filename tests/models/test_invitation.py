@@ -6,8 +6,9 @@ import pytest
 
 from models.account import Account
 from models.audit import Audit
+from models.invitation import Invitation, LinkClosedError
+from models.password import PasswordReset, change_password
 from models.user import EmailTakenError, LastOwnerError, Role, User
-from models.user_link import Invitation, LinkClosedError, PasswordReset
 from models.user_session import UserSession
 from tasks.retention import remove_old
 from tests import factories
@@ -143,6 +144,13 @@ def test_a_password_link_expires_after_a_day_and_with_a_second_one(
     assert PasswordReset.find(second) is not None
     clock.advance(milliseconds=1)
     assert PasswordReset.find(second) is None
+
+
+def test_another_new_password_closes_the_link(account: Account) -> None:
+    user = member(account, Role.OWNER)
+    token = PasswordReset.open(user)
+    change_password(user, PASSWORD)
+    assert PasswordReset.find(token) is None
 
 
 def test_links_of_a_suspended_account_open_nothing(account: Account) -> None:
