@@ -15,7 +15,7 @@ PATH = "/dashboard/users"
 MAY = {
     Role.OWNER: "Everything, users and the audit log included.",
     Role.DEVELOPER: "Everything but users and the audit log: keys, webhooks, signup links, deliveries.",
-    Role.AGENT: "Read all but signup links; answer and change contacts.",
+    Role.AGENT: "Read all but signup links; change contacts.",
     Role.VIEWER: "Read all but signup links, change nothing.",
 }
 LAST_OWNER = "This is the only owner. Make somebody else an owner first."

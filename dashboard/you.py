@@ -10,7 +10,7 @@ from models.user import User
 from models.user_session import PASSWORD, SignInAttempt, TooManyAttemptsError, UserSession
 
 PATH = "/dashboard/you"
-WRONG = "The present password is wrong."
+WRONG = "The current password is wrong."
 
 
 @blueprint.get("/you")
@@ -55,7 +55,7 @@ def me() -> User:
 
 
 def problem_of_password() -> str:
-    """What is wrong with the form's present password. Raises TooManyAttemptsError."""
+    """What is wrong with the form's current password. Raises TooManyAttemptsError."""
     SignInAttempt.begin_proof(me(), PASSWORD)
     if not me().has_password(request.form.get("present", "")):
         return WRONG

@@ -42,7 +42,7 @@ def _code(secret: str, later: int = 0) -> str:
 def _join(page: Page, link: str) -> None:
     page.goto(link)
     page.get_by_label("Password, of at least 12 characters").fill(PASSWORD)
-    page.get_by_label("The same again").fill(PASSWORD)
+    page.get_by_label("Repeat the password").fill(PASSWORD)
     _press(page, "Create my user")
 
 

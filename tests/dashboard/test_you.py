@@ -57,7 +57,7 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(
     user: User, browser: FlaskClient
 ) -> None:
     elsewhere = browser_of(user)
-    assert "present password is wrong" in _change(browser, "wrong").text
+    assert "current password is wrong" in _change(browser, "wrong").text
     assert elsewhere.get(YOU).status_code == 200
     assert _change(browser, PASSWORD).status_code == 303
     assert browser.get(YOU).status_code == 200
