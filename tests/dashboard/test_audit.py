@@ -16,16 +16,8 @@ from models.number import Number
 from models.password import RESET
 from models.user import Role, User
 from tests.conftest import Clock
-from tests.dashboard.rounds import (
-    ACTIONS,
-    PASSWORD,
-    Round,
-    View,
-    browser_of,
-    form_token,
-    furnish,
-    member,
-)
+from tests.dashboard.world import ACTIONS, View, World, browser_of, form_token, furnish
+from tests.people import PASSWORD, member
 
 # Fields with which an action is refused.
 REFUSED: dict[str, dict[str, str]] = {
@@ -44,7 +36,7 @@ REFUSED: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture
-def round_(account: Account, number: Number) -> Round:
+def world(account: Account, number: Number) -> World:
     """An account that has one of everything."""
     return furnish(account, number)
 
@@ -62,33 +54,33 @@ def _post(user: User, path: str, **form: str) -> int:
 
 @pytest.mark.parametrize("view", ACTIONS, ids=[view.name for view in ACTIONS])
 def test_an_action_leaves_one_row_that_says_who_what_and_from_where(
-    round_: Round, owner: User, view: View
+    world: World, owner: User, view: View
 ) -> None:
-    assert round_.call(owner, view).status_code in {200, 303}
+    assert world.call(owner, view).status_code in {200, 303}
     [row] = Audit.select()
     assert (row.account_id, row.user_id, row.who) == (owner.account_id, owner.id, owner.email)
     assert (row.action, row.address) == (RULES[view.name].change, "127.0.0.1")
     if "_id>" in view.route and "session" not in view.route:
-        assert str(row.subject) in round_.path(view)
+        assert str(row.subject) in world.path(view)
     secrets = [key.digest for key in ApiKey.all()]
     for word in (*secrets, PASSWORD, "mk_live_", "whsec_", "/invitation/", "/password/"):
         assert word not in row.detail_json
 
 
 @pytest.mark.parametrize("view", ACTIONS, ids=[view.name for view in ACTIONS])
-def test_an_action_that_is_refused_leaves_none(round_: Round, owner: User, view: View) -> None:
+def test_an_action_that_is_refused_leaves_none(world: World, owner: User, view: View) -> None:
     if view.name in REFUSED:
-        assert 400 <= _post(owner, round_.path(view), **REFUSED[view.name]) < 500
-    path = round_.path(view).replace("<session_id>", round_.session(owner))
+        assert 400 <= _post(owner, world.path(view), **REFUSED[view.name]) < 500
+    path = world.path(view).replace("<session_id>", world.session(owner))
     # Without the form's token.
     assert browser_of(owner).post(path).status_code == 403
     assert Audit.select().count() == 0
 
 
-def test_a_change_that_was_made_before_leaves_no_second_row(round_: Round, owner: User) -> None:
+def test_a_change_that_was_made_before_leaves_no_second_row(world: World, owner: User) -> None:
     for name in ("revoke_key", "switch_off", "opt_out", "change_role", "revoke_link"):
         [view] = [view for view in ACTIONS if view.name == name]
-        path = round_.path(view)
+        path = world.path(view)
         form = {"role": "agent"} if name == "change_role" else {}
         assert [_post(owner, path, **form) for _ in range(2)] == [303, 303]
     assert Audit.select().count() == 5
@@ -170,9 +162,9 @@ def _sign_in(email: str, password: str, address: str) -> int:
     return answer.status_code
 
 
-def test_contacts_have_no_text_in_the_log(round_: Round, owner: User) -> None:
+def test_contacts_have_no_text_in_the_log(world: World, owner: User) -> None:
     [view] = [view for view in ACTIONS if view.name == "change_note"]
-    round_.call(owner, view)
+    world.call(owner, view)
     [row] = Audit.select()
     assert Contact.get_by_id(row.subject).note == "a friend"
     assert row.detail == {}

@@ -12,13 +12,8 @@ from models.password import PasswordReset
 from models.user import Role, User
 from models.user_session import UserSession
 from tests.conftest import Clock
-from tests.dashboard.rounds import (
-    app_code,
-    browser_of,
-    form_token,
-    member,
-    with_two_factor,
-)
+from tests.dashboard.world import browser_of, form_token
+from tests.people import app_code, member, with_two_factor
 
 NEW = "a password of one's own"
 

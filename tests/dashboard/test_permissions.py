@@ -11,23 +11,15 @@ from models.account import Account
 from models.audit import Audit
 from models.number import Number
 from models.user import Role
-from tests.dashboard.rounds import (
-    ACTIONS,
-    PRIVATE,
-    VIEWS,
-    Round,
-    View,
-    browser_of,
-    furnish,
-    member,
-)
+from tests.dashboard.world import ACTIONS, PRIVATE, VIEWS, View, World, browser_of, furnish
+from tests.people import member
 
 NAMES = [view.name for view in PRIVATE]
 LINK = re.compile(r'<(?:a|form)\b[^>]*? (?:href|action)="(/dashboard/[^"?#]*)[^>]*>')
 
 
 @pytest.fixture
-def round_(account: Account, number: Number) -> Round:
+def world(account: Account, number: Number) -> World:
     """An account that has one of everything."""
     return furnish(account, number)
 
@@ -71,11 +63,11 @@ def test_a_viewer_does_nothing_and_an_agent_only_contacts() -> None:
 @pytest.mark.parametrize("role", list(Role))
 @pytest.mark.parametrize("view", PRIVATE, ids=NAMES)
 def test_a_view_answers_the_roles_of_the_table_and_no_other(
-    account: Account, round_: Round, view: View, role: Role
+    account: Account, world: World, view: View, role: Role
 ) -> None:
     if role != Role.OWNER:
         member(account, Role.OWNER)
-    answer = round_.call(member(account, role), view)
+    answer = world.call(member(account, role), view)
     if role in RULES[view.name].roles:
         assert answer.status_code in {200, 303}
         return
@@ -87,8 +79,8 @@ def test_a_view_answers_the_roles_of_the_table_and_no_other(
 
 
 @pytest.mark.parametrize("view", PRIVATE, ids=NAMES)
-def test_a_visitor_is_asked_to_sign_in(round_: Round, view: View) -> None:
-    path = round_.path(view)
+def test_a_visitor_is_asked_to_sign_in(world: World, view: View) -> None:
+    path = world.path(view)
     browser = browser_of(None)
     answer = browser.get(path) if view.method == "GET" else browser.post(path)
     assert answer.status_code == 303
@@ -97,14 +89,14 @@ def test_a_visitor_is_asked_to_sign_in(round_: Round, view: View) -> None:
 
 @pytest.mark.parametrize("role", list(Role))
 def test_no_page_offers_what_its_reader_may_not_do(
-    account: Account, round_: Round, role: Role
+    account: Account, world: World, role: Role
 ) -> None:
     browser = browser_of(member(account, role))
     matcher = browser.application.url_map.bind("")
     refused = []
     for view in PRIVATE:
         if view.method == "GET" and role in RULES[view.name].roles:
-            for found in LINK.finditer(browser.get(round_.path(view)).text):
+            for found in LINK.finditer(browser.get(world.path(view)).text):
                 method = "POST" if 'method="post"' in found[0] else "GET"
                 endpoint, _ = matcher.match(found[1], method)
                 rule = RULES[endpoint.removeprefix("dashboard.")]
@@ -113,10 +105,10 @@ def test_no_page_offers_what_its_reader_may_not_do(
     assert refused == []
 
 
-def test_another_role_holds_from_the_next_request(account: Account, round_: Round) -> None:
+def test_another_role_holds_from_the_next_request(account: Account, world: World) -> None:
     view = next(view for view in PRIVATE if view.name == "links")
     user = member(account, Role.DEVELOPER)
     browser = browser_of(user)
-    assert browser.get(round_.path(view)).status_code == 200
+    assert browser.get(world.path(view)).status_code == 200
     user.become(Role.VIEWER)
-    assert browser.get(round_.path(view)).status_code == 403
+    assert browser.get(world.path(view)).status_code == 403

@@ -6,7 +6,8 @@ from models.account import Account
 from models.invitation import Invitation
 from models.password import PasswordReset
 from models.user import Role, User
-from tests.dashboard.rounds import browser_of, form_token, member, with_two_factor
+from tests.dashboard.world import browser_of, form_token
+from tests.people import member, with_two_factor
 
 PATH = "/dashboard/users"
 

@@ -11,14 +11,8 @@ from models.account import Account
 from models.user import Role, User
 from models.user_session import UserSession
 from tests.conftest import Clock
-from tests.dashboard.rounds import (
-    PASSWORD,
-    app_code,
-    browser_of,
-    form_token,
-    member,
-    with_two_factor,
-)
+from tests.dashboard.world import browser_of, form_token
+from tests.people import PASSWORD, app_code, member, with_two_factor
 
 YOU, FACTOR = "/dashboard/you", "/dashboard/you/two-factor"
 SIGN_IN, CODE = "/dashboard/sign-in", "/dashboard/sign-in/code"

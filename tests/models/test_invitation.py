@@ -13,7 +13,7 @@ from models.user_session import UserSession
 from tasks.retention import remove_old
 from tests import factories
 from tests.conftest import Clock
-from tests.dashboard.rounds import member
+from tests.people import member
 
 ADDRESS, PASSWORD = "192.0.2.1", "a password of one's own"
 EMAIL = "guest@example.com"

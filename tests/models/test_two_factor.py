@@ -17,7 +17,7 @@ from models.user_session import (
 )
 from tests import factories
 from tests.conftest import Clock
-from tests.dashboard.rounds import PASSWORD, app_code, member, with_two_factor
+from tests.people import PASSWORD, app_code, member, with_two_factor
 
 CLIENT = Client("192.0.2.1", "Firefox on Linux", "visitor")
 

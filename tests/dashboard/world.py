@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -12,7 +11,7 @@ from werkzeug.test import TestResponse
 from dashboard import limit_use
 from dashboard.permissions import RULES
 from dashboard.urls import blueprint
-from models import clock, secret, totp, two_factor
+from models import clock, two_factor
 from models.account import Account
 from models.api_key import ApiKey
 from models.clock import new_id
@@ -22,13 +21,13 @@ from models.invitation import Invitation
 from models.number import Number
 from models.password import PasswordReset
 from models.signup import SignupLink
-from models.user import Role, User, hash_password
+from models.user import Role, User
 from models.user_session import UserSession
 from models.webhook import Webhook
 from tasks import people, subscriptions
 from tests import factories
+from tests.people import PASSWORD, app_code, member, with_two_factor
 
-PASSWORD = "correct horse battery"
 # What each action needs to succeed. Others need no field.
 FORMS: dict[str, dict[str, str]] = {
     "invite": {"email": "invited@example.com", "role": "agent"},
@@ -80,34 +79,8 @@ PRIVATE = [view for view in VIEWS if not RULES[view.name].is_public]
 ACTIONS = [view for view in PRIVATE if view.method == "POST"]
 
 
-@cache
-def _hash() -> str:
-    return hash_password(PASSWORD)
-
-
-def member(account: Account, role: Role, name: str = "") -> User:
-    """A user with this role."""
-    with writing():
-        return User.enrol_hashed(account, f"{name or role}@example.com", _hash(), role)
-
-
-def app_code(user: User, later: int = 0) -> str:
-    """The code that the user's authenticator app shows, now or so many steps later."""
-    sealed = User.get_by_id(user.id).sealed_totp
-    assert sealed is not None
-    return totp.code_of(secret.decrypt(sealed), totp.step_at(clock.now()) + later)
-
-
-def with_two_factor(user: User) -> list[str]:
-    """Turn it on. Returns the recovery codes."""
-    two_factor.set_up(user)
-    codes = two_factor.turn_on(User.get_by_id(user.id), app_code(user))
-    assert codes is not None
-    return codes
-
-
 @dataclass(frozen=True)
-class Round:
+class World:
     """An account that has one of everything, and a browser for each of its users."""
 
     account: Account
@@ -119,7 +92,7 @@ class Round:
         for name, value in self.ids.items():
             path = path.replace(name, value)
         assert "<" not in path.replace("<session_id>", ""), (
-            "a resource of another kind needs an identifier in rounds.py"
+            "a resource of another kind needs an identifier in world.py"
         )
         return path + QUERIES.get(view.name, "")
 
@@ -158,7 +131,7 @@ class Round:
         return UserSession.of(user)[0].id
 
 
-def furnish(account: Account, number: Number) -> Round:
+def furnish(account: Account, number: Number) -> World:
     """Make one of everything."""
     hook = factories.webhook(account)
     [delivery] = factories.deliveries(account, hook)
@@ -178,7 +151,7 @@ def furnish(account: Account, number: Number) -> Round:
         "<key_id>": ApiKey.issue(account, "key")[0].id,
         "<link_id>": SignupLink.open(account, new_id("slug").replace("_", "-")).id,
     }
-    return Round(account, ids)
+    return World(account, ids)
 
 
 def browser_of(user: User | None) -> FlaskClient:
