@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from requests import Request
 
-from contract_tests.harness import ROOT, Customer, Gateway, free_port
+from contract_tests.harness import ROOT, Customer, Gateway, free_port, wait_for
 from contract_tests.nginx import Nginx
 from contract_tests.raw_http import Answer
 from contract_tests.server_process import HOST
@@ -112,3 +112,16 @@ def test_what_nginx_answers_itself_has_the_shape_of_an_error(shipped: Nginx) -> 
 def test_a_gateway_that_is_away_is_an_error_in_its_shape() -> None:
     with Nginx(SHIPPED, free_port()) as proxy:
         _check_error(proxy.ask("GET", "/api/numbers"), 500, "INTERNAL_ERROR")
+
+
+def test_the_log_has_no_address_that_lets_somebody_in(shipped: Nginx) -> None:
+    for path in ("invitation/tok-1", "password/tok-2"):
+        shipped.ask("GET", f"/dashboard/{path}")
+    shipped.ask("GET", "/connect/tok-3")
+    shipped.ask("GET", "/dashboard/sign-in?tok-4")
+    log = shipped.folder / "gateway.log"
+    wait_for(lambda: "sign-in" in log.read_text(), "the last line")
+    text = log.read_text()
+    for path in ("/dashboard/invitation/*", "/dashboard/password/*", "/connect/*"):
+        assert f'"GET {path}"' in text
+    assert "tok-" not in text

@@ -4,6 +4,7 @@ from flask import Response, request
 
 from dashboard.contacts import PATH
 from dashboard.messages import excerpt
+from dashboard.recording import unchanged
 from dashboard.site import blueprint, go, mine, show
 from models import clock
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
@@ -84,6 +85,8 @@ def what_changed(change: ContactChange) -> str:
 def _opt(contact_id: str, *, out: bool) -> Response:
     with writing():
         row = _find(contact_id)
+        if out == (row.opted_out_at is not None):
+            unchanged()
         people.opt(row, out=out, because=Source.API, at=clock.now())
     deliver.bell.ring()
     return go(_path_of(row), say="opted-out" if out else "opted-in")

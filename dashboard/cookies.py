@@ -1,4 +1,4 @@
-"""The cookies of the dashboard: who is signed in, which form a visitor was given, what to say next.
+"""The cookies of the dashboard: who is signed in, who is about to, which form a visitor has, what to say.
 
 All are HttpOnly and SameSite=Lax: a link from elsewhere opens the page, a form from elsewhere does not
 post. Where the service is public by https they are Secure, and their prefix keeps other hosts from
@@ -9,7 +9,7 @@ from flask import Response, request
 
 from gateway.settings import get_settings
 
-SESSION, VISITOR, FLASH = "session", "visitor", "flash"
+SESSION, PENDING, VISITOR, FLASH = "session", "pending", "visitor", "flash"
 
 
 def _is_https() -> bool:
@@ -17,7 +17,7 @@ def _is_https() -> bool:
 
 
 def cookie_name(kind: str) -> str:
-    """The name of SESSION, VISITOR or FLASH, as it stands in the header."""
+    """The name of SESSION, PENDING, VISITOR or FLASH, as it stands in the header."""
     return f"{'__Host-' if _is_https() else ''}gateway_{kind}"
 
 
@@ -36,7 +36,7 @@ def clear_cookie(response: Response, kind: str) -> None:
 
 
 def cookie(kind: str) -> str | None:
-    """The value of SESSION, VISITOR or FLASH in the request that Flask serves."""
+    """The value of SESSION, PENDING, VISITOR or FLASH in the request that Flask serves."""
     return _value(request.headers.get("Cookie", ""), kind)
 
 

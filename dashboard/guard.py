@@ -1,13 +1,18 @@
-"""What stands before every page of the dashboard: a session, and for a POST a form that is ours."""
+"""What stands before every page of the dashboard: a session, a role, and for a POST a form that is ours."""
 
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote, urlsplit
 
-from flask import Response, abort, g, request
+from flask import Blueprint, Response, abort, current_app, g, request
+from werkzeug.exceptions import HTTPException
 
 from dashboard.cookies import SESSION, VISITOR, cookie
+from dashboard.permissions import NOBODY, RULES, Rule
+from dashboard.recording import recorded
 from gateway.settings import get_settings
 from models.account import Account
 from models.user_session import UserSession
@@ -15,25 +20,82 @@ from models.user_session import UserSession
 HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"
 TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
-# What a visitor without a session may ask for.
-PUBLIC = {"dashboard.sign_in", "dashboard.sign_in_form", "dashboard.static", "dashboard.to_home"}
+
+
+class UnguardedViewError(Exception):
+    """A view has no entry in dashboard.permissions, so nobody may use it."""
+
+
+class ForbiddenError(Exception):
+    """The user's role may not do this. ``rule`` says which roles may."""
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
+class GuardedBlueprint(Blueprint):
+    """A blueprint that takes no view without a rule, and records what the views change.
+
+    Raises UnguardedViewError.
+    """
+
+    def add_url_rule(
+        self,
+        rule: str,
+        endpoint: str | None = None,
+        view_func: Callable[..., Any] | None = None,
+        provide_automatic_options: bool | None = None,  # noqa: FBT001 - Flask's signature
+        **options: Any,
+    ) -> None:
+        """Register a view, as Flask does."""
+        name = endpoint or getattr(view_func, "__name__", "")
+        if name not in RULES:
+            raise UnguardedViewError(name)
+        view = view_func and recorded(view_func, RULES[name])
+        super().add_url_rule(rule, endpoint, view, provide_automatic_options, **options)
 
 
 def check_request() -> Response | None:
-    """Before each request: load the session, refuse forms that are not ours, ask to sign in."""
+    """Before each request: load the session, ask to sign in, refuse other roles and forms of others."""
     token = cookie(SESSION)
     g.session = UserSession.resume(token) if token else None
     # A visitor's forms are bound to a cookie of their own, which the page with the form sets.
     g.form_secret = token if g.session else cookie(VISITOR)
-    is_public = request.endpoint in PUBLIC
-    if g.session is None and not is_public:
+    rule = rule_of(request.endpoint)
+    if g.session is None and not rule.is_public:
         # A form that was filled in too late leads to the beginning: it cannot be posted by a link.
         target = request.full_path.rstrip("?") if request.method in {"GET", "HEAD"} else HOME
         query = "" if target == HOME else f"?next={quote(target, safe='/')}"
         return Response(status=303, headers={"Location": SIGN_IN + query})
+    if not _is_allowed(rule):
+        raise ForbiddenError(rule)
     if request.method not in {"GET", "HEAD", "OPTIONS"} and not _is_our_form():
         abort(403)
     return None
+
+
+def rule_of(endpoint: str | None) -> Rule:
+    """Who may use an endpoint of the application. Nobody may use one that is not in the table."""
+    return RULES.get((endpoint or "").removeprefix("dashboard."), NOBODY)
+
+
+def may(view: str) -> bool:
+    """Whether the user may use a view, by its name: pages leave out what is not allowed."""
+    return _is_allowed(rule_of(view))
+
+
+def may_open(path: str) -> bool:
+    """Whether the user may open a page of the dashboard."""
+    try:
+        endpoint, _ = current_app.url_map.bind("").match(path, "GET")
+    except HTTPException:
+        return False
+    return _is_allowed(rule_of(endpoint))
+
+
+def _is_allowed(rule: Rule) -> bool:
+    return rule.is_public or (g.session is not None and g.session.user.role in rule.roles)
 
 
 def account() -> Account:

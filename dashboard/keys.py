@@ -5,6 +5,7 @@ from flask import Response, abort, request
 from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
+from dashboard.recording import about, unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
 from models.api_key import ApiKey
 
@@ -25,6 +26,7 @@ def create_key() -> Response:
     if not 1 <= len(name) <= MAX_NAME:
         return _list(422, problem=f"A name has 1 to {MAX_NAME} characters.", name=name)
     row, key = ApiKey.issue(account(), name)
+    about(row.id, name=name)
     snippet = first_message(row.account_id, key)
     return show("key_created.html", row=row, key=key, snippet=snippet, recipient=RECIPIENT)
 
@@ -47,6 +49,8 @@ def confirm_revoke_key(key_id: str) -> Response:
 def revoke_key(key_id: str) -> Response:
     """Make the key void at once."""
     row: ApiKey = mine(ApiKey.by_id(key_id))
+    if row.revoked_at is not None:
+        unchanged()
     row.revoke()
     return go(PATH, say="key-revoked")
 

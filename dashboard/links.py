@@ -1,13 +1,11 @@
 """/dashboard/links: signup links, through which an owner connects a number."""
 
-import io
-
-import segno
 from flask import Response, abort, request
-from markupsafe import Markup
 
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
+from dashboard.qr import qr_code
+from dashboard.recording import about, unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
 from models.signup import (
@@ -41,6 +39,7 @@ def create_link() -> Response:
         link = SignupLink.open(account(), slug)
     except SlugTakenError:
         return _list(409, problem="This name is taken. Choose another one.", name=name, exact=exact)
+    about(link.id)
     return go(f"{PATH}/{link.id}", say="link-created")
 
 
@@ -48,7 +47,13 @@ def create_link() -> Response:
 def link(link_id: str) -> Response:
     """One link, to copy or to scan."""
     row: SignupLink = mine(SignupLink.by_id(link_id))
-    return show("link.html", row=row, url=url_of(row), state=state_of(row), qr=_qr(url_of(row)))
+    return show(
+        "link.html",
+        row=row,
+        url=url_of(row),
+        state=state_of(row),
+        qr=qr_code(url_of(row), "QR code of the link"),
+    )
 
 
 @blueprint.get("/links/<link_id>/revoke")
@@ -70,6 +75,8 @@ def revoke_link(link_id: str) -> Response:
     row.revoke()
     # It may have been used in the meantime, and then the list says so instead.
     is_revoked = state_of(mine(SignupLink.by_id(link_id))) == "revoked"
+    if row.why_closed() or not is_revoked:
+        unchanged()
     return go(PATH, say="link-revoked" if is_revoked else "link-used")
 
 
@@ -88,24 +95,6 @@ def _open_link(link_id: str) -> SignupLink:
     if state_of(row) != "open":
         abort(404)
     return row
-
-
-def _qr(url: str) -> Markup:
-    """The QR code as SVG, black on white in both themes: many readers see it only so."""
-    out = io.BytesIO()
-    segno.make(url, error="m").save(
-        out,
-        kind="svg",
-        omitsize=True,
-        border=4,
-        dark="#000",
-        light="#fff",
-        xmldecl=False,
-        svgns=False,
-        title="QR code of the link",
-    )
-    # Segno escapes what it writes.
-    return Markup(out.getvalue().decode())  # noqa: S704
 
 
 def _list(status: int = 200, *, problem: str = "", name: str = "", exact: bool = False) -> Response:

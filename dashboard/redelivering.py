@@ -7,6 +7,7 @@ from flask import Response, request
 
 from dashboard.deliveries import PATH, chosen_webhook, newest_first
 from dashboard.moments import BAD_TIME, read_moment
+from dashboard.recording import about
 from dashboard.site import blueprint, confirm, go, show
 from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
@@ -58,6 +59,7 @@ def redeliver_since() -> Response:
         return _form(wish, 409)
     except TooMuchAtOnceError as error:
         return _form(replace(wish, problem=str(error)), 429)
+    about(wish.hook.id, count=len(chosen), since=wish.text)
     is_full = len(chosen) == MAX_REDELIVERIES
     return go(_list_of(wish.hook), say="redeliveries-full" if is_full else "redeliveries-scheduled")
 

@@ -1,13 +1,19 @@
-"""/dashboard/sign-in and /dashboard/sign-out."""
+"""/dashboard/sign-in, its second step for two-factor authentication, and /dashboard/sign-out."""
+
+from urllib.parse import quote
 
 from flask import Response, g, request
 
 from dashboard import cookies, guard
+from dashboard.browser import client
 from dashboard.site import blueprint, go, show
+from models.sign_in import PendingSignIn
+from models.sign_in import sign_in as open_by_password
 from models.user_session import TooManyAttemptsError, UserSession
-from models.user_session import sign_in as begin_session
 
 WRONG = "Wrong email or password."
+WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
+CODE = "/dashboard/sign-in/code"
 
 
 @blueprint.get("/sign-in")
@@ -19,24 +25,42 @@ def sign_in_form() -> Response:
 
 @blueprint.post("/sign-in")
 def sign_in() -> Response:
-    """Begin a session, always a new one: a token from before is worth nothing."""
+    """Begin a session, always a new one: a token from before is worth nothing. Or ask for the code."""
     email, password = request.form.get("email", ""), request.form.get("password", "")
     target = guard.safe_next(request.form.get("next", ""))
     try:
-        token = begin_session(email, password, request.remote_addr or "unknown")
+        entry = open_by_password(email, password, client())
     except TooManyAttemptsError as error:
-        minutes = -(-error.retry_after // 60)
-        problem = f"Too many attempts. Try again in {minutes} min."
-        response = _form(target, 429, email=email, problem=problem)
-        response.headers["Retry-After"] = str(error.retry_after)
-        return response
-    if token is None:
+        return too_many(error, _form(target, 429, email=email, problem=explain(error)))
+    if entry is None:
         return _form(target, 422, email=email, problem=WRONG)
-    _end_session()
-    response = go(target)
-    cookies.set_cookie(response, cookies.SESSION, token)
-    cookies.clear_cookie(response, cookies.VISITOR)
+    if not entry.needs_code:
+        return enter(entry.token, target)
+    response = go(f"{CODE}?next={quote(target, safe='/')}")
+    cookies.set_cookie(response, cookies.PENDING, entry.token)
     return response
+
+
+@blueprint.get("/sign-in/code")
+def code_form() -> Response:
+    """The second step, or the first if it was too long ago."""
+    target = guard.safe_next(request.args.get("next", ""))
+    return go(guard.SIGN_IN) if _pending() is None else _code_form(target)
+
+
+@blueprint.post("/sign-in/code")
+def enter_code() -> Response:
+    """Begin the session if the code is right."""
+    target, pending = guard.safe_next(request.form.get("next", "")), _pending()
+    if pending is None:
+        return go(guard.SIGN_IN, say="sign-in-again")
+    try:
+        token = pending.finish(request.form.get("code", "")[:100], client())
+    except TooManyAttemptsError as error:
+        return too_many(error, _code_form(target, 429, problem=explain(error)))
+    if token is None:
+        return _code_form(target, 422, problem=WRONG_CODE)
+    return enter(token, target)
 
 
 @blueprint.post("/sign-out")
@@ -48,6 +72,33 @@ def sign_out() -> Response:
     return response
 
 
+def enter(token: str, target: str, say: str | None = None) -> Response:
+    """Give the browser a session that has begun, in place of the one before."""
+    _end_session()
+    response = go(target, say)
+    cookies.set_cookie(response, cookies.SESSION, token)
+    cookies.clear_cookie(response, cookies.VISITOR)
+    if cookies.cookie(cookies.PENDING):
+        cookies.clear_cookie(response, cookies.PENDING)
+    return response
+
+
+def explain(error: TooManyAttemptsError) -> str:
+    """What a form says instead of checking anything."""
+    return f"Too many attempts. Try again in {-(-error.retry_after // 60)} min."
+
+
+def too_many(error: TooManyAttemptsError, response: Response) -> Response:
+    """The same for programs."""
+    response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def _pending() -> PendingSignIn | None:
+    token = cookies.cookie(cookies.PENDING)
+    return PendingSignIn.find(token, g.form_secret or "") if token else None
+
+
 def _end_session() -> None:
     if token := cookies.cookie(cookies.SESSION):
         UserSession.end(token)
@@ -55,3 +106,7 @@ def _end_session() -> None:
 
 def _form(target: str, status: int = 200, *, email: str = "", problem: str = "") -> Response:
     return show("sign_in.html", status, target=target, email=email, problem=problem)
+
+
+def _code_form(target: str, status: int = 200, *, problem: str = "") -> Response:
+    return show("sign_in_code.html", status, target=target, problem=problem)

@@ -5,7 +5,7 @@ A page module registers its views here; dashboard.urls imports them all.
 
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, request
+from flask import Response, abort, g, request
 
 from dashboard import cookies, guard
 from dashboard.assets import CACHE_CONTROL, asset
@@ -22,9 +22,13 @@ NAVIGATION = (
     ("/dashboard/numbers", "Numbers"),
     ("/dashboard/keys", "API keys"),
     ("/dashboard/links", "Signup links"),
+    ("/dashboard/users", "Users"),
+    ("/dashboard/audit", "Audit log"),
+    ("/dashboard/you", "Your account"),
 )
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
+    "invitation-withdrawn": "The invitation is withdrawn. Its link opens nothing any more.",
     "key-revoked": "The key is revoked. It opens nothing any more.",
     "link-created": "The signup link is ready. Send it to the number's owner.",
     "link-revoked": "The signup link is revoked.",
@@ -32,10 +36,18 @@ SAID = {
     "note-saved": "The note is saved.",
     "opted-in": "This person gets marketing again.",
     "opted-out": "This person gets no marketing any more.",
+    "password-changed": "The password is changed. All other sessions have ended.",
+    "password-reset": "The password is changed. Sign in with it.",
     "redeliveries-full": "The oldest 10,000 are scheduled, as many as go at once. Repeat it for the rest.",
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
+    "role-changed": "The role is changed. It applies from the next page on.",
+    "session-revoked": "The session has ended.",
+    "sessions-revoked": "All other sessions have ended.",
+    "sign-in-again": "The sign-in took too long. Begin again.",
     "signed-out": "You are signed out.",
+    "two-factor-off": "Two-factor authentication is off. The password alone signs you in.",
+    "user-removed": "The user is removed, and their sessions have ended.",
     "webhook-changed": "The webhook is changed. The change holds for all new attempts.",
     "webhook-deleted": "The webhook is deleted, with its deliveries.",
     "webhook-off": "The webhook is switched off. What waited for it is kept as skipped.",
@@ -43,7 +55,7 @@ SAID = {
     "words-saved": "The words are saved. They apply to messages from now on.",
 }
 
-blueprint = Blueprint(
+blueprint = guard.GuardedBlueprint(
     "dashboard",
     __name__,
     url_prefix="/dashboard",
@@ -63,7 +75,8 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         headers={"Referrer-Policy": "same-origin"},
         asset=asset,
         form_token=guard.form_token(),
-        navigation=NAVIGATION,
+        navigation=[(path, label) for path, label in NAVIGATION if guard.may_open(path)],
+        may=guard.may,
         section=section(),
         page=page_number(),
         address_of=address_of,

@@ -3,11 +3,14 @@
 from flask import Response
 
 from dashboard import (
+    audit,
     broken,
     contact,
     contacts,
     deliveries,
     delivery,
+    forbidden,
+    joining,
     keys,
     links,
     message_templates,
@@ -16,9 +19,12 @@ from dashboard import (
     overview,
     redelivering,
     signing_in,
+    two_factor,
+    users,
     verifying,
     webhook_forms,
     webhooks,
+    you,
 )
 from dashboard.site import blueprint, go
 
@@ -39,6 +45,12 @@ PAGES = (
     delivery,
     redelivering,
     broken,
+    forbidden,
+    users,
+    audit,
+    joining,
+    you,
+    two_factor,
 )
 
 __all__ = ["PAGES", "blueprint"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from flask import Response, request
 
 from dashboard.guard import account
+from dashboard.recording import about
 from dashboard.site import blueprint, go, show
 from dashboard.webhooks import PATH, find, path_of
 from models.number import Number
@@ -56,6 +57,7 @@ def create_webhook() -> Response:
         row = subscriptions.create(account().id, filled.url, filled.events, filled.number_ids)
     except TooManyWebhooksError as error:
         return _form(replace(filled, problems={"form": str(error)}), 409)
+    about(row.id, events=row.events)
     return show("webhook_secret.html", webhook=row, is_new=True)
 
 
@@ -70,10 +72,13 @@ def edit_webhook(webhook_id: str) -> Response:
 def change_webhook(webhook_id: str) -> Response:
     """Change all that the form has."""
     row = find(webhook_id)
+    before = {"url": row.url, "events": row.events, "numbers": row.number_ids}
     filled = _read(row.url)
     if filled.problems:
         return _form(filled, 422, row=row)
     subscriptions.change(row, url=filled.url, events=filled.events, number_ids=filled.number_ids)
+    after = {"url": filled.url, "events": filled.events, "numbers": filled.number_ids}
+    about(fields=[name for name in after if after[name] != before[name]])
     return go(path_of(row), say="webhook-changed")
 
 

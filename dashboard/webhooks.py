@@ -7,6 +7,7 @@ from flask import Response, abort
 
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
+from dashboard.recording import unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
 from models.attempt import Attempt
@@ -94,6 +95,8 @@ def confirm_switch_off(webhook_id: str) -> Response:
 def switch_off(webhook_id: str) -> Response:
     """Stop events."""
     row = find(webhook_id)
+    if not row.active:
+        unchanged()
     subscriptions.change(row, active=False)
     return go(path_of(row), say="webhook-off")
 
@@ -102,6 +105,8 @@ def switch_off(webhook_id: str) -> Response:
 def switch_on(webhook_id: str) -> Response:
     """Let events flow again."""
     row = find(webhook_id)
+    if row.active:
+        unchanged()
     subscriptions.change(row, active=True)
     return go(path_of(row), say="webhook-on")
 

@@ -4,8 +4,10 @@ Passwords are kept as argon2id hashes with the parameters that OWASP's password 
 first: 19 MiB, 2 passes, 1 lane.
 """
 
+import re
 import secrets
 import threading
+from enum import StrEnum
 from typing import Self
 
 from argon2 import PasswordHasher
@@ -18,6 +20,8 @@ from models.clock import new_id
 from models.database import reading, writing
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
+# One word with one at sign inside. Whether mail arrives there is unknown.
+EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 # Of a random password that nobody knows: the check of an unknown user takes as long as that of a known one.
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCxDzX4Hr+KyH40HVpdezJViL8AfjUE"
@@ -25,22 +29,48 @@ _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCx
 _slots = threading.BoundedSemaphore(4)
 
 
+class Role(StrEnum):
+    """What a user may do in the dashboard: dashboard.permissions says it for each page and action."""
+
+    OWNER = "owner"
+    DEVELOPER = "developer"
+    AGENT = "agent"
+    VIEWER = "viewer"
+
+
 class EmailTakenError(Exception):
     """A user with this email exists already."""
 
 
+class LastOwnerError(Exception):
+    """The account would be left without an owner."""
+
+
 class User(Owned):
-    """A user. ``email`` is kept in lower case, so that it is unique regardless of case."""
+    """A user. ``email`` is kept in lower case, so that it is unique regardless of case.
+
+    ``sealed_totp`` is the secret of two-factor authentication, which is on since ``totp_since``, or being set
+    up while that is null. No code of ``totp_step`` or an earlier step is accepted any more.
+    """
 
     email = TextField(unique=True)
     password_hash = TextField()
     created_at = BigIntegerField()
+    role = TextField(default=Role.OWNER)
+    signed_in_at = BigIntegerField(null=True)
+    sealed_totp = TextField(null=True)
+    totp_since = BigIntegerField(null=True)
+    totp_step = BigIntegerField(default=0)
 
     @classmethod
-    def enrol(cls, account: Account, email: str, password: str) -> Self:
+    def enrol(cls, account: Account, email: str, password: str, role: Role = Role.OWNER) -> Self:
         """Create a user. Raises EmailTakenError."""
         # Hashed before the transaction, so that no other writer waits for it.
-        hashed = hash_password(password)
+        return cls.enrol_hashed(account, email, hash_password(password), role)
+
+    @classmethod
+    def enrol_hashed(cls, account: Account, email: str, hashed: str, role: Role) -> Self:
+        """Create a user with the hash of a password. Raises EmailTakenError."""
         with writing():
             if cls.find(email) is not None:
                 raise EmailTakenError(email)
@@ -50,6 +80,7 @@ class User(Owned):
                 email=normalise(email),
                 password_hash=hashed,
                 created_at=clock.now(),
+                role=role,
             )
 
     @classmethod
@@ -64,17 +95,44 @@ class User(Owned):
         No user of a suspended account is.
         """
         user = cls.find(email)
-        try:
-            with _slots:
-                _hasher.verify(user.password_hash if user else _NOBODY, _bytes(password))
-        except VerifyMismatchError:
+        if not _is_hash_of(password, user.password_hash if user else _NOBODY):
             return None
         return user if user and Account.get_by_id(user.account_id).suspended_at is None else None
+
+    @classmethod
+    def owners(cls, account_id: str) -> list[Self]:
+        """The owners of the account, oldest first."""
+        return [user for user in cls.all(account_id) if user.role == Role.OWNER]
+
+    def has_password(self, password: str) -> bool:
+        return _is_hash_of(password, self.password_hash)
+
+    @property
+    def has_two_factor(self) -> bool:
+        return self.totp_since is not None
+
+    def become(self, role: Role) -> None:
+        """Have another role from the next request on. Raises LastOwnerError."""
+        with writing():
+            if role != Role.OWNER:
+                self._leave_an_owner()
+            self.amend(role=role)
+
+    def dismiss(self) -> None:
+        """Remove the user as ``remove`` does. Raises LastOwnerError."""
+        with writing():
+            self._leave_an_owner()
+            self.remove()
 
     def remove(self) -> None:
         """Remove the user, and so end their sessions."""
         with writing():
             self.delete_instance()
+
+    def _leave_an_owner(self) -> None:
+        # Read inside the transaction: of two owners who remove each other at once, one stays.
+        if [owner.id for owner in self.owners(self.account_id)] == [self.id]:
+            raise LastOwnerError(self.email)
 
 
 def normalise(email: str) -> str:
@@ -90,6 +148,15 @@ def new_password() -> str:
 def hash_password(password: str) -> str:
     with _slots:
         return _hasher.hash(_bytes(password))
+
+
+def _is_hash_of(password: str, hashed: str) -> bool:
+    try:
+        with _slots:
+            # No password is longer, and hashing a megabyte would waste CPU.
+            return _hasher.verify(hashed, _bytes(password[: MAX_PASSWORD + 1]))
+    except VerifyMismatchError:
+        return False
 
 
 def _bytes(password: str) -> bytes:

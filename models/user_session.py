@@ -1,4 +1,4 @@
-"""Sessions of the dashboard, and how one begins: by signing in, at which nobody may guess for ever (ADR 23).
+"""Sessions of the dashboard, and what bounds the attempts to sign in: nobody may guess for ever (ADR 23).
 
 Attempts to sign in that failed or are under way count for the client's address, for the email, and for both
 together. All are kept as digests: what people type into the wrong field is nobody's business. An address is
@@ -16,7 +16,7 @@ from models.account import Account
 from models.client_address import one_client
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
-from models.user import MAX_PASSWORD, User, hash_password, normalise
+from models.user import User, normalise
 
 LIFETIME_MS = 12 * 3_600_000
 IDLE_MS = 2 * 3_600_000
@@ -28,6 +28,9 @@ PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
 # An email that was tried so often from all addresses together is under attack. Each address then has one
 # attempt: guessing gets slower, and the owner with the right password gets in.
 ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
+# Attempts of one user from all addresses: only who has the password, or the session, gets to try.
+CODE, PASSWORD = "code", "password"
+PROOF_LIMIT = 10
 
 
 class TooManyAttemptsError(Exception):
@@ -49,21 +52,46 @@ class SignInAttempt(BaseModel):
         indexes = ((("subject", "at"), False),)
 
     @classmethod
-    def begin(cls, email: str, address: str) -> None:
+    def begin(cls, email: str, address: str) -> bool:
         """Count an attempt before anything is checked, so that many at once are no way around it.
 
-        Raises TooManyAttemptsError.
+        Returns whether the email is under attack. Raises TooManyAttemptsError.
         """
         now = clock.now()
         pair, by_email, by_address = subjects = _subjects(email, address)
         with writing():
             is_attacked = cls._full_since(by_email, ATTACKED_AT, now) is not None
             pair_limit = ATTACKED_PAIR_LIMIT if is_attacked else PAIR_LIMIT
-            for subject, limit in ((pair, pair_limit), (by_address, ADDRESS_LIMIT)):
-                if (since := cls._full_since(subject, limit, now)) is not None:
-                    raise TooManyAttemptsError(math.ceil((since + WINDOW_MS - now) / 1000))
+            cls._bound(pair, pair_limit, now)
+            cls._bound(by_address, ADDRESS_LIMIT, now)
             for subject in subjects:
                 cls.create(id=new_id("sia"), subject=subject, at=now)
+        return is_attacked
+
+    @classmethod
+    def begin_proof(cls, user: User, kind: str) -> None:
+        """Count an attempt at the CODE or PASSWORD of a known user. Raises TooManyAttemptsError."""
+        subject, now = _proof(user, kind), clock.now()
+        with writing():
+            cls._bound(subject, PROOF_LIMIT, now)
+            cls.create(id=new_id("sia"), subject=subject, at=now)
+
+    @classmethod
+    def forget_proof(cls, user: User, kind: str) -> None:
+        """It was right: the user's attempts at the same start afresh."""
+        with writing():
+            cls.delete().where(cls.subject == _proof(user, kind)).execute()
+
+    @classmethod
+    def pretend(cls) -> None:
+        """Write a row that counts for nothing, where there is none to write for an unknown email."""
+        with writing():
+            cls.create(id=new_id("sia"), subject=secrets.token_hex(32), at=clock.now())
+
+    @classmethod
+    def _bound(cls, subject: str, limit: int, now: int) -> None:
+        if (since := cls._full_since(subject, limit, now)) is not None:
+            raise TooManyAttemptsError(math.ceil((since + WINDOW_MS - now) / 1000))
 
     @classmethod
     def _full_since(cls, subject: str, limit: int, now: int) -> int | None:
@@ -90,10 +118,15 @@ def _subjects(email: str, address: str) -> list[str]:
     return [secret.digest(part) for part in parts]
 
 
+def _proof(user: User, kind: str) -> str:
+    return secret.digest(f"{kind} {user.id}")
+
+
 class UserSession(BaseModel):
     """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
 
     ``digest`` is of the random token in the browser. While the account is suspended, it opens nothing.
+    ``address`` and ``browser`` are those that signed in.
     """
 
     user_id: str
@@ -102,14 +135,24 @@ class UserSession(BaseModel):
     digest = TextField(unique=True)
     created_at = BigIntegerField()
     last_used_at = BigIntegerField()
+    address = TextField(default="")
+    browser = TextField(default="")
 
     @classmethod
-    def begin(cls, user: User) -> str:
+    def begin(cls, user: User, address: str = "", browser: str = "") -> str:
         """Begin a session. Returns its token, which cannot be had again."""
         token, now = secrets.token_urlsafe(32), clock.now()
-        digest = secret.digest(token)
         with writing():
-            cls.create(id=new_id("ses"), user=user, digest=digest, created_at=now, last_used_at=now)
+            user.amend(signed_in_at=now)
+            cls.create(
+                id=new_id("ses"),
+                user=user,
+                digest=secret.digest(token),
+                created_at=now,
+                last_used_at=now,
+                address=address,
+                browser=browser,
+            )
         return token
 
     @classmethod
@@ -133,24 +176,23 @@ class UserSession(BaseModel):
         with writing():
             cls.delete().where(cls.digest == secret.digest(token)).execute()
 
+    @classmethod
+    def of(cls, user: User) -> list[Self]:
+        """The user's sessions that are open, newest first."""
+        now = clock.now()
+        with reading():
+            return list(
+                cls.select()
+                .where(
+                    cls.user == user.id,
+                    cls.created_at > now - LIFETIME_MS,
+                    cls.last_used_at > now - IDLE_MS,
+                )
+                .order_by(cls.id.desc())
+            )
 
-def sign_in(email: str, password: str, address: str) -> str | None:
-    """Begin a session. Returns its token, or None if email and password do not belong together.
-
-    Raises TooManyAttemptsError.
-    """
-    SignInAttempt.begin(email, address)
-    # No password is longer, and hashing a megabyte would waste CPU.
-    user = User.authenticate(email, password[: MAX_PASSWORD + 1])
-    if user is None:
-        return None
-    SignInAttempt.forget(email, address)
-    return UserSession.begin(user)
-
-
-def change_password(user: User, password: str) -> None:
-    """Set another password, and end every session that the old one began."""
-    hashed = hash_password(password)
-    with writing():
-        user.amend(password_hash=hashed)
-        UserSession.delete().where(UserSession.user == user.id).execute()
+    @classmethod
+    def end_all(cls, user: User, but: str | None = None) -> None:
+        """End the user's sessions, all or all but the one with this identifier."""
+        with writing():
+            cls.delete().where(cls.user == user.id, cls.id != (but or "")).execute()

@@ -15,12 +15,16 @@ from peewee import fn
 
 from gateway.settings import get_settings
 from models import clock
+from models.audit import Audit
 from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
+from models.invitation import Invitation
 from models.message import UNSETTLED, Message
 from models.notice import Notice
+from models.password import PasswordReset
+from models.sign_in import PendingSignIn
 from models.signup import Signup
 from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook
@@ -28,6 +32,8 @@ from models.webhook import Webhook
 logger = logging.getLogger(__name__)
 
 DAY_MS = 24 * 3_600_000
+# Who changed what is asked long after the messages are gone, and takes little room.
+AUDIT_DAYS = 365
 BATCH_SIZE = 200
 # Of each kind, in one round.
 MAX_BATCHES = 10
@@ -103,6 +109,11 @@ KINDS = (
     # are gone already.
     Kind("sessions", UserSession, "ses", days=1),
     Kind("attempts to sign in", SignInAttempt, "sia", days=1),
+    Kind("sign-ins without their code", PendingSignIn, "psi", days=1),
+    Kind("password resets", PasswordReset, "pwr", days=1),
+    # An invitation expires after so long.
+    Kind("invitations", Invitation, "inv", days=7),
+    Kind("rows of the audit log", Audit, "aud", days=AUDIT_DAYS),
 )
 
 

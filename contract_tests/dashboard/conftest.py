@@ -39,10 +39,10 @@ def owner(gateway: Gateway) -> Customer:
 def enrol(gateway: Gateway, owner: Customer) -> Enrol:
     """A new user each time, of ``owner`` unless another account is given."""
 
-    def make(account_id: str = owner.account_id) -> Person:
+    def make(account_id: str = owner.account_id, role: str = "owner") -> Person:
         email = f"person-{next(_counter)}@example.com"
-        made = gateway.cli("users", "create", email, "--account", account_id)
-        assert set(made) == {"id", "email", "accountId", "password", "createdAt"}
+        made = gateway.cli("users", "create", email, "--account", account_id, "--role", role)
+        assert set(made) == {"id", "email", "accountId", "role", "password", "createdAt"}
         return Person(gateway.url, email, made["password"])
 
     return make

@@ -14,7 +14,7 @@ from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults, leave
 from contract_tests.dashboard.person import Person, let_in, signed_in
 from contract_tests.dashboard.test_dashboard_security import LISTS, PRIVATE_PAGES
-from contract_tests.dashboard.world import Ids, answers, fill
+from contract_tests.dashboard.world import Ids, answers, fill, people
 from contract_tests.harness import Customer, Gateway, Receiver
 
 SIGN_IN = "/dashboard/sign-in"
@@ -33,11 +33,11 @@ def newcomer(gateway: Gateway, enrol: Enrol) -> Person:
 
 
 @pytest.fixture(scope="module")
-def ids(gateway: Gateway, owner: Customer) -> Iterator[Ids]:
+def ids(gateway: Gateway, owner: Customer, person: Person) -> Iterator[Ids]:
     """What there is to look at."""
     receiver, released = Receiver(), threading.Event()
     receiver.reply = answers(released)
-    yield fill(gateway, owner, receiver)
+    yield fill(gateway, owner, receiver) | people(gateway, owner, person)
     released.set()
     receiver.close()
 

@@ -10,11 +10,15 @@ from flask import Flask
 from contract_tests.dashboard.conftest import SETTINGS, Enrol
 from contract_tests.dashboard.person import SESSION, Person
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, running, wait_for
+from dashboard.permissions import RULES
 from dashboard.urls import blueprint
 
 SIGN_IN = "/dashboard/sign-in"
-PUBLIC = {"sign_in", "sign_in_form", "static", "to_home"}
-LISTS = ["keys", "links", "numbers", "messages", "contacts", "deliveries", "webhooks"]
+PUBLIC = {name for name, rule in RULES.items() if rule.is_public}
+LISTS = [
+    *("keys", "links", "numbers", "messages", "contacts", "deliveries", "webhooks"),
+    *("users", "audit"),
+]
 MARKUP = "<script>alert(1)</script>"
 
 
@@ -29,7 +33,7 @@ def _routes(method: str) -> Iterator[tuple[str, str]]:
 
 
 PRIVATE_PAGES = [path for name, path in _routes("GET") if name not in PUBLIC]
-ACTIONS = [path for name, path in _routes("POST")]
+ACTIONS = [SIGN_IN, *(path for name, path in _routes("POST") if name not in PUBLIC)]
 OF_A_RESOURCE = [
     (method, path) for method in ("GET", "POST") for _, path in _routes(method) if "_id>" in path
 ]
@@ -43,8 +47,11 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="module")
-def ids(gateway: Gateway, owner: Customer) -> dict[str, str]:
+def ids(gateway: Gateway, owner: Customer, enrol: Enrol) -> dict[str, str]:
     """One of each resource of the owner, by the name that routes give it."""
+    user = enrol().signed_in()
+    form = {"email": "of-the-owner@example.com", "role": "viewer"}
+    user.submit("/dashboard/users", page="/dashboard/users", **form)
     link = gateway.cli("signup-links", "create", owner.account_id, "--slug", "of-the-owner")
     key = gateway.cli("keys", "create", owner.account_id, "--name", "of-the-owner")
     hook = {"url": "http://127.0.0.1:9/of-the-owner", "events": ["message.sent"]}
@@ -52,6 +59,9 @@ def ids(gateway: Gateway, owner: Customer) -> dict[str, str]:
     delivery_id = _delivered(owner)
     [contact] = owner.request("GET", "/contacts").json()["data"]
     return {
+        "<user_id>": _id(gateway, 'SELECT id FROM "user" ORDER BY id LIMIT 1'),
+        "<invitation_id>": _id(gateway, "SELECT id FROM invitation"),
+        "<session_id>": _id(gateway, "SELECT id FROM user_session ORDER BY id LIMIT 1"),
         "<contact_id>": contact["id"],
         "<key_id>": key["id"],
         "<link_id>": link["id"],
@@ -72,6 +82,11 @@ def member(enrol: Enrol) -> Person:
 def stranger(gateway: Gateway, enrol: Enrol) -> Person:
     """Another account's user, signed in for this module."""
     return enrol(gateway.customer(with_number=False).account_id).signed_in()
+
+
+def _id(gateway: Gateway, query: str) -> str:
+    [(found,)] = gateway.stored.rows(query)
+    return str(found)
 
 
 def _delivered(owner: Customer) -> str:
@@ -333,6 +348,10 @@ def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
         gateway.stored.rows("SELECT id, slug, revoked_at, used_at FROM signup_link ORDER BY id"),
         gateway.stored.rows("SELECT id, status FROM number ORDER BY id"),
         gateway.stored.rows("SELECT id FROM user_session ORDER BY id"),
+        gateway.stored.rows('SELECT id, role, password_hash, sealed_totp FROM "user" ORDER BY id'),
+        gateway.stored.rows("SELECT id FROM invitation ORDER BY id"),
+        gateway.stored.rows("SELECT id FROM password_reset ORDER BY id"),
+        gateway.stored.rows("SELECT id FROM audit ORDER BY id"),
         gateway.stored.rows("SELECT id FROM message ORDER BY id"),
         gateway.stored.rows("SELECT id, note, opted_out_at FROM contact ORDER BY id"),
         gateway.stored.rows("SELECT id, stop_text, start_text FROM account ORDER BY id"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import requests
 
+from contract_tests.dashboard.person import Person
 from contract_tests.harness import (
     WAIT_SECONDS,
     Customer,
@@ -58,6 +59,17 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
         "<key_id>": [_key(gateway, owner)],
         "<link_id>": _links(gateway, owner),
     }
+
+
+def people(gateway: Gateway, owner: Customer, person: Person) -> Ids:
+    """Users of the account beside ``person``, an owner, and an invitation."""
+    email = f"colleague-of-{owner.account_id.lower()}@example.com"
+    made = gateway.cli("users", "create", email, "--account", owner.account_id, "--role", "viewer")
+    form = {"email": f"guest-of-{owner.account_id.lower()}@example.com", "role": "agent"}
+    person.submit("/dashboard/users", page="/dashboard/users", **form)
+    rows = gateway.stored.rows("SELECT id, email FROM invitation")
+    [invitation] = [id_ for id_, invited in rows if invited == form["email"]]
+    return {"<user_id>": [made["id"]], "<invitation_id>": [str(invitation)]}
 
 
 def _webhook(owner: Customer, url: str) -> str:

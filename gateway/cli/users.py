@@ -1,6 +1,5 @@
 """gateway users: who signs in to the dashboard."""
 
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +8,19 @@ import click
 
 from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
-from models.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError, User, new_password, normalise
-from models.user_session import change_password
-
-# One word with one at sign inside. Whether mail arrives there is unknown.
-EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
+from models import two_factor
+from models.audit import Audit
+from models.password import change_password
+from models.user import (
+    EMAIL,
+    MAX_PASSWORD,
+    MIN_PASSWORD,
+    EmailTakenError,
+    Role,
+    User,
+    new_password,
+    normalise,
+)
 
 
 def _check_email(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -40,7 +47,7 @@ def _choose_password(*, from_stdin: bool) -> tuple[str, dict[str, str]]:
 
 
 def _rendered(user: User, shown: dict[str, str]) -> dict[str, Any]:
-    return rendered(user, "id", "email", "accountId") | shown | rendered(user, "createdAt")
+    return rendered(user, "id", "email", "accountId", "role") | shown | rendered(user, "createdAt")
 
 
 @click.group()
@@ -51,20 +58,29 @@ def users() -> None:
 @users.command()
 @email_argument
 @click.option("--account", "account_id", required=True, help="The account they sign in to.")
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    default=Role.OWNER.value,
+    show_default=True,
+    help="What they may do.",
+)
 @password_option
 @prints()
-def create(email: str, account_id: str, *, password_stdin: bool) -> dict[str, Any]:
+def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> dict[str, Any]:
     """Create a user. A generated password is shown this once."""
     account = find_account(account_id)
     password, shown = _choose_password(from_stdin=password_stdin)
     try:
-        return _rendered(User.enrol(account, email, password), shown)
+        user = User.enrol(account, email, password, Role(role))
     except EmailTakenError:
         raise click.ClickException(f"409 CONFLICT: there is a user {email} already.") from None
+    Audit.note_operator(user, "user.created", email=user.email, role=role)
+    return _rendered(user, shown)
 
 
 @users.command("list")
-@prints("accountId", "createdAt", "email")
+@prints("role", "accountId", "createdAt", "email")
 def list_() -> list[dict[str, Any]]:
     """List all users."""
     return [_rendered(user, {}) for user in User.all()]
@@ -79,7 +95,19 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
     user = found(User.find(email), "user", email)
     password, shown = _choose_password(from_stdin=password_stdin)
     change_password(user, password)
+    Audit.note_operator(user, "user.password_reset")
     return _rendered(user, shown)
+
+
+@users.command("disable-two-factor")
+@email_argument
+@prints()
+def disable_two_factor(email: str) -> dict[str, Any]:
+    """Let a user who lost app and recovery codes sign in by password."""
+    user = found(User.find(email), "user", email)
+    two_factor.turn_off(user)
+    Audit.note_operator(user, "user.two_factor_disabled")
+    return _rendered(user, {})
 
 
 @users.command()

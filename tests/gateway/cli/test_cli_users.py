@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import cli
 from models.account import Account
-from models.user import User
+from models.user import Role, User
 from models.user_session import UserSession
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -21,12 +21,14 @@ def _run(*arguments: str, typed: str = "") -> Result:
 
 def test_a_user_is_created_with_a_password_that_is_shown_once(account: Account) -> None:
     made = json.loads(_run("create", "Ada@Example.com", "--account", account.id, "--json").stdout)
-    assert list(made) == ["id", "email", "accountId", "password", "createdAt"]
+    assert list(made) == ["id", "email", "accountId", "role", "password", "createdAt"]
     assert (made["email"], made["accountId"]) == (EMAIL, account.id)
     assert made["id"].startswith("usr_")
     assert User.authenticate(EMAIL, made["password"]) is not None
     [listed] = json.loads(_run("list", "--json").stdout)
-    assert listed == {name: made[name] for name in ("id", "email", "accountId", "createdAt")}
+    assert listed == {
+        name: made[name] for name in ("id", "email", "accountId", "role", "createdAt")
+    }
 
 
 def test_a_password_of_ones_own_is_read_and_not_printed(account: Account) -> None:
@@ -39,7 +41,7 @@ def test_a_password_of_ones_own_is_read_and_not_printed(account: Account) -> Non
         "--json",
         typed=f"{PASSWORD}\n",
     )
-    assert list(json.loads(done.stdout)) == ["id", "email", "accountId", "createdAt"]
+    assert list(json.loads(done.stdout)) == ["id", "email", "accountId", "role", "createdAt"]
     assert PASSWORD not in done.output
     assert User.authenticate(EMAIL, PASSWORD) is not None
 
@@ -93,3 +95,17 @@ def test_a_reset_gives_another_password_and_ends_the_sessions(account: Account) 
     assert User.authenticate(EMAIL, made["password"]) is not None
     assert User.authenticate(EMAIL, PASSWORD) is None
     assert UserSession.resume(token) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "role"), [([], "owner"), *((["--role", role.value], role.value) for role in Role)]
+)
+def test_a_user_has_the_role_that_is_given_or_owns_the_account(
+    account: Account, given: list[str], role: str
+) -> None:
+    _run("create", EMAIL, "--account", account.id, *given)
+    assert [user["role"] for user in json.loads(_run("list", "--json").stdout)] == [role]
+
+
+def test_a_role_that_there_is_not_is_wrong_usage(account: Account) -> None:
+    assert _run("create", EMAIL, "--account", account.id, "--role", "admin").exit_code == 2

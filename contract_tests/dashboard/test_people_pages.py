@@ -1,0 +1,170 @@
+"""People in a browser: invitation, two-factor authentication, sign-in with a code, and what roles see."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.looks import faults
+from contract_tests.dashboard.person import Person, let_in, signed_in
+from contract_tests.harness import Gateway
+from models import totp
+
+PASSWORD = "a password of one's own"
+
+
+@pytest.fixture(scope="module")
+def person(enrol: Enrol) -> Person:
+    """An owner of the account."""
+    return enrol().signed_in()
+
+
+def _press(page: Page, name: str) -> None:
+    page.wait_for_load_state()
+    page.get_by_role("button", name=name, exact=True).click()
+    page.wait_for_load_state()
+
+
+def _invite(page: Page, person: Person, email: str, role: str) -> str:
+    signed_in(page, person, "/dashboard/users")
+    page.get_by_label("Email").fill(email)
+    page.get_by_role("combobox", name="Role").select_option(role)
+    _press(page, "Invite")
+    return page.locator("#url").inner_text()
+
+
+def _code(secret: str, later: int = 0) -> str:
+    return totp.code_of(secret, totp.step_at(round(time.time() * 1000)) + later)
+
+
+def _join(page: Page, link: str) -> None:
+    page.goto(link)
+    page.get_by_label("Password, of at least 12 characters").fill(PASSWORD)
+    page.get_by_label("Repeat the password").fill(PASSWORD)
+    _press(page, "Create my user")
+
+
+def _turn_on(page: Page) -> tuple[str, list[str]]:
+    """Returns the app's secret and the recovery codes."""
+    page.goto("/dashboard/you/two-factor")
+    _press(page, "Set it up")
+    secret = page.locator("#secret").inner_text()
+    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_label("Code", exact=True).fill(_code(secret))
+    _press(page, "Turn it on")
+    return secret, page.locator("#codes").inner_text().split()
+
+
+def _give_password(page: Page, email: str) -> None:
+    page.goto("/dashboard/sign-in")
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    _press(page, "Sign in")
+
+
+def test_from_the_invitation_to_a_sign_in_with_a_code(
+    page: Page, browser: Browser, gateway: Gateway, person: Person
+) -> None:
+    link = _invite(page, person, "invited@example.com", "agent")
+    assert re.fullmatch(rf"{gateway.url}/dashboard/invitation/[\w-]{{43}}", link)
+    context = browser.new_context(base_url=gateway.url)
+    guest = context.new_page()
+    _join(guest, link)
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")
+    expect(guest.get_by_role("navigation").get_by_role("link", name="Users")).to_have_count(0)
+    secret, codes = _turn_on(guest)
+    _press(guest, "Sign out")
+    _give_password(guest, "invited@example.com")
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Enter your code")
+    guest.goto("/dashboard/you")
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Sign in")
+    guest.goto("/dashboard/sign-in/code")
+    # The present code was used up when it was turned on.
+    guest.get_by_label("Code of your").fill(_code(secret, 1))
+    _press(guest, "Sign in")
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")
+    _press(guest, "Sign out")
+    _give_password(guest, "invited@example.com")
+    guest.get_by_label("Code of your").fill(codes[0])
+    _press(guest, "Sign in")
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")
+    context.close()
+    page.goto("/dashboard/audit?who=invited%40example.com")
+    for said in ("Accepted an invitation", "Turned two-factor authentication on", "Signed out"):
+        expect(page.locator("table")).to_contain_text(said)
+
+
+def test_no_token_or_secret_of_people_is_in_the_log(
+    page: Page, browser: Browser, gateway: Gateway, person: Person
+) -> None:
+    link = _invite(page, person, "logged@example.com", "viewer")
+    context = browser.new_context(base_url=gateway.url)
+    guest = context.new_page()
+    _join(guest, link)
+    secret, codes = _turn_on(guest)
+    guest.goto(link)
+    context.close()
+    log = gateway.log()
+    assert "/dashboard/invitation/<token>" in log
+    for word in (link.rpartition("/")[2], secret, *codes, PASSWORD):
+        assert word not in log
+
+
+def test_pages_of_people_have_no_fault_in_any_look(
+    page: Page, browser: Browser, gateway: Gateway, person: Person
+) -> None:
+    link = _invite(page, person, "looked-at@example.com", "developer")
+    found = faults(page, "invitation-made")
+    context = browser.new_context(base_url=gateway.url)
+    guest = context.new_page()
+    guest.goto(link)
+    found += faults(guest, "invitation")
+    _join(guest, link)
+    guest.goto("/dashboard/you/two-factor")
+    _press(guest, "Set it up")
+    found += faults(guest, "two-factor-set-up")
+    guest.get_by_label("Your password").fill(PASSWORD)
+    guest.get_by_label("Code", exact=True).fill(_code(guest.locator("#secret").inner_text()))
+    _press(guest, "Turn it on")
+    found += faults(guest, "recovery-codes")
+    guest.goto("/dashboard/you/two-factor")
+    found += faults(guest, "two-factor-on")
+    guest.goto("/dashboard/users")
+    found += faults(guest, "forbidden")
+    guest.goto("/dashboard/keys")
+    _press(guest, "Sign out")
+    _give_password(guest, "looked-at@example.com")
+    found += faults(guest, "sign-in-code")
+    guest.goto(link)
+    found += faults(guest, "link-closed")
+    context.close()
+    assert found == []
+
+
+def test_an_invitation_is_accepted_without_scripts(
+    page: Page, browser: Browser, gateway: Gateway, person: Person
+) -> None:
+    link = _invite(page, person, "plain@example.com", "viewer")
+    context = browser.new_context(base_url=gateway.url, java_script_enabled=False)
+    guest = context.new_page()
+    _join(guest, link)
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")
+    context.close()
+
+
+def test_a_viewer_sees_no_button_that_changes_something(
+    browser: Browser, gateway: Gateway, enrol: Enrol
+) -> None:
+    viewer = enrol(role="viewer").signed_in()
+    context = browser.new_context(base_url=gateway.url)
+    let_in(context, viewer)
+    page = context.new_page()
+    for name in ("keys", "webhooks", "contacts", "deliveries"):
+        page.goto(f"/dashboard/{name}")
+        assert page.locator("main form[method=post]").count() == 0
+    page.goto("/dashboard/links")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your role does not allow this")
+    expect(page.locator("main")).to_contain_text("owner or developer")
+    context.close()

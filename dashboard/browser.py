@@ -1,0 +1,41 @@
+"""Who asks, as sessions and the audit log show it: the address, and the browser in two words."""
+
+from flask import g, request
+
+from models.sign_in import Client
+
+# The first that a header names: most browsers name others as well.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def client() -> Client:
+    """Who sent the request that Flask serves."""
+    browser = shortened(request.headers.get("User-Agent", ""))
+    return Client(address(), browser, g.form_secret or "")
+
+
+def address() -> str:
+    """The client's address."""
+    return request.remote_addr or "unknown"
+
+
+def shortened(agent: str) -> str:
+    """A header User-Agent as people say it, such as ``Firefox on Linux``."""
+    browser = next((name for sign, name in _BROWSERS if sign in agent), "Unknown browser")
+    system = next((name for sign, name in _SYSTEMS if sign in agent), None)
+    return f"{browser} on {system}" if system else browser

@@ -1,0 +1,105 @@
+"""Pages for who has a link: /dashboard/invitation/<token> and /dashboard/password/<token>.
+
+The token stands in the path, so that the link works without scripts. The log of requests names the route in
+place of the path, and no other page or host is told the address (Referrer-Policy). To open a page spends
+nothing: programs that look at links for people do that.
+"""
+
+from flask import Response
+
+from dashboard import guard
+from dashboard.browser import address, client
+from dashboard.passwords import new_password, problem_of_new
+from dashboard.signing_in import enter
+from dashboard.site import blueprint, go, show
+from models.invitation import Invitation, LinkClosedError
+from models.password import PasswordReset
+from models.sign_in import enter as begin_session
+from models.user import EmailTakenError
+
+TAKEN = "This email is in use already. Ask whoever invited you to invite another one."
+
+
+@blueprint.get("/invitation/<token>")
+def invitation(token: str) -> Response:
+    """Whom it invites to what, and the form for a password."""
+    found = Invitation.find(token)
+    return _closed() if found is None else _invitation(found)
+
+
+@blueprint.post("/invitation/<token>")
+def accept_invitation(token: str) -> Response:
+    """Create the user, and sign in."""
+    found = Invitation.find(token)
+    if found is None:
+        return _closed()
+    if problem := problem_of_new():
+        return _invitation(found, 422, problem)
+    try:
+        user = found.accept(new_password(), address())
+    except LinkClosedError:
+        return _closed()
+    except EmailTakenError:
+        return _invitation(found, 409, TAKEN)
+    return _unseen(enter(begin_session(user, client()), guard.HOME))
+
+
+@blueprint.get("/password/<token>")
+def password_reset(token: str) -> Response:
+    """The form for another password."""
+    found = PasswordReset.find(token)
+    return _closed() if found is None else _reset(found)
+
+
+@blueprint.post("/password/<token>")
+def reset_password(token: str) -> Response:
+    """Set it. The sign-in that follows asks for the code where two-factor is on."""
+    found = PasswordReset.find(token)
+    if found is None:
+        return _closed()
+    if problem := problem_of_new():
+        return _reset(found, 422, problem)
+    try:
+        found.use(new_password(), address())
+    except LinkClosedError:
+        return _closed()
+    return _unseen(go(guard.SIGN_IN, say="password-reset"))
+
+
+def _invitation(found: Invitation, status: int = 200, problem: str = "") -> Response:
+    return _show(
+        "choose_password.html",
+        status,
+        title=f"Join {found.account.name}",
+        email=found.email,
+        role=found.role,
+        action="Create my user",
+        problem=problem,
+    )
+
+
+def _reset(found: PasswordReset, status: int = 200, problem: str = "") -> Response:
+    return _show(
+        "choose_password.html",
+        status,
+        title="Choose a new password",
+        email=found.user.email,
+        role=None,
+        action="Set password",
+        problem=problem,
+    )
+
+
+def _closed() -> Response:
+    """The same for a link that was used, that expired, and that never was."""
+    return _show("link_closed.html", 404)
+
+
+def _show(template: str, status: int, **values: object) -> Response:
+    return _unseen(show(template, status, **values))
+
+
+def _unseen(response: Response) -> Response:
+    """Browsers tell forms and redirects of this page's origin, but nobody its path."""
+    response.headers["Referrer-Policy"] = "strict-origin"
+    return response

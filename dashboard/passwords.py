@@ -1,0 +1,17 @@
+"""A new password as people type it: twice."""
+
+from flask import request
+
+from models.user import MAX_PASSWORD, MIN_PASSWORD
+
+
+def new_password() -> str:
+    """The password of the form."""
+    return request.form.get("password", "")
+
+
+def problem_of_new() -> str:
+    """What is wrong with the form's new password, or nothing."""
+    if not MIN_PASSWORD <= len(new_password()) <= MAX_PASSWORD:
+        return f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters."
+    return "" if new_password() == request.form.get("again") else "The two passwords differ."

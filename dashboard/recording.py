@@ -1,0 +1,49 @@
+"""A row of the audit log for each change through the dashboard, written around its view.
+
+A change that was refused leaves no row: its view answers with an error, or says ``unchanged``. The row of an
+atomic view is written in the same transaction. Others hash passwords or wait for hosts, during which no
+transaction is open: if the process ends right after the change, the row is missing.
+"""
+
+import functools
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+from flask import Response, g
+
+from dashboard.browser import address
+from dashboard.permissions import Rule
+from models.audit import Audit
+from models.database import writing
+
+CLIENT_ERROR = 400
+View = Callable[..., Response]
+
+
+def recorded(view: View, rule: Rule) -> View:
+    """The view, with a row for what it changes."""
+    change = rule.change
+    if change is None:
+        return view
+
+    @functools.wraps(view)
+    def run(**named: str) -> Response:
+        g.audited, g.is_unchanged = {"subject": next(iter(named.values()), None)}, False
+        with writing() if rule.is_atomic else nullcontext():
+            response = view(**named)
+            if response.status_code < CLIENT_ERROR and not g.is_unchanged:
+                Audit.note(g.session.user, change, address(), **g.audited)
+        return response
+
+    return run
+
+
+def about(subject: str | None = None, **detail: Any) -> None:
+    """What the row says beside the action: what was changed, if the address does not say it, and more."""
+    g.audited |= detail if subject is None else {"subject": subject, **detail}
+
+
+def unchanged() -> None:
+    """Nothing was changed, although the answer is no error."""
+    g.is_unchanged = True

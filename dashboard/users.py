@@ -1,0 +1,174 @@
+"""/dashboard/users: who signs in to the account, as what; invitations and links for a new password."""
+
+from flask import Response, abort, g, request
+
+from dashboard.guard import account
+from dashboard.paging import PER_PAGE, offset
+from dashboard.recording import about, unchanged
+from dashboard.site import blueprint, confirm, go, mine, show
+from gateway.settings import get_settings
+from models.invitation import Invitation
+from models.password import PasswordReset
+from models.user import EMAIL, EmailTakenError, LastOwnerError, Role, User, normalise
+
+PATH = "/dashboard/users"
+MAY = {
+    Role.OWNER: "Everything, users and the audit log included.",
+    Role.DEVELOPER: "Everything but users and the audit log: keys, webhooks, signup links, deliveries.",
+    Role.AGENT: "Read all but signup links; change contacts.",
+    Role.VIEWER: "Read all but signup links, change nothing.",
+}
+LAST_OWNER = "This is the only owner. Make somebody else an owner first."
+
+
+@blueprint.get("/users")
+def users() -> Response:
+    """The users, and the invitations that are open."""
+    return _list()
+
+
+@blueprint.post("/users")
+def invite() -> Response:
+    """Make an invitation and show its link this once: it is kept nowhere."""
+    email, role = request.form.get("email", "").strip(), _role()
+    if not EMAIL.fullmatch(normalise(email)):
+        return _list(422, problem="This is not an email address.", email=email, role=role)
+    try:
+        row, token = Invitation.open(account(), email, role)
+    except EmailTakenError:
+        problem = "This account has a user with this email already."
+        return _list(409, problem=problem, email=email, role=role)
+    about(row.id, email=row.email, role=role)
+    return show("user_link.html", invitation=row, email=row.email, url=_url("invitation", token))
+
+
+@blueprint.get("/users/invitations/<invitation_id>/withdraw")
+def confirm_withdraw_invitation(invitation_id: str) -> Response:
+    """Ask first."""
+    row: Invitation = mine(Invitation.by_id(invitation_id))
+    return confirm(
+        title=f"Withdraw the invitation of {row.email}?",
+        text="Its link opens nothing from now on.",
+        action="Withdraw invitation",
+        back=PATH,
+    )
+
+
+@blueprint.post("/users/invitations/<invitation_id>/withdraw")
+def withdraw_invitation(invitation_id: str) -> Response:
+    """Close an invitation that was not accepted."""
+    row: Invitation = mine(Invitation.by_id(invitation_id))
+    row.withdraw()
+    about(email=row.email)
+    return go(PATH, say="invitation-withdrawn")
+
+
+@blueprint.get("/users/<user_id>")
+def user(user_id: str) -> Response:
+    """One user, and what can be done about them."""
+    return _page(_find(user_id))
+
+
+@blueprint.post("/users/<user_id>")
+def change_role(user_id: str) -> Response:
+    """Give another role."""
+    row, role = _find(user_id), _role()
+    if row.role == role:
+        unchanged()
+    about(email=row.email, role=role, before=row.role)
+    try:
+        row.become(role)
+    except LastOwnerError:
+        return _page(row, 409, problem=LAST_OWNER)
+    return go(PATH, say="role-changed")
+
+
+@blueprint.get("/users/<user_id>/reset")
+def confirm_create_reset(user_id: str) -> Response:
+    """Ask first."""
+    row = _another(user_id)
+    return confirm(
+        title=f"Create a password link for {row.email}?",
+        text="With the link the user chooses a new password, once and within 24 hours. Then all their"
+        " sessions end. The old password works until the link is used.",
+        action="Create link",
+        back=_path_of(row),
+    )
+
+
+@blueprint.post("/users/<user_id>/reset")
+def create_reset(user_id: str) -> Response:
+    """Make the link and show it this once."""
+    row = _another(user_id)
+    url = _url("password", PasswordReset.open(row))
+    about(email=row.email)
+    return show("user_link.html", invitation=None, email=row.email, url=url)
+
+
+@blueprint.get("/users/<user_id>/remove")
+def confirm_remove_user(user_id: str) -> Response:
+    """Ask first."""
+    row = _find(user_id)
+    return confirm(
+        title=f"Remove {row.email}?",
+        text="Their sessions end at once, and they cannot sign in again. Keys that they made stay.",
+        action="Remove user",
+        back=_path_of(row),
+    )
+
+
+@blueprint.post("/users/<user_id>/remove")
+def remove_user(user_id: str) -> Response:
+    """Remove a user, who may be oneself, but not the last owner."""
+    row = _find(user_id)
+    try:
+        row.dismiss()
+    except LastOwnerError:
+        return _page(row, 409, problem=LAST_OWNER)
+    about(email=row.email)
+    return go(PATH, say="user-removed")
+
+
+def _find(user_id: str) -> User:
+    row: User = mine(User.by_id(user_id))
+    return row
+
+
+def _another(user_id: str) -> User:
+    """A user who is not the reader: one's own password is changed with the old one."""
+    return _find(user_id) if user_id != g.session.user.id else abort(404)
+
+
+def _role() -> Role:
+    try:
+        return Role(request.form.get("role", ""))
+    except ValueError:
+        abort(422)
+
+
+def _url(kind: str, token: str) -> str:
+    return f"{get_settings().public_url}/dashboard/{kind}/{token}"
+
+
+def _path_of(row: User) -> str:
+    return f"{PATH}/{row.id}"
+
+
+def _page(row: User, status: int = 200, *, problem: str = "") -> Response:
+    is_self = row.id == g.session.user.id
+    return show("user.html", status, row=row, is_self=is_self, roles=MAY, problem=problem)
+
+
+def _list(
+    status: int = 200, *, problem: str = "", email: str = "", role: Role = Role.VIEWER
+) -> Response:
+    return show(
+        "users.html",
+        status,
+        found=User.page(account().id, PER_PAGE, offset()),
+        invitations=Invitation.pending(account().id),
+        roles=MAY,
+        problem=problem,
+        email=email,
+        chosen=role,
+    )

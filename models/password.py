@@ -1,0 +1,81 @@
+"""New passwords: by a link that works once, or otherwise; each ends what the old one began.
+
+A link is kept as an invitation's is (models.invitation).
+"""
+
+import secrets
+from typing import Self
+
+from peewee import BigIntegerField, ForeignKeyField, TextField
+
+from models import clock, secret
+from models.account import Account
+from models.audit import Audit
+from models.clock import new_id
+from models.database import BaseModel, reading, writing
+from models.invitation import spend
+from models.sign_in import PendingSignIn
+from models.user import User, hash_password
+from models.user_session import UserSession
+
+LIFETIME_MS = 24 * 3_600_000
+RESET = "user.password_reset"
+
+
+class PasswordReset(BaseModel):
+    """A link with which a user chooses another password."""
+
+    id = TextField(primary_key=True)
+    user = ForeignKeyField(User, on_delete="CASCADE")
+    digest = TextField(unique=True)
+    expires_at = BigIntegerField()
+
+    @classmethod
+    def open(cls, user: User) -> str:
+        """A new link in place of an earlier one. Returns its token."""
+        token = secrets.token_urlsafe(32)
+        with writing():
+            cls.delete().where(cls.user == user.id).execute()
+            cls.create(
+                id=new_id("pwr"),
+                user=user,
+                digest=secret.digest(token),
+                expires_at=clock.now() + LIFETIME_MS,
+            )
+        return token
+
+    @classmethod
+    def find(cls, token: str) -> Self | None:
+        """The open link with its user, or None."""
+        query = cls.select(cls, User, Account).join(User).join(Account)
+        with reading():
+            found: Self | None = query.where(
+                cls.digest == secret.digest(token),
+                cls.expires_at > clock.now(),
+                Account.suspended_at.is_null(),
+            ).first()
+        return found
+
+    def use(self, password: str, address: str) -> User:
+        """Set the password, and end every session of the user. Raises LinkClosedError."""
+        user: User = self.user
+        hashed = hash_password(password)
+        with writing():
+            spend(self, self.expires_at)
+            _replace(user, hashed)
+            Audit.note(user, RESET, address, user.id)
+        return user
+
+
+def change_password(user: User, password: str, keep: str | None = None) -> None:
+    """Set another password, and end every session that the old one began, but the one to keep."""
+    hashed = hash_password(password)
+    with writing():
+        _replace(user, hashed, keep)
+
+
+def _replace(user: User, hashed: str, keep: str | None = None) -> None:
+    user.amend(password_hash=hashed)
+    UserSession.end_all(user, keep)
+    PendingSignIn.end_all(user)
+    PasswordReset.delete().where(PasswordReset.user == user.id).execute()

@@ -1,0 +1,45 @@
+"""Time-based one-time passwords (RFC 6238): SHA-1, six digits, a new one every 30 seconds."""
+
+import base64
+import hmac
+import secrets
+from urllib.parse import quote
+
+STEP_MS = 30_000
+DIGITS = 6
+ISSUER = "Messaging Gateway"
+
+
+def new_secret() -> str:
+    """A secret of 160 bits, as authenticator apps take it: base32."""
+    return base64.b32encode(secrets.token_bytes(20)).decode()
+
+
+def step_at(milliseconds: int) -> int:
+    """The time step that a time, in milliseconds since the epoch, belongs to."""
+    return milliseconds // STEP_MS
+
+
+def code_of(secret: str, step: int, digits: int = DIGITS) -> str:
+    """The code of a time step."""
+    mac = hmac.digest(base64.b32decode(secret), step.to_bytes(8, "big"), "sha1")
+    start = mac[-1] & 0x0F
+    number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFF_FFFF
+    return f"{number % 10**digits:0{digits}}"
+
+
+def matching_step(secret: str, code: str, now: int) -> int | None:
+    """The step of now, the one before or the one after, whose code this is; the newest if several."""
+    present = step_at(now)
+    matching = [
+        step
+        for step in (present - 1, present, present + 1)
+        if hmac.compare_digest(code_of(secret, step).encode(), code.encode(errors="replace"))
+    ]
+    return max(matching, default=None)
+
+
+def address_of(secret: str, email: str) -> str:
+    """What the QR code for an authenticator app says."""
+    label = quote(f"{ISSUER}:{email}", safe="")
+    return f"otpauth://totp/{label}?secret={secret}&issuer={quote(ISSUER)}"

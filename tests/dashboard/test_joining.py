@@ -1,0 +1,160 @@
+"""Links that let a person in: invitations, and a new password."""
+
+import re
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from models.account import Account
+from models.invitation import Invitation
+from models.password import PasswordReset
+from models.user import Role, User
+from models.user_session import UserSession
+from tests.conftest import Clock
+from tests.dashboard.world import browser_of, form_token
+from tests.people import app_code, member, with_two_factor
+
+NEW = "a password of one's own"
+
+
+@pytest.fixture
+def owner(account: Account) -> User:
+    """The account's owner."""
+    return member(account, Role.OWNER)
+
+
+def _choose(
+    browser: FlaskClient, path: str, password: str = NEW, again: str | None = None
+) -> TestResponse:
+    form = {"password": password, "again": password if again is None else again}
+    return browser.post(path, data={"csrf_token": form_token(browser, path), **form})
+
+
+def _made(owner: User, path: str, **form: str) -> str:
+    """The path of the link that a page shows after its form was submitted."""
+    browser = browser_of(owner)
+    shown = browser.post(path, data={"csrf_token": form_token(browser), **form}).text
+    found = re.search(r'<code id="url">http://[^/]+(/dashboard/[^<]+)</code>', shown)
+    assert found is not None
+    return found[1]
+
+
+def test_an_invited_person_chooses_a_password_and_is_signed_in(owner: User) -> None:
+    path = _made(owner, "/dashboard/users", email="Guest@Example.com", role="agent")
+    visitor = browser_of(None)
+    shown = visitor.get(path)
+    assert "guest@example.com" in shown.text
+    assert "invited as agent" in shown.text
+    assert shown.headers["Referrer-Policy"] == "strict-origin"
+    answer = _choose(visitor, path)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/")
+    home = visitor.get("/dashboard/").text
+    assert "guest@example.com" in home
+    assert 'href="/dashboard/users"' not in home
+    assert User.find("guest@example.com") is not None
+
+
+def test_to_open_a_link_spends_nothing_and_to_use_it_closes_it(owner: User) -> None:
+    path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
+    assert [browser_of(None).get(path).status_code for _ in range(3)] == [200] * 3
+    late = browser_of(None)
+    token = form_token(late, path)
+    _choose(browser_of(None), path)
+    assert browser_of(None).get(path).status_code == 404
+    form = {"csrf_token": token, "password": NEW, "again": NEW}
+    closed = late.post(path, data=form)
+    assert closed.status_code == 404
+    assert "This link is closed" in closed.text
+
+
+@pytest.mark.parametrize("kind", ["invitation", "password"])
+def test_a_link_that_never_was_is_answered_like_one_that_is_closed(owner: User, kind: str) -> None:
+    opened = (
+        Invitation.open(Account.get_by_id(owner.account_id), "guest@example.com", Role.AGENT)[1]
+        if kind == "invitation"
+        else PasswordReset.open(owner)
+    )
+    _choose(browser_of(None), f"/dashboard/{kind}/{opened}")
+    answers = [browser_of(None).get(f"/dashboard/{kind}/{token}") for token in (opened, "x" * 43)]
+    used, unknown = (re.sub(r'nonce="[^"]+"', "", answer.text) for answer in answers)
+    assert used == unknown
+    assert [answer.status_code for answer in answers] == [404, 404]
+
+
+@pytest.mark.parametrize(
+    ("password", "again", "problem"),
+    [
+        ("elevenchars", None, "12 to 1024 characters"),
+        ("x" * 1025, None, "12 to 1024 characters"),
+        (NEW, "another one again", "passwords differ"),
+    ],
+)
+def test_a_password_that_does_not_do_is_asked_for_again(
+    owner: User, password: str, again: str | None, problem: str
+) -> None:
+    for path in (
+        _made(owner, "/dashboard/users", email="guest@example.com", role="viewer"),
+        f"/dashboard/password/{PasswordReset.open(owner)}",
+    ):
+        answer = _choose(browser_of(None), path, password, again)
+        assert answer.status_code == 422
+        assert problem in answer.text
+        assert browser_of(None).get(path).status_code == 200
+
+
+def test_an_email_of_another_account_cannot_join(owner: User) -> None:
+    member(Account.open("Other", "pro"), Role.OWNER, "guest")
+    path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
+    answer = _choose(browser_of(None), path)
+    assert answer.status_code == 409
+    assert "in use already" in answer.text
+
+
+def test_a_form_without_its_token_uses_no_link(owner: User) -> None:
+    path = f"/dashboard/password/{PasswordReset.open(owner)}"
+    form = {"password": NEW, "again": NEW}
+    assert browser_of(None).post(path, data=form).status_code == 403
+    assert browser_of(None).get(path).status_code == 200
+
+
+def test_whoever_is_signed_in_and_accepts_gets_the_new_users_session(owner: User) -> None:
+    path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
+    browser = browser_of(owner)
+    _choose(browser, path)
+    assert "guest@example.com" in browser.get("/dashboard/").text
+    # The other one is that which made the invitation.
+    assert len(UserSession.of(owner)) == 1
+
+
+def test_a_new_password_by_link_ends_all_sessions_and_signs_nobody_in(
+    account: Account, owner: User
+) -> None:
+    user = member(account, Role.AGENT)
+    theirs = browser_of(user)
+    path = _made(owner, f"/dashboard/users/{user.id}/reset")
+    visitor = browser_of(None)
+    answer = _choose(visitor, path)
+    assert answer.headers["Location"] == "/dashboard/sign-in"
+    assert "gateway_session" not in " ".join(answer.headers.getlist("Set-Cookie"))
+    assert theirs.get("/dashboard/").status_code == 303
+    assert User.authenticate(user.email, NEW) == user
+
+
+def test_after_a_new_password_by_link_the_code_is_still_asked_for(
+    account: Account, owner: User, clock: Clock
+) -> None:
+    user = member(account, Role.AGENT)
+    with_two_factor(user)
+    clock.advance(minutes=1)
+    path = _made(owner, f"/dashboard/users/{user.id}/reset")
+    browser = browser_of(None)
+    _choose(browser, path)
+    sign_in = "/dashboard/sign-in"
+    form = {"email": user.email, "password": NEW, "csrf_token": form_token(browser, sign_in)}
+    answer = browser.post(sign_in, data=form)
+    assert answer.headers["Location"].startswith("/dashboard/sign-in/code")
+    assert browser.get("/dashboard/").status_code == 303
+    code = {"code": app_code(user), "csrf_token": form_token(browser, f"{sign_in}/code")}
+    assert browser.post(f"{sign_in}/code", data=code).headers["Location"] == "/dashboard/"
+    assert browser.get("/dashboard/").status_code == 200

@@ -1,0 +1,114 @@
+"""Roles: every page and action times every role, by the one table that the guard reads."""
+
+import re
+
+import pytest
+from flask import Blueprint
+
+from dashboard.guard import GuardedBlueprint, UnguardedViewError
+from dashboard.permissions import AGENTS, ALL, DEVELOPERS, OWNERS, RULES
+from models.account import Account
+from models.audit import Audit
+from models.number import Number
+from models.user import Role
+from tests.dashboard.world import ACTIONS, PRIVATE, VIEWS, View, World, browser_of, furnish
+from tests.people import member
+
+NAMES = [view.name for view in PRIVATE]
+LINK = re.compile(r'<(?:a|form)\b[^>]*? (?:href|action)="(/dashboard/[^"?#]*)[^>]*>')
+
+
+@pytest.fixture
+def world(account: Account, number: Number) -> World:
+    """An account that has one of everything."""
+    return furnish(account, number)
+
+
+def test_the_table_and_the_views_name_each_other() -> None:
+    assert {view.name for view in VIEWS} == set(RULES)
+    assert len(ACTIONS) >= 15
+
+
+def test_a_view_without_an_entry_cannot_be_registered() -> None:
+    blueprint: Blueprint = GuardedBlueprint("dashboard", __name__)
+    with pytest.raises(UnguardedViewError):
+        blueprint.get("/new")(lambda: "")
+
+
+def test_each_role_may_do_all_that_the_next_may() -> None:
+    """So a role needs no second one."""
+    assert OWNERS < DEVELOPERS < AGENTS < ALL == frozenset(Role)
+    assert {RULES[view.name].roles for view in PRIVATE} <= {OWNERS, DEVELOPERS, AGENTS, ALL}
+
+
+def test_every_action_has_a_name_in_the_audit_log_and_no_page_has() -> None:
+    for view in PRIVATE:
+        assert (RULES[view.name].change is not None) == (view.method == "POST"), view.name
+
+
+def test_a_viewer_does_nothing_and_an_agent_only_contacts() -> None:
+    own = {
+        RULES[view.name].change
+        for view in ACTIONS
+        if view.route.startswith("/dashboard/you") or view.name == "sign_out"
+    }
+    done = {
+        role: {RULES[view.name].change for view in ACTIONS if role in RULES[view.name].roles} - own
+        for role in Role
+    }
+    assert done[Role.VIEWER] == set()
+    assert done[Role.AGENT] == {"contact.note_changed", "contact.opted_out", "contact.opted_in"}
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("view", PRIVATE, ids=NAMES)
+def test_a_view_answers_the_roles_of_the_table_and_no_other(
+    account: Account, world: World, view: View, role: Role
+) -> None:
+    if role != Role.OWNER:
+        member(account, Role.OWNER)
+    answer = world.call(member(account, role), view)
+    if role in RULES[view.name].roles:
+        assert answer.status_code in {200, 303}
+        return
+    assert answer.status_code == 403
+    assert "Your role does not allow this" in answer.text
+    assert f"yours is {role}" in answer.text
+    assert "owner@example.com" in answer.text
+    assert Audit.select().count() == 0
+
+
+@pytest.mark.parametrize("view", PRIVATE, ids=NAMES)
+def test_a_visitor_is_asked_to_sign_in(world: World, view: View) -> None:
+    path = world.path(view)
+    browser = browser_of(None)
+    answer = browser.get(path) if view.method == "GET" else browser.post(path)
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("/dashboard/sign-in")
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_no_page_offers_what_its_reader_may_not_do(
+    account: Account, world: World, role: Role
+) -> None:
+    browser = browser_of(member(account, role))
+    matcher = browser.application.url_map.bind("")
+    refused = []
+    for view in PRIVATE:
+        if view.method == "GET" and role in RULES[view.name].roles:
+            for found in LINK.finditer(browser.get(world.path(view)).text):
+                method = "POST" if 'method="post"' in found[0] else "GET"
+                endpoint, _ = matcher.match(found[1], method)
+                rule = RULES[endpoint.removeprefix("dashboard.")]
+                if not rule.is_public and role not in rule.roles:
+                    refused.append((view.name, found[1]))
+    assert refused == []
+
+
+def test_another_role_holds_from_the_next_request(account: Account, world: World) -> None:
+    view = next(view for view in PRIVATE if view.name == "links")
+    user = member(account, Role.DEVELOPER)
+    browser = browser_of(user)
+    assert browser.get(world.path(view)).status_code == 200
+    user.become(Role.VIEWER)
+    assert browser.get(world.path(view)).status_code == 403

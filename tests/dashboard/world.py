@@ -1,0 +1,169 @@
+"""Every view of the dashboard as a test calls it: its address, and the form that makes it succeed."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from dashboard import limit_use
+from dashboard.permissions import RULES
+from dashboard.urls import blueprint
+from models import clock, two_factor
+from models.account import Account
+from models.api_key import ApiKey
+from models.clock import new_id
+from models.contact import Contact, Source
+from models.database import writing
+from models.invitation import Invitation
+from models.number import Number
+from models.password import PasswordReset
+from models.signup import SignupLink
+from models.user import Role, User
+from models.user_session import UserSession
+from models.webhook import Webhook
+from tasks import people, subscriptions
+from tests import factories
+from tests.people import PASSWORD, app_code, member, with_two_factor
+
+# What each action needs to succeed. Others need no field.
+FORMS: dict[str, dict[str, str]] = {
+    "invite": {"email": "invited@example.com", "role": "agent"},
+    "change_role": {"role": "developer"},
+    "change_own_password": {
+        "present": PASSWORD,
+        "password": "another password",
+        "again": "another password",
+    },
+    "change_words": {"stop": "stop", "start": "start"},
+    "change_note": {"note": "a friend"},
+    "create_webhook": {"url": "http://127.0.0.1:9/another", "events": "message.sent"},
+    "change_webhook": {"url": "http://127.0.0.1:9/hook", "events": "message.read"},
+    "create_key": {"name": "another"},
+    "create_link": {"slug": "another"},
+}
+QUERIES = {
+    "redeliver_since": "?since=2026-01-01T00:00",
+    "confirm_redeliver_many": "?since=2026-01-01T00:00",
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """A view by its name, as the application routes it."""
+
+    name: str
+    method: str
+    route: str
+
+
+def application() -> Flask:
+    """The dashboard's application, without a rate limit."""
+    app = Flask("pages")
+    app.register_blueprint(blueprint)
+    app.extensions[limit_use.EXTENSION] = lambda _account: (100, 99, clock.now() // 1000)
+    return app
+
+
+def _views() -> Iterator[View]:
+    for rule in application().url_map.iter_rules():
+        if rule.endpoint.startswith("dashboard."):
+            method = "POST" if "POST" in (rule.methods or ()) else "GET"
+            yield View(rule.endpoint.removeprefix("dashboard."), method, str(rule))
+
+
+VIEWS = list(_views())
+PRIVATE = [view for view in VIEWS if not RULES[view.name].is_public]
+ACTIONS = [view for view in PRIVATE if view.method == "POST"]
+
+
+@dataclass(frozen=True)
+class World:
+    """An account that has one of everything, and a browser for each of its users."""
+
+    account: Account
+    ids: dict[str, str]
+
+    def path(self, view: View) -> str:
+        """The address of a view."""
+        path = view.route
+        for name, value in self.ids.items():
+            path = path.replace(name, value)
+        assert "<" not in path.replace("<session_id>", ""), (
+            "a resource of another kind needs an identifier in world.py"
+        )
+        return path + QUERIES.get(view.name, "")
+
+    def call(self, user: User, view: View) -> TestResponse:
+        """Open a page as a user, or submit its form with the token of the session."""
+        path = self.path(view).replace("<session_id>", self.session(user))
+        self.prepare(user, view.name)
+        browser = browser_of(user)
+        if view.method == "GET":
+            return browser.get(path)
+        form = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
+        if view.name.endswith("two_factor") and view.name.startswith("turn"):
+            form |= {
+                "code": app_code(user, view.name == "turn_off_two_factor"),
+                "present": PASSWORD,
+            }
+        return browser.post(path, data=form)
+
+    def prepare(self, user: User, name: str) -> None:
+        """Bring about what an action undoes or ends."""
+        match name:
+            case "turn_on_two_factor":
+                two_factor.set_up(user)
+            case "turn_off_two_factor":
+                with_two_factor(user)
+            case "switch_on":
+                subscriptions.change(Webhook.get_by_id(self.ids["<webhook_id>"]), active=False)
+            case "opt_in":
+                with writing():
+                    contact = Contact.get_by_id(self.ids["<contact_id>"])
+                    people.opt(contact, out=True, because=Source.API, at=clock.now())
+
+    def session(self, user: User) -> str:
+        """Another session of the user."""
+        UserSession.begin(user, "192.0.2.9", "Firefox on Linux")
+        return UserSession.of(user)[0].id
+
+
+def furnish(account: Account, number: Number) -> World:
+    """Make one of everything."""
+    hook = factories.webhook(account)
+    [delivery] = factories.deliveries(account, hook)
+    message = factories.outbound(number)
+    someone = member(account, Role.VIEWER, "someone")
+    invitation, invited = Invitation.open(account, "guest@example.com", Role.AGENT)
+    ids = {
+        "<user_id>": someone.id,
+        "<invitation_id>": invitation.id,
+        "invitation/<token>": f"invitation/{invited}",
+        "password/<token>": f"password/{PasswordReset.open(someone)}",
+        "<webhook_id>": hook.id,
+        "<delivery_id>": delivery.id,
+        "<message_id>": message.id,
+        "<contact_id>": str(message.contact_id),
+        "<number_id>": number.id,
+        "<key_id>": ApiKey.issue(account, "key")[0].id,
+        "<link_id>": SignupLink.open(account, new_id("slug").replace("_", "-")).id,
+    }
+    return World(account, ids)
+
+
+def browser_of(user: User | None) -> FlaskClient:
+    """A browser in which the user is signed in; a visitor's without one."""
+    browser = application().test_client()
+    if user is not None:
+        browser.set_cookie("gateway_session", UserSession.begin(user))
+    return browser
+
+
+def form_token(browser: FlaskClient, path: str = "/dashboard/keys") -> str:
+    """The token of the forms of this browser, by a page that has one."""
+    found = re.search(r'name="csrf_token" value="(\w+)"', browser.get(path).text)
+    assert found is not None
+    return found[1]

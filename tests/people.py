@@ -1,0 +1,36 @@
+"""Users for tests, with and without two-factor authentication."""
+
+from functools import cache
+
+from models import clock, secret, totp, two_factor
+from models.account import Account
+from models.database import writing
+from models.user import Role, User, hash_password
+
+PASSWORD = "correct horse battery"
+
+
+@cache
+def _hash() -> str:
+    return hash_password(PASSWORD)
+
+
+def member(account: Account, role: Role, name: str = "") -> User:
+    """A user with this role."""
+    with writing():
+        return User.enrol_hashed(account, f"{name or role}@example.com", _hash(), role)
+
+
+def app_code(user: User, later: int = 0) -> str:
+    """The code that the user's authenticator app shows, now or so many steps later."""
+    sealed = User.get_by_id(user.id).sealed_totp
+    assert sealed is not None
+    return totp.code_of(secret.decrypt(sealed), totp.step_at(clock.now()) + later)
+
+
+def with_two_factor(user: User) -> list[str]:
+    """Turn it on. Returns the recovery codes."""
+    two_factor.set_up(user)
+    codes = two_factor.turn_on(User.get_by_id(user.id), app_code(user))
+    assert codes is not None
+    return codes
