@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flask import Response, abort
 
+from dashboard.activity_charts import of_webhook
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, go, mine, show
@@ -166,6 +167,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         "webhook.html",
         webhook=row,
         state=state_of(row),
+        charts=of_webhook(row),
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
         failure=_last_failure(row) if is_in_trouble else None,

@@ -5,6 +5,7 @@ own. TemplateList says how fresh they are, and tasks.templates keeps them so.
 """
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -155,6 +156,13 @@ class Template(Owned):
             query = query.where(cls.network_id == network_id)
         with reading():
             return list(query.order_by(cls.language))
+
+    @classmethod
+    def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
+        """Those of the account with one of these statuses, by name and language."""
+        query = cls.select().where(cls.account == account_id, cls.status.in_(statuses))
+        with reading():
+            return list(query.order_by(cls.name, cls.language))
 
     @classmethod
     def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:

@@ -15,6 +15,7 @@ from peewee import fn
 
 from gateway.settings import get_settings
 from models import clock
+from models.attempt import NARROW, WIDE, AttemptTotal
 from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
@@ -22,6 +23,7 @@ from models.event import Event
 from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.signup import Signup
+from models.tally import MessageHour
 from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook
 
@@ -113,6 +115,16 @@ def remove_old() -> None:
         before = now - (kind.days or get_settings().retention_days) * DAY_MS
         _remove(f"old {kind.name}", partial(kind.remove, before))
     _remove("rows of deleted webhooks", remove_deleted)
+    _remove_totals(now)
+
+
+def _remove_totals(now: int) -> None:
+    """Remove the oldest totals by time: one step in a round, so it keeps up with the time."""
+    before = now - get_settings().retention_days * DAY_MS
+    # The messages of that day may still be on their way out.
+    MessageHour.remove_oldest(before - DAY_MS)
+    AttemptTotal.remove_oldest(WIDE, before)
+    AttemptTotal.remove_oldest(NARROW, now - 2 * WIDE)
 
 
 def _remove(what: str, remove: Callable[[int], int]) -> None:

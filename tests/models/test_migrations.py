@@ -1,5 +1,6 @@
 """Migrations: what they make, keep and refuse."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from peewee import DatabaseError
 from playhouse.migrations import Runner
 
 from contract_tests.backends import empty_state
-from models import database
+from models import activity, database
 from models.account import Account
 from models.database import engine
 from models.finding import MessageFilter
@@ -141,6 +142,7 @@ def _described(table: str) -> Any:
         ("0004_pricing", ("usage_total",)),
         ("0005_templates", ("template", "template_list")),
         ("0006_quality", ()),
+        ("0011_overview", ("attempt_total", "message_hour")),
     ],
 )
 def test_a_migrated_database_has_the_tables_of_a_new_one(
@@ -177,6 +179,31 @@ def test_a_migrated_database_has_the_indexes_of_a_new_one(tmp_path: Path) -> Non
     assert database.migrate() == ["0007_finding"]
     with database.reading():
         assert _described("message") == new
+    older.close()
+
+
+def test_messages_from_before_are_in_the_totals_by_the_hour(tmp_path: Path) -> None:
+    older = database.connect(_empty(tmp_path))
+    database.migrate()
+    on = "" if database.answers_at_once() else " ON message"
+    names = ("in", "out", "move") if database.answers_at_once() else ("in_out", "move")
+    with database.writing():
+        for name in names:
+            database.database.execute_sql(f"DROP TRIGGER message_hour_{name}{on}")
+        for table in ("message_hour", "attempt_total"):
+            database.database.execute_sql(f"DROP TABLE {table}")
+        history = Runner(older, str(engine.MIGRATIONS)).History
+        history.delete().where(history.name == "0011_overview").execute()
+    number = factories.active_number(Account.open("Acme", "pro"))
+    first, second = factories.outbound(number), factories.outbound(number)
+    assert database.migrate() == ["0011_overview"]
+    third = factories.outbound(number)
+    with database.writing():
+        for message in (first, third):
+            message.advance(MessageStatus.SENT, at=1)
+        Message.delete().where(Message.id == second.id).execute()
+    found = activity.messages(number.account_id, activity.SPANS["24h"], third.created_at)
+    assert sum((Counter(step) for step in found), Counter()) == {"sent": 2}
     older.close()
 
 

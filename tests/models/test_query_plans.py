@@ -16,7 +16,7 @@ from models import activity, clock, tally
 from models.account import Account
 from models.api_key import ApiKey
 from models.attempt import Attempt, record_outcomes
-from models.backlog import Backlog
+from models.backlog import Backlog, oldest_waiting
 from models.callback import Callback, SetAside
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
 from models.contact import Contact
@@ -32,7 +32,7 @@ from models.template import Template
 from models.webhook import Webhook
 from networks.interface import Acceptance
 from tasks import ingest, template_lists
-from tasks.retention import KINDS, remove_deleted
+from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall
 from tests import factories
 from tests.fake_templates import definition, known
@@ -213,6 +213,10 @@ READS: dict[str, Work] = {
     "templates are listed": lambda world: Template.search(world.number, 20, 0, name="x"),
     "usage is listed": lambda world: usage.list_usage(world.account.id, 20, 0, since="2026-11-01"),
     "usage is exported": lambda world: usage.export_usage(world.account.id, world.number.id),
+    "the oldest waiting delivery is found": lambda world: oldest_waiting([world.webhook.id]),
+    "templates in some states are found": lambda world: Template.in_states(
+        world.account.id, ["PAUSED", "REJECTED"]
+    ),
     "numbers are listed": lambda world: Number.page(world.account.id, 20, 0),
     "webhooks are listed": lambda world: Webhook.page(world.account.id, 20, 0),
 }
@@ -227,6 +231,7 @@ SWEEP: dict[str, Work] = {
     "expired keys are forgotten": _forget_keys,
     "deliveries of a deleted webhook are removed": _remove_deleted,
     "shards are folded": lambda _: tally.fold(),
+    "old totals are removed": lambda _: remove_old(),
     "the backlog is measured": lambda _: Backlog.read(),
     "what is set aside is counted": lambda _: SetAside.counts(),
     **{
@@ -244,6 +249,7 @@ FEW = {
     "a template is sent",
     "a callback about a template is taken in",
     "templates are listed",
+    "templates in some states are found",
     "a status is taken in",
     "a failure is taken in",
     "an inbound text is taken in",
@@ -414,9 +420,15 @@ def test_a_claim_looks_only_at_what_it_chose_however_much_is_due(world: World) -
     assert len([step for step in lease.steps() if "delivery_due" in step]) == 1
 
 
-def test_the_activity_of_the_last_day_is_bounded_by_the_day(world: World) -> None:
-    """It is grouped by the hour, so it is sorted; the rows are those of a day."""
-    for query in queries_of(lambda: activity.hourly(world.account.id, clock.now(), 24)):
+@pytest.mark.parametrize("name", activity.SPANS)
+def test_activity_is_bounded_by_its_span(world: World, name: str) -> None:
+    """It is grouped by the step, so it is sorted; the rows are an hour's messages or totals by the hour."""
+
+    def look() -> None:
+        activity.messages(world.account.id, activity.SPANS[name], clock.now())
+        activity.attempts([world.webhook.id], activity.SPANS[name], clock.now())
+
+    for query in queries_of(look):
         assert [step for step in query.complaints() if "SCAN" in step or "Seq Scan" in step] == []
 
 
