@@ -62,7 +62,7 @@ def of_webhook(webhook: Webhook) -> Mapping[str, Any]:
     share = 100 * whole_time.delivered / whole_time.count if whole_time.count else None
     rate = Series("Answered with a 2xx status", "round", shares, percent(share))
     success = _chart(
-        "success", "Success rate", span, now, [rate], say=percent, is_lines=True, top=100
+        "success", "Success rate, %", span, now, [rate], say=percent, is_lines=True, top=100
     )
     return {"spans": SPANS, "span": chosen_span(), "all": [success, _latency(span, now, tried)]}
 
@@ -73,7 +73,9 @@ def _latency(span: Span, now: int, tried: Sequence[Attempts]) -> Chart:
         Series(label, look, [s.took(share) for s in tried], milliseconds(whole_time.took(share)))
         for label, look, share in SHARES
     ]
-    return _chart("latency", "Time to answer", span, now, series, say=milliseconds, is_lines=True)
+    return _chart(
+        "latency", "Time to answer, ms", span, now, series, say=milliseconds, is_lines=True
+    )
 
 
 def _counts(label: str, look: str, values: Sequence[int]) -> Series:

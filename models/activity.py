@@ -52,12 +52,11 @@ class Attempts:
         return self.delivered + self.retried + self.failed
 
     def took(self, share: float) -> float | None:
-        """Within how many milliseconds this share of the answers came, to within a fifth; None without any."""
+        """Within how many milliseconds this share of the answers came, about; None without an answer."""
         wanted = share * sum(self.buckets)
         for number, count in enumerate(self.buckets):
             if count and wanted <= count:
-                # The middle of the bucket.
-                return float(2 ** (number / 2 + 0.25))
+                return float(2 ** ((number + wanted / count) / 2))
             wanted -= count
         return None
 
