@@ -22,6 +22,7 @@ NAVIGATION = (
     ("/dashboard/numbers", "Numbers"),
     ("/dashboard/keys", "API keys"),
     ("/dashboard/links", "Signup links"),
+    ("/dashboard/notifications", "Notifications"),
 )
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
@@ -30,6 +31,7 @@ SAID = {
     "link-revoked": "The signup link is revoked.",
     "link-used": "The signup link had been used in the meantime, so nothing was revoked.",
     "note-saved": "The note is saved.",
+    "notifications-saved": "The notifications are saved.",
     "opted-in": "This person gets marketing again.",
     "opted-out": "This person gets no marketing any more.",
     "redeliveries-full": "The oldest 10,000 are scheduled, as many as go at once. Repeat it for the rest.",

@@ -12,6 +12,7 @@ from dashboard import (
     links,
     message_templates,
     messages,
+    notifications,
     numbers,
     overview,
     redelivering,
@@ -38,6 +39,7 @@ PAGES = (
     deliveries,
     delivery,
     redelivering,
+    notifications,
     broken,
 )
 

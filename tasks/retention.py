@@ -20,6 +20,7 @@ from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
+from models.incident import Incident
 from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.signup import Signup
@@ -101,6 +102,7 @@ KINDS = (
     Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
     # No operator replayed it in all that time.
     Kind("items set aside", SetAside, "sa"),
+    Kind("incidents", Incident, "inc", (~Incident.ended_at.is_null(),)),
     # No session lives for a day, and no attempt to sign in counts any more. Sessions that ended at sign-out
     # are gone already.
     Kind("sessions", UserSession, "ses", days=1),

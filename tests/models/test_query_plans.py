@@ -25,13 +25,14 @@ from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.idempotency import IdempotencyKey
+from models.incident import AlertTarget, Incident
 from models.message import Message, MessageStatus
 from models.number import Number
 from models.redelivery import Redelivery
 from models.template import Template
 from models.webhook import Webhook
 from networks.interface import Acceptance
-from tasks import ingest, template_lists
+from tasks import incidents, ingest, template_lists
 from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall
 from tests import factories
@@ -73,6 +74,7 @@ class World:
 @pytest.fixture
 def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr("handlers.sending.get_network", AcceptingNetwork)
+    AlertTarget.keep(account.id, ["ada@example.com"], None)
     webhook = factories.webhook(account)
     message = factories.outbound(number)
     factories.deliveries(account, webhook)
@@ -231,6 +233,8 @@ SWEEP: dict[str, Work] = {
     "expired keys are forgotten": _forget_keys,
     "deliveries of a deleted webhook are removed": _remove_deleted,
     "shards are folded": lambda _: tally.fold(),
+    "incidents are looked for": lambda _: incidents.watch(),
+    "incidents are claimed": lambda _: Incident.claim(1_000),
     "old totals are removed": lambda _: remove_old(),
     "the backlog is measured": lambda _: Backlog.read(),
     "what is set aside is counted": lambda _: SetAside.counts(),
