@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, BigIntegerField, Case, ForeignKeyField, IntegerField, TextField
 
 from models import clock, secret
 from models.account import Account, Owned
@@ -121,9 +121,13 @@ class Incident(Owned):
             return list(cls.select().where(IS_OPEN, cls.account.in_(AlertTarget.accounts())))
 
     def end(self) -> None:
-        """It is over, inside the caller's transaction. Whoever was told of it is to be told."""
+        """It is over, inside the caller's transaction. Whoever was told of it is to be told.
+
+        A worker that is telling of the beginning first says whom it told.
+        """
         now = clock.now()
-        changes = {"ended_at": now, "due_at": now, "tries": 0, "lease_token": None, "error": None}
+        due_at = Case(None, [(Incident.lease_token.is_null(), now)], Incident.due_at)
+        changes = {"ended_at": now, "due_at": due_at, "tries": 0, "error": None}
         Incident.update(changes).where(Incident.id == self.id, IS_OPEN).execute()
 
     def clear(self, at: int | None) -> None:
@@ -148,9 +152,16 @@ class Incident(Owned):
 
     def note_told(self, targets: Collection[str], due_at: int | None, error: str | None) -> None:
         """These were told by now. Nothing happens if the claim is another worker's in the meantime."""
-        column = Incident.told_json if self.ended_at is None else Incident.end_told_json
-        changes = {column: json.dumps(sorted(targets)), Incident.due_at: due_at}
-        changes |= {Incident.error: error, Incident.lease_token: None}
+        is_begin = self.ended_at is None
+        column = Incident.told_json if is_begin else Incident.end_told_json
+        # It may have ended in the meantime.
+        is_over = ~Incident.ended_at.is_null()
+        changes = {
+            column: json.dumps(sorted(targets)),
+            Incident.due_at: Case(None, [(is_over, clock.now())], due_at) if is_begin else due_at,
+            Incident.error: error,
+            Incident.lease_token: None,
+        }
         with writing():
             is_ours = Incident.lease_token == self.lease_token
             Incident.update(changes).where(Incident.id == self.id, is_ours).execute()

@@ -227,6 +227,23 @@ def test_a_worker_that_died_leaves_the_incident_to_another(
     assert Incident.get().told == [ADA], "the claim was another worker's"
 
 
+def test_an_incident_that_ends_while_it_is_told_is_told_as_over(
+    number: Number, mail: MailServer
+) -> None:
+    with writing():
+        number.move_to(NumberStatus.BANNED)
+    incidents.watch()
+    claimed = Incident.claim(notify.LEASE_MS)
+    assert claimed is not None
+    with writing():
+        number.move_to(NumberStatus.ACTIVE)
+    notify.look()
+    assert mail.mails == [], "its beginning is under way"
+    claimed.note_told([ADA], None, None)
+    notify.look()
+    assert _titles(mail) == [f"Resolved: Number banned: +{number.phone_number}"]
+
+
 def test_workers_that_look_at_once_begin_one_incident(account: Account, mail: MailServer) -> None:
     _fail(factories.webhook(account))
     factories.at_once(*[notify.look] * 4)
