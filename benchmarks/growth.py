@@ -57,14 +57,14 @@ class Stock:
 
 
 @contextmanager
-def _urls(backend: str) -> Iterator[list[str]]:
-    """An empty database for each size."""
+def empty_databases(backend: str, sizes: list[int]) -> Iterator[list[str]]:
+    """The URL of an empty database for each size."""
     if backend == "PostgreSQL":
         with PostgresServer() as server:
-            yield [server.database(f"growth_{size}") for size in SIZES]
+            yield [server.database(f"growth_{size}") for size in sizes]
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield [f"sqlite://{Path(folder, f'{size}.db')}" for size in SIZES]
+        yield [f"sqlite://{Path(folder, f'{size}.db')}" for size in sizes]
 
 
 def _fill(size: int, url: str) -> Stock:
@@ -82,7 +82,7 @@ def run(rounds: int) -> Iterator[Table]:
     """Fill the databases of each backend, and time everything on all of them in turns."""
     secret.use_key(get_settings().encryption_key())
     for backend in BACKENDS:
-        with _urls(backend) as urls, accepting_network():
+        with empty_databases(backend, SIZES) as urls, accepting_network():
             stocks = [_fill(*each) for each in zip(SIZES, urls, strict=True)]
             table = measure(backend, stocks, rounds)
         yield table

@@ -156,6 +156,26 @@ FROM answered
 ORDER BY id, number
 ;
 
+-- As models.attempt counts them by the hour, with the bucket of 23 ms.
+INSERT INTO attempt_total (webhook_id, width, start, delivered, retried, failed, $buckets)
+SELECT
+    webhook_id,
+    $width,
+    started_at / $width * $width,
+    SUM(CASE WHEN success THEN 1 ELSE 0 END),
+    SUM(CASE WHEN NOT success AND number < attempt_count THEN 1 ELSE 0 END),
+    SUM(CASE WHEN NOT success AND number = attempt_count THEN 1 ELSE 0 END),
+    $counts
+FROM attempt JOIN delivery ON delivery.id = delivery_id
+WHERE delivery.id >= '$first_delivery_id' AND delivery.id < '$last_delivery_id'
+GROUP BY 1, 2, 3
+ON CONFLICT (webhook_id, width, start) DO UPDATE SET
+    delivered = attempt_total.delivered + EXCLUDED.delivered,
+    retried = attempt_total.retried + EXCLUDED.retried,
+    failed = attempt_total.failed + EXCLUDED.failed,
+    $bucket = attempt_total.$bucket + EXCLUDED.$bucket
+;
+
 INSERT INTO idempotency_key (
     account_id, key, fingerprint, message_id, response_status, response_body, created_at
 )

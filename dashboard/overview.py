@@ -1,38 +1,61 @@
-"""/dashboard/: how the account is, at a glance."""
+"""/dashboard/: what needs attention, then how the account has been doing."""
 
-from collections import Counter
+from typing import Any
 
 from flask import Response
 
+from dashboard.activity_charts import chosen_span, of_account
+from dashboard.attention import attention
+from dashboard.getting_started import first_steps
 from dashboard.guard import account
 from dashboard.limit_use import limit_use
-from dashboard.numbers import MEANS
 from dashboard.site import blueprint, show
-from models import clock
-from models.activity import hourly
+from models.activity import SPANS
+from models.database import reading
+from models.finding import MessageFilter
 from models.number import Number
 from models.webhook import Webhook
 
-HOURS = 24
-# Of the chart's own units.
-BAR_HEIGHT = 96
+MOST_ITEMS = 20
+# Below the chart of that name: totals of all that is kept, each with the filter of its list.
+TOTALS = {
+    "sent": (
+        ("sent", {"direction": "OUTBOUND"}),
+        ("failed", {"direction": "OUTBOUND", "status": "failed"}),
+    ),
+    "received": (("received", {"direction": "INBOUND"}),),
+}
 
 
 @blueprint.get("/")
 def overview() -> Response:
-    """Number states, the last day, webhooks in trouble."""
-    owner = account().id
-    states = Counter(number.status for number in Number.all(owner))
-    troubled = [hook for hook in Webhook.all(owner) if not hook.active or hook.failure_count]
-    activity = hourly(owner, clock.now(), HOURS)
-    highest = max(max(hour.sends, hour.deliveries) for hour in activity)
+    """What needs attention, charts of the time that the address names, first steps, use of the limit."""
     return show(
         "overview.html",
-        states=[(state, states[state]) for state in MEANS if states[state]],
-        troubled=troubled,
-        activity=activity,
+        most_items=MOST_ITEMS,
+        spans=SPANS,
+        span=chosen_span(),
         plan=account().plan,
         use=limit_use(account()),
-        highest=highest,
-        bar=lambda count: round(count * BAR_HEIGHT / max(highest, 1)),
+        **_state(account().id),
     )
+
+
+def _state(owner: str) -> dict[str, Any]:
+    # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
+    with reading():
+        webhooks, numbers = Webhook.all(owner), Number.all(owner)
+        return {
+            "items": attention(owner, webhooks, numbers),
+            "charts": of_account(owner, webhooks),
+            "steps": first_steps(owner, webhooks, numbers),
+            "totals": {
+                name: [(label, wanted, _total(owner, wanted)) for label, wanted in lists]
+                for name, lists in TOTALS.items()
+            },
+        }
+
+
+def _total(account_id: str, wanted: dict[str, str]) -> int:
+    """As many as the list with this filter says."""
+    return MessageFilter(**wanted).page(account_id, 0, 0).total  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ NAVIGATION = (
     ("/dashboard/users", "Users"),
     ("/dashboard/audit", "Audit log"),
     ("/dashboard/you", "Your account"),
+    ("/dashboard/notifications", "Notifications"),
 )
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
@@ -34,6 +35,7 @@ SAID = {
     "link-revoked": "The signup link is revoked.",
     "link-used": "The signup link had been used in the meantime, so nothing was revoked.",
     "note-saved": "The note is saved.",
+    "notifications-saved": "The notifications are saved.",
     "opted-in": "This person gets marketing again.",
     "opted-out": "This person gets no marketing any more.",
     "password-changed": "The password is changed. All other sessions have ended.",

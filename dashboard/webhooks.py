@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flask import Response, abort
 
+from dashboard.activity_charts import of_webhook
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.recording import unchanged
@@ -171,6 +172,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         "webhook.html",
         webhook=row,
         state=state_of(row),
+        charts=of_webhook(row),
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
         failure=_last_failure(row) if is_in_trouble else None,

@@ -113,11 +113,26 @@ def _check_base(text: str) -> str:
     return str(url).rstrip("/")
 
 
+def _check_smtp(url: SecretStr) -> SecretStr:
+    """Check the URL of a mail server, or nothing."""
+    parts = urlsplit(url.get_secret_value())
+    try:
+        is_whole = parts.scheme in {"smtp", "smtps"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_whole = False
+    if url.get_secret_value() and not is_whole:
+        raise ValueError(
+            "is no URL such as smtp://user:password@mail.example.com:587 or smtps://..."
+        )
+    return url
+
+
 _FILE_OR_POSTGRESQL = ("sqlite:///", "postgresql://")
 _REDIS = ("redis://", "rediss://")
 _DatabaseUrl = Annotated[str, AfterValidator(partial(_check_place, _FILE_OR_POSTGRESQL))]
 _QueueUrl = Annotated[str, AfterValidator(partial(_check_place, (*_FILE_OR_POSTGRESQL, *_REDIS)))]
 _LimitsUrl = Annotated[str, AfterValidator(partial(_check_place, ("memory", *_REDIS)))]
+_SmtpUrl = Annotated[SecretStr, AfterValidator(_check_smtp)]
 _BaseUrl = Annotated[str, AfterValidator(_check_base)]
 _Plan = Annotated[str, Field(pattern="^(starter|pro)$")]
 _Caller = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
@@ -167,6 +182,10 @@ class Settings(BaseSettings):
     sweep_interval: _Seconds = 5
     retention_days: PositiveInt = 30
 
+    # It may hold a password.
+    smtp_url: _SmtpUrl = SecretStr("")
+    smtp_from: str = Field(default="", pattern=r"^([^@\s]+@[^@\s]+)?$")
+
     workers: PositiveInt = 1
     threads: PositiveInt = 40
     transfers: PositiveInt = 8
@@ -204,6 +223,8 @@ class Settings(BaseSettings):
             self._refuse_weak_secrets()
         if self.allow_local_webhooks is None:
             self.allow_local_webhooks = self.uses_sandbox
+        if self.smtp_url.get_secret_value() and not self.smtp_from:
+            raise ValueError(f"{PREFIX}SMTP_FROM is missing: {PREFIX}SMTP_URL needs a sender")
         if self.workers > 1 and self.rate_limit_url == "memory":
             raise ValueError(
                 f"{PREFIX}WORKERS above 1 needs a shared {PREFIX}RATE_LIMIT_URL, not memory"

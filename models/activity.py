@@ -1,50 +1,115 @@
-"""What an account did in the last hours: messages sent and events delivered, counted by the hour."""
+"""What an account did in a time up to now: messages by status, attempts at webhooks and their latency."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from peewee import SQL, fn
 
-from models.clock import id_bound
+from models.attempt import BUCKETS, ENDS, NARROW, WIDE, AttemptTotal
 from models.database import reading
-from models.delivery import Delivery, DeliveryState
 from models.message import Message
-from models.webhook import Webhook
+from models.tally import HOUR_MS, MessageHour
 
-HOUR_MS = 3_600_000
+MINUTE_MS, DAY_MS = 60_000, 24 * HOUR_MS
 
 
 @dataclass(frozen=True)
-class Hour:
-    """``start`` is in milliseconds. ``deliveries`` were made in this hour and are delivered."""
+class Span:
+    """A time up to now in ``count`` steps of ``step`` ms, which begin at whole ones in UTC."""
 
-    start: int
-    sends: int
-    deliveries: int
+    label: str
+    step: int
+    count: int
+
+    def starts(self, now: int) -> list[int]:
+        """When each step begins, the one under way last."""
+        last = now - now % self.step
+        return [last - self.step * back for back in reversed(range(self.count))]
 
 
-def hourly(account_id: str, now: int, hours: int) -> list[Hour]:
-    """The last ``hours`` hours, oldest first, the hour of ``now`` last."""
-    last = now // HOUR_MS
-    wanted = range(last - hours + 1, last + 1)
-    since = wanted[0] * HOUR_MS
-    sends = Message.select().where(
-        Message.account == account_id,
-        Message.direction == "OUTBOUND",
-        Message.id >= id_bound("msg", since),
+SPANS = {
+    "1h": Span("1 hour", 5 * MINUTE_MS, 12),
+    "24h": Span("24 hours", HOUR_MS, 24),
+    "7d": Span("7 days", 6 * HOUR_MS, 28),
+    "30d": Span("30 days", DAY_MS, 30),
+}
+DEFAULT = "24h"
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """How the attempts of one step ended (AttemptTotal), and how many took how long, by bucket."""
+
+    delivered: int = 0
+    retried: int = 0
+    failed: int = 0
+    buckets: Sequence[int] = (0,) * len(BUCKETS)
+
+    @property
+    def count(self) -> int:
+        return self.delivered + self.retried + self.failed
+
+    def took(self, share: float) -> float | None:
+        """Within how many milliseconds this share of the answers came, about; None without an answer."""
+        wanted = share * sum(self.buckets)
+        for number, count in enumerate(self.buckets):
+            if count and wanted <= count:
+                return float(2 ** ((number + wanted / count) / 2))
+            wanted -= count
+        return None
+
+
+def messages(account_id: str, span: Span, now: int) -> list[Mapping[str, int]]:
+    """For each step, how many messages that were created in it have which status now."""
+    starts = span.starts(now)
+    query: Any
+    if span.step < HOUR_MS:
+        query = Message.select(Message.created_at / span.step, Message.status, fn.COUNT(SQL("*")))
+        query = query.where(Message.account == account_id, Message.created_at >= starts[0])
+    else:
+        step = MessageHour.hour / (span.step // HOUR_MS)
+        query = MessageHour.select(step, MessageHour.status, fn.SUM(MessageHour.total))
+        since = starts[0] // HOUR_MS
+        query = query.where(MessageHour.account_id == account_id, MessageHour.hour >= since)
+    found: dict[int, Counter[str]] = {start: Counter() for start in starts}
+    # Whole numbers divide into whole numbers. PostgreSQL would not know two parameters for the same one.
+    for step, status, count in _rows(query.group_by(SQL("1"), SQL("2"))):
+        if step * span.step in found:
+            found[step * span.step][status] = int(count)
+    return list(found.values())
+
+
+def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]:
+    """For each step, how the attempts at these webhooks ended that were recorded in it."""
+    starts = span.starts(now)
+    width = NARROW if span.step < WIDE else WIDE
+    sums = [fn.SUM(getattr(AttemptTotal, name)) for name in (*ENDS, *BUCKETS)]
+    query = AttemptTotal.select(AttemptTotal.start / span.step, *sums).where(
+        AttemptTotal.webhook.in_(list(webhook_ids)),
+        AttemptTotal.width == width,
+        AttemptTotal.start >= starts[0],
     )
-    deliveries = Delivery.select().where(
-        Delivery.webhook.in_([webhook.id for webhook in Webhook.all(account_id)]),
-        Delivery.state == DeliveryState.DELIVERED,
-        Delivery.id >= id_bound("dlv", since),
-    )
-    sent = _by_hour(sends, Message.created_at)
-    delivered = _by_hour(deliveries, Delivery.created_at)
-    return [Hour(hour * HOUR_MS, sent.get(hour, 0), delivered.get(hour, 0)) for hour in wanted]
+    found = {
+        step * span.step: _attempts([*map(int, counts)])
+        for step, *counts in _rows(query.group_by(SQL("1")))
+    }
+    return [found.get(start, Attempts()) for start in starts]
 
 
-def _by_hour(rows: Any, created_at: Any) -> dict[int, int]:
+def total(steps: Sequence[Attempts]) -> Attempts:
+    """All steps in one."""
+    columns = zip(*((s.delivered, s.retried, s.failed, *s.buckets) for s in steps), strict=True)
+    return _attempts([*map(sum, columns)])
+
+
+def _attempts(counts: Sequence[int]) -> Attempts:
+    """From the numbers of ENDS and BUCKETS."""
+    delivered, retried, failed, *buckets = counts
+    return Attempts(delivered, retried, failed, buckets)
+
+
+def _rows(query: Any) -> list[Any]:
     with reading():
-        # Whole numbers divide into whole numbers. PostgreSQL would not know two parameters for the same one.
-        counts = rows.select(created_at / HOUR_MS, fn.COUNT(SQL("*"))).group_by(SQL("1"))
-        return dict(counts.tuples())
+        return list(query.tuples())

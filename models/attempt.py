@@ -3,9 +3,19 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import log2
 from typing import Any, Self
 
-from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
+from peewee import (
+    EXCLUDED,
+    BigIntegerField,
+    BooleanField,
+    CompositeKey,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+    fn,
+)
 
 from models import clock
 from models.clock import new_id
@@ -73,6 +83,73 @@ class Attempt(BaseModel):
             return list(newest_first.limit(MOST_SHOWN))[::-1]
 
 
+# Two to each doubling. The last ends above 10 s, the longest that a receiver is waited for by default.
+BUCKETS = tuple(f"bucket_{number}" for number in range(28))
+# Ends of attempts that totals are kept of, and the widths of their times in ms.
+ENDS = ("delivered", "retried", "failed")
+WIDTHS = NARROW, WIDE = 300_000, 3_600_000
+
+
+class AttemptTotal(BaseModel):
+    """How the attempts at a webhook ended that were recorded from ``start`` on, for ``width`` ms.
+
+    ``retried`` counts those that failed while their delivery has attempts left, ``failed`` the last ones.
+    Each bucket counts answers and timeouts by how long they took (``bucket_of``). An attempt that got no
+    connection is in no bucket. Rows of the NARROW width are kept for two hours.
+    """
+
+    webhook = ForeignKeyField(Webhook, lazy_load=False, index=False, on_delete="CASCADE")
+    width = IntegerField()
+    start = BigIntegerField()
+
+    class Meta:
+        primary_key = CompositeKey("webhook", "width", "start")
+        indexes = ((("width", "start"), False),)
+
+    @classmethod
+    def add(cls, ended: Iterable[tuple[str, Outcome, str]]) -> None:
+        """Count attempts by webhook, inside the caller's transaction: webhook, outcome and one of ENDS."""
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for webhook_id, outcome, end in ended:
+            counts[webhook_id][end] += 1
+            if outcome.timed_out or outcome.status_code is not None:
+                counts[webhook_id][bucket_of(outcome.duration_ms)] += 1
+        now = clock.now()
+        for webhook_id, count in counts.items():
+            values = [count[name] for name in (*ENDS, *BUCKETS)]
+            for width in WIDTHS:
+                _ADD.execute(webhook_id, width, now - now % width, *values)
+
+    @classmethod
+    def remove_oldest(cls, width: int, before: int) -> int:
+        """Remove the rows of the oldest time of this width if it is before a time. Returns how many."""
+        with reading():
+            oldest = cls.select(fn.MIN(cls.start)).where(cls.width == width).scalar()
+        if oldest is None or oldest >= before:
+            return 0
+        with writing():
+            return int(cls.delete().where(cls.width == width, cls.start == oldest).execute())
+
+
+for _name in (*ENDS, *BUCKETS):
+    AttemptTotal._meta.add_field(_name, IntegerField())  # noqa: SLF001 - peewee's documented attribute
+_KEY = [AttemptTotal.webhook, AttemptTotal.width, AttemptTotal.start]
+_COUNTED = [getattr(AttemptTotal, name) for name in (*ENDS, *BUCKETS)]
+_ADD = Prepared(
+    lambda *values: AttemptTotal.insert(
+        dict(zip([*_KEY, *_COUNTED], values, strict=True))
+    ).on_conflict(
+        conflict_target=_KEY,
+        update={field: field + getattr(EXCLUDED, field.name) for field in _COUNTED},
+    )
+)
+
+
+def bucket_of(duration_ms: int) -> str:
+    """The bucket of a duration: number ``n`` ends at 2 to the power of (n + 1) / 2 milliseconds."""
+    return BUCKETS[min(len(BUCKETS) - 1, int(2 * log2(max(1, duration_ms))))]
+
+
 @Prepared
 def _end(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
     return Delivery.update(
@@ -81,6 +158,8 @@ def _end(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
 
 
 _OF_IDS = Prepared(lambda ids: Delivery.select().where(is_in(Delivery.id, ids)), Delivery)
+# A delivery that goes on, or that was skipped after this attempt, counts as retried.
+_ENDS = {DeliveryState.DELIVERED: "delivered", DeliveryState.FAILED: "failed"}
 # Those of these webhooks that are active, and the time by which work is claimed.
 _ACTIVE = Prepared(
     lambda ids, now: Webhook.select(Webhook.id, clock.shared(now)).where(
@@ -106,11 +185,15 @@ def record_outcomes(
         troubled = [delivery.webhook_id for outcome, delivery in ours if not outcome.success]
         active = dict(_ACTIVE.execute(troubled, clock.now())) if troubled else {}
         ends: dict[tuple[str, int | None], list[Delivery]] = defaultdict(list)
+        ended: list[tuple[str, Outcome, str]] = []
         for outcome, delivery in ours:
             Attempt.append(outcome, delivery.attempt_count)
             if outcome.proven_url is not None:
                 Webhook.end_trial(delivery.webhook_id, outcome.proven_url)
-            ends[_end_of(outcome, delivery, retry_delay, active)].append(delivery)
+            end = _end_of(outcome, delivery, retry_delay, active)
+            ends[end].append(delivery)
+            ended.append((delivery.webhook_id, outcome, _ENDS.get(end[0], "retried")))
+        AttemptTotal.add(ended)
         states: Counter[str] = Counter()
         for (state, due_at), deliveries in ends.items():
             _end.execute([d.id for d in deliveries], state, due_at, None if due_at else clock.now())

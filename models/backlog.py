@@ -1,6 +1,7 @@
 """What waits to be delivered. What waits to be removed does not count."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,12 +9,14 @@ from peewee import SQL, fn
 
 from models import clock
 from models.callback import AT_ONCE, Callback
-from models.database import read, reading
+from models.database import Prepared, read, reading
 from models.delivery import IS_PENDING, Delivery
 from models.webhook import Webhook
 
 # Between two looks at what is due, in seconds.
 LOOK_SECONDS = 1.0
+# Those of a webhook that are due first are nearly always its oldest.
+LOOKED_AT = 50
 
 
 def is_full(limit: int) -> bool:
@@ -67,3 +70,23 @@ class Backlog:
             rows: Any = counted.tuples()
             [(pending, due, oldest)] = rows
         return cls(pending, due, max(0, now - oldest) / 1000 if oldest is not None else 0.0)
+
+
+def oldest_waiting(webhook_ids: Sequence[str]) -> Delivery | None:
+    """The oldest pending delivery of these webhooks, among the LOOKED_AT of each that are due first."""
+    with reading():
+        firsts = [row for id_ in webhook_ids for row in _FIRST_PENDING.execute(id_, LOOKED_AT)]
+    return min(firsts, key=lambda delivery: delivery.created_at, default=None)
+
+
+_FIRST_PENDING = Prepared(
+    (
+        lambda webhook_id, limit: (
+            Delivery.select()
+            .where(Delivery.webhook == webhook_id, Delivery.state == IS_PENDING)
+            .order_by(Delivery.next_attempt_at)
+            .limit(limit)
+        )
+    ),
+    Delivery,
+)

@@ -10,6 +10,7 @@ from typing import Any
 
 from peewee import (
     EXCLUDED,
+    SQL,
     BigIntegerField,
     CompositeKey,
     IntegerField,
@@ -24,6 +25,10 @@ from models.database import BaseModel, reading, writing
 # So many shards have to be there before it is worth a transaction that is alone.
 FOLD_FROM = 1_000
 FOLDED = 0
+HOUR_MS = 3_600_000
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_SHARDED = SQL("shard <> 0")
+IS_LOOSE = SQL("(shard <> 0 OR total = 0)")
 
 
 class MessageTally(BaseModel):
@@ -53,25 +58,56 @@ class DeliveryTally(BaseModel):
         primary_key = CompositeKey("webhook_id", "event_kind", "state", "shard")
 
 
-# By the table that they count.
-TALLIES: dict[str, type[Any]] = {"message": MessageTally, "delivery": DeliveryTally}
+class MessageHour(BaseModel):
+    """Messages of an account by the hour of their creation and status. ``hour`` counts from the epoch."""
+
+    account_id = TextField()
+    hour = BigIntegerField(index=True)
+    status = TextField()
+    shard = IntegerField()
+    total = BigIntegerField()
+
+    class Meta:
+        primary_key = CompositeKey("account_id", "hour", "status", "shard")
+
+    @classmethod
+    def remove_oldest(cls, before: int) -> int:
+        """Remove the rows of the oldest hour if it is before a time in ms. Its messages must be gone."""
+        with reading():
+            oldest = cls.select(fn.MIN(cls.hour)).scalar()
+        if oldest is None or oldest >= before // HOUR_MS:
+            return 0
+        with writing():
+            return int(cls.delete().where(cls.hour == oldest).execute())
+
+
+MessageHour.add_index(MessageHour.shard, where=IS_SHARDED, name="message_hour_sharded")
+# By their table, whose name begins with the table that they count, and what fold() takes out of them: a table
+# of hours has too many rows to look for those at zero. Retention removes these.
+TALLIES: dict[str, tuple[type[Any], Any]] = {
+    "message_tally": (MessageTally, IS_LOOSE),
+    "message_hour": (MessageHour, IS_SHARDED),
+    "delivery_tally": (DeliveryTally, IS_LOOSE),
+}
+# What is counted by something else than a column of the row.
+_COUNTED_BY = {"hour": f"{{row}}.created_at / {HOUR_MS}"}
 # {change} is + 1 or - 1 for the row that a trigger knows as NEW or OLD.
 _COUNT = """
-    INSERT INTO {table}_tally ({key}, shard, total) VALUES ({row}, {shard}, {change})
-    ON CONFLICT ({key}, shard) DO UPDATE SET total = {table}_tally.total {change};
+    INSERT INTO {tally} ({key}, shard, total) VALUES ({row}, {shard}, {change})
+    ON CONFLICT ({key}, shard) DO UPDATE SET total = {tally}.total {change};
 """
 # Only the last column of a key ever changes.
 _ON_SQLITE = (
-    "CREATE TRIGGER {table}_tally_in AFTER INSERT ON {table} BEGIN {count_new} END",
-    "CREATE TRIGGER {table}_tally_out AFTER DELETE ON {table} BEGIN {count_old} END",
+    "CREATE TRIGGER {tally}_in AFTER INSERT ON {table} BEGIN {count_new} END",
+    "CREATE TRIGGER {tally}_out AFTER DELETE ON {table} BEGIN {count_old} END",
     """
-    CREATE TRIGGER {table}_tally_move AFTER UPDATE OF {moves} ON {table}
+    CREATE TRIGGER {tally}_move AFTER UPDATE OF {moves} ON {table}
     WHEN OLD.{moves} <> NEW.{moves} BEGIN {count_old} {count_new} END
     """,
 )
 _ON_POSTGRESQL = (
     """
-    CREATE FUNCTION {table}_tally_keep() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION {tally}_keep() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         IF TG_OP <> 'INSERT' THEN {count_old} END IF;
         IF TG_OP <> 'DELETE' THEN {count_new} END IF;
@@ -80,12 +116,12 @@ _ON_POSTGRESQL = (
     $$
     """,
     """
-    CREATE TRIGGER {table}_tally_in_out AFTER INSERT OR DELETE ON {table}
-    FOR EACH ROW EXECUTE FUNCTION {table}_tally_keep()
+    CREATE TRIGGER {tally}_in_out AFTER INSERT OR DELETE ON {table}
+    FOR EACH ROW EXECUTE FUNCTION {tally}_keep()
     """,
     """
-    CREATE TRIGGER {table}_tally_move AFTER UPDATE OF {moves} ON {table}
-    FOR EACH ROW WHEN (OLD.{moves} <> NEW.{moves}) EXECUTE FUNCTION {table}_tally_keep()
+    CREATE TRIGGER {tally}_move AFTER UPDATE OF {moves} ON {table}
+    FOR EACH ROW WHEN (OLD.{moves} <> NEW.{moves}) EXECUTE FUNCTION {tally}_keep()
     """,
 )
 
@@ -94,27 +130,29 @@ def create_triggers(connected: Any) -> None:
     """Have a new database keep its tallies."""
     on_postgresql = isinstance(connected, PostgresqlDatabase)
     shard = "pg_backend_pid()" if on_postgresql else FOLDED
-    for table, tally in TALLIES.items():
+    for name, (tally, _) in TALLIES.items():
         key = tally._meta.primary_key.field_names[:-1]  # noqa: SLF001 - peewee's documented attribute
         counts = {
             f"count_{row.lower()}": _COUNT.format(
-                table=table,
+                tally=name,
                 key=", ".join(key),
-                row=", ".join(f"{row}.{column}" for column in key),
+                row=", ".join(
+                    _COUNTED_BY.get(each, f"{{row}}.{each}").format(row=row) for each in key
+                ),
                 shard=shard,
                 change=change,
             )
             for row, change in (("NEW", "+ 1"), ("OLD", "- 1"))
         }
+        table = name.partition("_")[0]
         for trigger in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
-            connected.execute_sql(trigger.format(table=table, moves=key[-1], **counts))
+            connected.execute_sql(trigger.format(tally=name, table=table, moves=key[-1], **counts))
 
 
 def fold() -> None:
     """Add the shards of each tally up, where there are many, and forget what is at zero."""
-    for tally in TALLIES.values():
+    for tally, is_loose in TALLIES.values():
         *key, shard, total = tally._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
-        is_loose = (shard != FOLDED) | (total == 0)
         with reading():
             if tally.select().where(is_loose).count() < FOLD_FROM:
                 continue
@@ -122,7 +160,7 @@ def fold() -> None:
         # No other transaction writes meanwhile.
         with writing():
             tally.insert_from(
-                sums.where(shard != FOLDED).group_by(*key), [*key, shard, total]
+                sums.where(IS_SHARDED).group_by(*key), [*key, shard, total]
             ).on_conflict(
                 conflict_target=[*key, shard], update={total: total + EXCLUDED.total}
             ).execute()

@@ -5,10 +5,11 @@ own. TemplateList says how fresh they are, and tasks.templates keeps them so.
 """
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import BigIntegerField, IntegerField, TextField
+from peewee import SQL, BigIntegerField, IntegerField, TextField
 
 from models import clock
 from models.account import Owned
@@ -16,6 +17,9 @@ from models.clock import new_id
 from models.database import Prepared, reading
 from models.number import Number, NumberStatus
 from models.page import Page, fetch_page
+
+# As a literal, because SQLite uses a partial index only for a condition it can read.
+IS_REJECTED = SQL("status = 'REJECTED'")
 
 
 class TemplateStatus(StrEnum):
@@ -157,6 +161,13 @@ class Template(Owned):
             return list(query.order_by(cls.language))
 
     @classmethod
+    def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
+        """Those of the account with one of these statuses, by name and language."""
+        query = cls.select().where(cls.account == account_id, cls.status.in_(statuses))
+        with reading():
+            return list(query.order_by(cls.name, cls.language))
+
+    @classmethod
     def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:
         """Those of the number's business account with these values, by name and language."""
         query = cls.select().where(cls.account == number.account_id, cls.waba_id == number.waba_id)
@@ -164,6 +175,9 @@ class Template(Owned):
             if value is not None:
                 query = query.where(getattr(cls, column) == value)
         return fetch_page(query.order_by(cls.name, cls.language, cls.id), limit, offset)
+
+
+Template.add_index(Template.account, where=IS_REJECTED, name="template_rejected")
 
 
 def active_numbers(account_id: str, waba_id: str) -> list[Number]:

@@ -54,6 +54,13 @@ class UsageTotal(BaseModel):
             return list(cls._query(account_id, **wanted))
 
     @classmethod
+    def has_any(cls, account_id: str, direction: str) -> bool:
+        """Whether it ever had a message in this direction."""
+        query = cls.select().where(cls.account_id == account_id, cls.direction == direction)
+        with reading():
+            return bool(query.exists())
+
+    @classmethod
     def _query(
         cls, account_id: str, *, since: str, until: str, number_id: str | None
     ) -> "ModelSelect[Self]":

@@ -16,16 +16,19 @@ from peewee import fn
 from gateway.settings import get_settings
 from models import clock
 from models.audit import Audit
+from models.attempt import NARROW, WIDE, AttemptTotal
 from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
 from models.invitation import Invitation
+from models.incident import Incident
 from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.password import PasswordReset
 from models.sign_in import PendingSignIn
 from models.signup import Signup
+from models.tally import MessageHour
 from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook
 
@@ -105,6 +108,7 @@ KINDS = (
     Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
     # No operator replayed it in all that time.
     Kind("items set aside", SetAside, "sa"),
+    Kind("incidents", Incident, "inc", (~Incident.ended_at.is_null(),)),
     # No session lives for a day, and no attempt to sign in counts any more. Sessions that ended at sign-out
     # are gone already.
     Kind("sessions", UserSession, "ses", days=1),
@@ -124,6 +128,16 @@ def remove_old() -> None:
         before = now - (kind.days or get_settings().retention_days) * DAY_MS
         _remove(f"old {kind.name}", partial(kind.remove, before))
     _remove("rows of deleted webhooks", remove_deleted)
+    _remove_totals(now)
+
+
+def _remove_totals(now: int) -> None:
+    """Remove the oldest totals by time: one step in a round, so it keeps up with the time."""
+    before = now - get_settings().retention_days * DAY_MS
+    # The messages of that day may still be on their way out.
+    MessageHour.remove_oldest(before - DAY_MS)
+    AttemptTotal.remove_oldest(WIDE, before)
+    AttemptTotal.remove_oldest(NARROW, now - 2 * WIDE)
 
 
 def _remove(what: str, remove: Callable[[int], int]) -> None:

@@ -28,9 +28,18 @@ GROWING = {
     "template",
     # With the days.
     "usage_total",
+    "message_hour",
+    "attempt_total",
 }
 # Indexes of what is still to be done: to look at all of one is to look at what waits.
-OF_OPEN_WORK = {"message_unsettled", "delivery_pending", "delivery_leased", "delivery_due"}
+OF_OPEN_WORK = {
+    "message_unsettled",
+    "delivery_pending",
+    "delivery_leased",
+    "delivery_due",
+    # What other connections counted since the last fold.
+    "message_hour_sharded",
+}
 _EXPLAINED = re.compile(r"\s*(SELECT|WITH|UPDATE|DELETE|INSERT)\b")
 _NAMED = re.compile(r'"(\w+)" AS "(\w+)"')
 # What PostgreSQL does only where no index helps, once it is told to avoid it. To look at whole tables each

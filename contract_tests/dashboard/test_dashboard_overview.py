@@ -4,10 +4,12 @@ import json
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from contract_tests.dashboard.conftest import Enrol
-from contract_tests.dashboard.person import Person
-from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.dashboard.looks import faults
+from contract_tests.dashboard.person import Person, signed_in
+from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from dashboard.paging import PER_PAGE
 
 
@@ -33,12 +35,62 @@ def test_the_overview_says_how_much_of_the_limit_is_used_without_using_it(
 
 
 def test_the_overviews_figures_lead_to_their_lists(person: Person, owner: Customer) -> None:
+    owner.send("15551234567")
     hook = {"url": "http://127.0.0.1:9/x", "events": ["message.sent"]}
     made = owner.request("POST", "/webhooks", json=hook).json()
     owner.request("PATCH", f"/webhooks/{made['id']}", json={"active": False})
     shown = person.get("/dashboard/").text.partition("<main")[2]
-    for path in ("numbers", "messages", "deliveries", f"webhooks/{made['id']}"):
+    for path in ("deliveries", f"webhooks/{made['id']}", "?range=30d"):
         assert f'href="/dashboard/{path}"' in shown
+    for label, wanted in (("sent", "direction=OUTBOUND"), ("received", "direction=INBOUND")):
+        listed = owner.request("GET", f"/messages?{wanted}").json()["pagination"]["total"]
+        assert (f'href="/dashboard/messages?{wanted}">{listed} {label}<' in shown) == (listed > 0)
+
+
+def test_charts_work_by_keyboard(page: Page, person: Person, owner: Customer) -> None:
+    owner.send("15551234567")
+    signed_in(page, person)
+    page.wait_for_load_state()
+    week = page.get_by_role("link", name="7 days")
+    week.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/dashboard/?range=7d")
+    expect(page.get_by_role("link", name="7 days")).to_have_attribute("aria-current", "true")
+    chart = page.get_by_role("img", name="Messages sent, 7 days")
+    expect(chart).to_be_visible()
+    page.locator("section", has=chart).locator("summary").last.focus()
+    page.keyboard.press("Enter")
+    table = page.get_by_role("region", name="Messages sent, as a table")
+    expect(table.get_by_role("row")).to_have_count(29)
+    page.keyboard.press("Tab")
+    expect(table).to_be_focused()
+
+
+def test_a_receivers_answers_are_charted_and_end_the_first_steps(
+    gateway: Gateway, enrol: Enrol, page: Page
+) -> None:
+    customer = gateway.customer()
+    person, receiver = enrol(customer.account_id).signed_in(), Receiver()
+    hook = {"url": receiver.url(), "events": ["message.sent"]}
+    made = customer.request("POST", "/webhooks", json=hook).json()
+    signed_in(page, person)
+    steps = page.locator(".steps li")
+    expect(steps.get_by_text("done")).to_have_count(3)
+    customer.send("15551234567")
+    wait_for(lambda: "First steps" not in person.get("/dashboard/").text, "the first event")
+    page.reload()
+    expect(page.get_by_role("img", name="Delivery attempts, 24 hours")).to_be_visible()
+    expect(page.get_by_text("Nothing needs attention.")).to_be_visible()
+    page.goto(f"/dashboard/webhooks/{made['id']}?range=1h")
+    expect(
+        page.get_by_role("listitem").filter(has_text="Answered with a 2xx status 100 %")
+    ).to_be_visible()
+    assert faults(page, "webhook with charts") == []
+    page.goto("/dashboard/?range=30d")
+    for summary in page.locator(".graph summary").all():
+        summary.click()
+    assert faults(page, "overview with tables") == []
+    receiver.close()
 
 
 @pytest.mark.parametrize(("path", "field"), [("keys", "name"), ("links", "slug")])

@@ -1,5 +1,6 @@
 """Migrations: what they make, keep and refuse."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from peewee import DatabaseError
 from playhouse.migrations import Runner
 
 from contract_tests.backends import empty_state
-from models import database
+from models import activity, database
 from models.account import Account
 from models.database import engine
 from models.feed import START, Wanted
@@ -32,6 +33,8 @@ LATER: dict[str, dict[str, tuple[str, ...]]] = {
         "user_session": ("address", "browser"),
     },
 }
+# Later migrations that add an index to a table of an earlier one.
+AMENDED_BY = {"0005_templates": ("0012_incidents",)}
 pytestmark = pytest.mark.usefixtures("state")
 
 
@@ -154,6 +157,8 @@ def _described(table: str) -> Any:
             "0009_users",
             ("recovery_code", "pending_sign_in", "password_reset", "invitation", "audit"),
         ),
+        ("0011_overview", ("attempt_total", "message_hour")),
+        ("0012_incidents", ("alert_target", "incident")),
     ],
 )
 def test_a_migrated_database_has_the_tables_of_a_new_one(
@@ -170,8 +175,9 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(
             database.database.execute_sql(f"DROP TABLE {table}")
         _forget_columns(migration)
         history = Runner(older, str(engine.MIGRATIONS)).History
-        history.delete().where(history.name == migration).execute()
-    assert database.migrate() == [migration]
+        missing = [migration, *AMENDED_BY.get(migration, ())]
+        history.delete().where(history.name.in_(missing)).execute()
+    assert database.migrate() == missing
     with database.reading():
         assert [_described(table) for table in tables] == new
     older.close()
@@ -207,6 +213,28 @@ def test_events_from_before_their_migration_are_read_before_later_ones(tmp_path:
     read, place = Wanted(account.id).read(START, 2)
     read += Wanted(account.id).read(place, 3)[0]
     assert [event.id for event in read] == ids
+def test_messages_from_before_are_in_the_totals_by_the_hour(tmp_path: Path) -> None:
+    older = database.connect(_empty(tmp_path))
+    database.migrate()
+    on = "" if database.answers_at_once() else " ON message"
+    names = ("in", "out", "move") if database.answers_at_once() else ("in_out", "move")
+    with database.writing():
+        for name in names:
+            database.database.execute_sql(f"DROP TRIGGER message_hour_{name}{on}")
+        for table in ("message_hour", "attempt_total"):
+            database.database.execute_sql(f"DROP TABLE {table}")
+        history = Runner(older, str(engine.MIGRATIONS)).History
+        history.delete().where(history.name == "0011_overview").execute()
+    number = factories.active_number(Account.open("Acme", "pro"))
+    first, second = factories.outbound(number), factories.outbound(number)
+    assert database.migrate() == ["0011_overview"]
+    third = factories.outbound(number)
+    with database.writing():
+        for message in (first, third):
+            message.advance(MessageStatus.SENT, at=1)
+        Message.delete().where(Message.id == second.id).execute()
+    found = activity.messages(number.account_id, activity.SPANS["24h"], third.created_at)
+    assert sum((Counter(step) for step in found), Counter()) == {"sent": 2}
     older.close()
 
 

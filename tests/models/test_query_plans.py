@@ -16,7 +16,7 @@ from models import activity, clock, tally
 from models.account import Account
 from models.api_key import ApiKey
 from models.attempt import Attempt, record_outcomes
-from models.backlog import Backlog
+from models.backlog import Backlog, oldest_waiting
 from models.callback import Callback, SetAside
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
 from models.contact import Contact
@@ -25,14 +25,15 @@ from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.idempotency import IdempotencyKey
+from models.incident import AlertTarget, Incident
 from models.message import Message, MessageStatus
 from models.number import Number
 from models.redelivery import Redelivery
 from models.template import Template
 from models.webhook import Webhook
 from networks.interface import Acceptance
-from tasks import ingest, template_lists
-from tasks.retention import KINDS, remove_deleted
+from tasks import incidents, ingest, template_lists
+from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall
 from tests import factories
 from tests.fake_templates import definition, known
@@ -73,6 +74,7 @@ class World:
 @pytest.fixture
 def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr("handlers.sending.get_network", AcceptingNetwork)
+    AlertTarget.keep(account.id, ["ada@example.com"], None)
     webhook = factories.webhook(account)
     message = factories.outbound(number)
     factories.deliveries(account, webhook)
@@ -217,6 +219,10 @@ READS: dict[str, Work] = {
     "events of one kind and time are read": lambda world: events.list_events(
         world.account.id, 20, kind=["message.sent"], since=TIME
     ),
+    "the oldest waiting delivery is found": lambda world: oldest_waiting([world.webhook.id]),
+    "templates in some states are found": lambda world: Template.in_states(
+        world.account.id, ["PAUSED", "REJECTED"]
+    ),
     "numbers are listed": lambda world: Number.page(world.account.id, 20, 0),
     "webhooks are listed": lambda world: Webhook.page(world.account.id, 20, 0),
 }
@@ -231,6 +237,9 @@ SWEEP: dict[str, Work] = {
     "expired keys are forgotten": _forget_keys,
     "deliveries of a deleted webhook are removed": _remove_deleted,
     "shards are folded": lambda _: tally.fold(),
+    "incidents are looked for": lambda _: incidents.watch(),
+    "incidents are claimed": lambda _: Incident.claim(1_000),
+    "old totals are removed": lambda _: remove_old(),
     "the backlog is measured": lambda _: Backlog.read(),
     "what is set aside is counted": lambda _: SetAside.counts(),
     **{
@@ -248,6 +257,7 @@ FEW = {
     "a template is sent",
     "a callback about a template is taken in",
     "templates are listed",
+    "templates in some states are found",
     "a status is taken in",
     "a failure is taken in",
     "an inbound text is taken in",
@@ -418,9 +428,15 @@ def test_a_claim_looks_only_at_what_it_chose_however_much_is_due(world: World) -
     assert len([step for step in lease.steps() if "delivery_due" in step]) == 1
 
 
-def test_the_activity_of_the_last_day_is_bounded_by_the_day(world: World) -> None:
-    """It is grouped by the hour, so it is sorted; the rows are those of a day."""
-    for query in queries_of(lambda: activity.hourly(world.account.id, clock.now(), 24)):
+@pytest.mark.parametrize("name", activity.SPANS)
+def test_activity_is_bounded_by_its_span(world: World, name: str) -> None:
+    """It is grouped by the step, so it is sorted; the rows are an hour's messages or totals by the hour."""
+
+    def look() -> None:
+        activity.messages(world.account.id, activity.SPANS[name], clock.now())
+        activity.attempts([world.webhook.id], activity.SPANS[name], clock.now())
+
+    for query in queries_of(look):
         assert [step for step in query.complaints() if "SCAN" in step or "Seq Scan" in step] == []
 
 

@@ -15,7 +15,7 @@ from models.delivery import Delivery, DeliveryState
 from models.finding import MessageFilter
 from models.message import Message, MessageStatus
 from models.number import Number
-from models.tally import DeliveryTally, MessageTally
+from models.tally import HOUR_MS, DeliveryTally, MessageHour, MessageTally
 from models.webhook import Webhook
 from tasks.retention import KINDS
 from tests import factories
@@ -23,9 +23,9 @@ from tests.conftest import Clock
 from tests.factories import claim_due
 
 
-def _tallied(table: type[MessageTally | DeliveryTally]) -> dict[tuple[str, ...], int]:
+def _tallied(table: type[MessageTally | MessageHour | DeliveryTally]) -> dict[tuple[Any, ...], int]:
     """The sums over the shards, of what there is any of."""
-    sums = Counter[tuple[str, ...]]()
+    sums = Counter[tuple[Any, ...]]()
     with reading():
         rows: Any = table.select().tuples()
         for *kind, _shard, total in rows:
@@ -47,9 +47,17 @@ def _counted_deliveries() -> dict[tuple[str, ...], int]:
         return dict(Counter(rows))
 
 
+def _counted_by_hour() -> dict[tuple[Any, ...], int]:
+    with reading():
+        hour = Message.created_at / HOUR_MS
+        rows: Any = Message.select(Message.account, hour, Message.status).tuples()
+        return dict(Counter(rows))
+
+
 def _check() -> None:
     assert _tallied(MessageTally) == _counted_messages()
     assert _tallied(DeliveryTally) == _counted_deliveries()
+    assert _tallied(MessageHour) == _counted_by_hour()
 
 
 def test_every_step_of_a_message_moves_it_from_one_tally_to_the_next(number: Number) -> None:

@@ -33,6 +33,7 @@ OPENS_SOCKETS = {
     "networks/checkup.py": "asks whether the network is there, and plays its part in the handshake",
     "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/client.py": "the one door through which deliveries leave",
+    "webhooks/mail.py": "speaks to the operator's mail server",
     "webhooks/address.py": "reads the spelling of addresses, and connects to nothing",
     "webhooks/resolver.py": "asks name servers, and connects to nothing else",
     "gateway/cli/remote.py": "asks the API of a gateway, on a developer's machine",

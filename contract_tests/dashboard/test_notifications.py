@@ -1,0 +1,58 @@
+"""Notifications on the running service: set up in a browser, told by the worker."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from contract_tests.dashboard.conftest import SETTINGS, Enrol
+from contract_tests.dashboard.looks import faults
+from contract_tests.dashboard.person import signed_in
+from contract_tests.harness import Gateway, Receiver, running, wait_for
+from tests.mail_server import MailServer
+
+ADA = "ada@example.com"
+SUBJECT = "[Messaging Gateway] "
+
+
+@pytest.fixture(scope="module")
+def mail() -> Iterator[MailServer]:
+    """The operator's mail server."""
+    with MailServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory, mail: MailServer) -> Iterator[Gateway]:
+    """A service that may send mail."""
+    server = {"GATEWAY_SMTP_URL": mail.url(), "GATEWAY_SMTP_FROM": "gateway@example.com"}
+    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS, **server) as service:
+        yield service
+
+
+def test_a_banned_number_is_told_by_mail_and_in_the_chat_and_so_is_its_end(
+    gateway: Gateway, enrol: Enrol, page: Page, mail: MailServer
+) -> None:
+    customer = gateway.customer()
+    person, chat = enrol(customer.account_id).signed_in(), Receiver()
+    signed_in(page, person, "/dashboard/notifications")
+    page.get_by_label("Email addresses, one a line").fill(ADA)
+    page.get_by_label("Incoming webhook of Slack").fill(chat.url("/chat"))
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Save").press("Enter")
+    expect(page.get_by_role("status")).to_have_text("The notifications are saved.")
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Send a test notification").press("Enter")
+    expect(page.get_by_role("status").get_by_text("sent", exact=True)).to_have_count(2)
+    assert mail.subjects == [(ADA, f"{SUBJECT}Test notification")]
+    title = f"+{customer.number['phoneNumber']}"
+    gateway.sandbox_call(f"numbers/{gateway.number_id_of(customer)}/status", status="BANNED")
+    wait_for(lambda: len(mail.mails) == 2, "the mail")
+    assert mail.subjects[0] == (ADA, f"{SUBJECT}Number banned: {title}")
+    page.goto("/dashboard/notifications")
+    expect(page.get_by_role("row", name=f"Number banned: {title}")).to_contain_text(ADA)
+    assert faults(page, "notifications") == []
+    gateway.sandbox_call(f"numbers/{gateway.number_id_of(customer)}/status", status="CONNECTED")
+    wait_for(lambda: len(mail.mails) == 3, "the mail of its end")
+    assert mail.subjects[1] == (ADA, f"{SUBJECT}Resolved: Number banned: {title}")
+    chat.close()

@@ -1,0 +1,88 @@
+"""The charts of an account's activity, and of one webhook's, over the time that the address chooses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flask import request
+
+from dashboard.charts import Chart, Series, milliseconds, percent, whole
+from models import clock
+from models.activity import DEFAULT, SPANS, Attempts, Span, attempts, messages, total
+from models.message import MessageStatus
+from models.webhook import Webhook
+
+# What a message that went out has come to, the best first; below each other in its bar.
+SENT = (
+    ("Read", "solid", [MessageStatus.READ]),
+    ("Delivered", "striped", [MessageStatus.DELIVERED]),
+    ("Accepted", "barred", [MessageStatus.SENT]),
+    ("Under way or unknown", "dotted", [MessageStatus.PENDING, MessageStatus.UNKNOWN]),
+    ("Failed", "crossed", [MessageStatus.FAILED]),
+)
+ENDED = (
+    ("Delivered", "solid", "delivered"),
+    ("Attempt failed, retry follows", "dotted", "retried"),
+    ("Failed for good", "crossed", "failed"),
+)
+# Half of the answers came within the first, all but one of twenty within the second.
+SHARES = (("Median", "round", 0.5), ("95th percentile", "square", 0.95))
+
+
+def chosen_span() -> str:
+    """The key of SPANS that the address names, DEFAULT if it names none."""
+    asked = request.args.get("range", "")
+    return asked if asked in SPANS else DEFAULT
+
+
+def of_account(account_id: str, webhooks: Sequence[Webhook]) -> list[Chart]:
+    """Messages sent and received, attempts to deliver, and how long the answers took."""
+    span, now = SPANS[chosen_span()], clock.now()
+    found = messages(account_id, span, now)
+    sent = [
+        _counts(label, look, [sum(step[status] for status in statuses) for step in found])
+        for label, look, statuses in SENT
+    ]
+    received = [_counts("Received", "solid", [step[MessageStatus.RECEIVED] for step in found])]
+    tried = attempts([webhook.id for webhook in webhooks], span, now)
+    ended = [_counts(label, look, [getattr(s, end) for s in tried]) for label, look, end in ENDED]
+    return [
+        _chart("sent", "Messages sent", span, now, sent),
+        _chart("received", "Messages received", span, now, received),
+        _chart("deliveries", "Delivery attempts", span, now, ended),
+        _latency(span, now, tried),
+    ]
+
+
+def of_webhook(webhook: Webhook) -> Mapping[str, Any]:
+    """What webhook_charts.html shows of one webhook."""
+    span, now = SPANS[chosen_span()], clock.now()
+    tried = attempts([webhook.id], span, now)
+    shares = [100 * step.delivered / step.count if step.count else None for step in tried]
+    whole_time = total(tried)
+    share = 100 * whole_time.delivered / whole_time.count if whole_time.count else None
+    rate = Series("Answered with a 2xx status", "round", shares, percent(share))
+    success = _chart(
+        "success", "Success rate, %", span, now, [rate], say=percent, is_lines=True, top=100
+    )
+    return {"spans": SPANS, "span": chosen_span(), "all": [success, _latency(span, now, tried)]}
+
+
+def _latency(span: Span, now: int, tried: Sequence[Attempts]) -> Chart:
+    whole_time = total(tried)
+    series = [
+        Series(label, look, [s.took(share) for s in tried], milliseconds(whole_time.took(share)))
+        for label, look, share in SHARES
+    ]
+    return _chart(
+        "latency", "Time to answer, ms", span, now, series, say=milliseconds, is_lines=True
+    )
+
+
+def _counts(label: str, look: str, values: Sequence[int]) -> Series:
+    return Series(label, look, values, whole(sum(values)))
+
+
+def _chart(
+    name: str, title: str, span: Span, now: int, series: Sequence[Series], **how: Any
+) -> Chart:
+    return Chart(name, title, span, span.starts(now), series, **how)

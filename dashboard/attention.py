@@ -1,0 +1,126 @@
+"""What of an account needs attention, the most urgent kind first: each with what to do about it and where."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dashboard.numbers import MEANS
+from models import clock
+from models.backlog import oldest_waiting
+from models.number import Number, NumberStatus
+from models.template import Template
+from models.webhook import Deactivation, Webhook
+
+# A first attempt takes no longer, so what has waited less is on its way.
+LATE_MS = 60_000
+LOST = (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
+UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+OF_TEMPLATE = {
+    "REJECTED": "Correct it and submit it again.",
+    "PAUSED": "People blocked or reported it. Improve it: after more pauses it is disabled.",
+    "DISABLED": "It cannot be sent any more. Create another template.",
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """``kind`` is a class of badges; ``reason`` are the network's or the receiver's own words."""
+
+    badge: str
+    kind: str
+    subject: str
+    advice: str
+    link: str
+    action: str
+    reason: str = ""
+
+
+def attention(
+    account_id: str, webhooks: Sequence[Webhook], numbers: Sequence[Number]
+) -> list[Item]:
+    """All of it; an empty list is good news."""
+    return [
+        *_webhooks(webhooks),
+        *_waiting(webhooks),
+        *_numbers(numbers),
+        *_templates(account_id, numbers),
+    ]
+
+
+def duration(milliseconds: int) -> str:
+    """How long something takes, in its largest unit."""
+    for size, unit in UNITS:
+        if milliseconds >= size:
+            return f"{milliseconds // size} {unit}"
+    return "0 s"
+
+
+def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
+    for webhook in sorted(webhooks, key=lambda hook: hook.active):
+        link = f"/dashboard/webhooks/{webhook.id}"
+        if not webhook.active:
+            is_our_doing = webhook.deactivated_because != Deactivation.REQUESTED
+            since = duration(clock.now() - (webhook.deactivated_at or clock.now()))
+            advice = (
+                f"Disabled {since} ago: too many deliveries failed in a row. Fix your endpoint, enable the"
+                " webhook, then redeliver what it missed."
+                if is_our_doing
+                else f"This account disabled it {since} ago. Its events are skipped. Enable or delete it."
+            )
+            yield Item(
+                "disabled",
+                "bad" if is_our_doing else "off",
+                webhook.url,
+                advice,
+                link,
+                "See webhook",
+            )
+        elif webhook.failure_count:
+            events = "event" if webhook.failure_count == 1 else "events in a row"
+            advice = (
+                f"{webhook.failure_count} {events} failed after all retries. Fix your endpoint, then"
+                " redeliver."
+            )
+            yield Item("failing", "bad", webhook.url, advice, link, "See webhook")
+
+
+def _waiting(webhooks: Sequence[Webhook]) -> Iterator[Item]:
+    oldest = oldest_waiting([webhook.id for webhook in webhooks if webhook.active])
+    age = 0 if oldest is None else clock.now() - oldest.created_at
+    if oldest is not None and age >= LATE_MS:
+        url = next(hook.url for hook in webhooks if hook.id == oldest.webhook_id)
+        tries = f"{oldest.attempt_count} {'attempt' if oldest.attempt_count == 1 else 'attempts'}"
+        advice = f"{oldest.event_kind} for {url}, after {tries}. See what your endpoint answered."
+        link = f"/dashboard/deliveries/{oldest.id}"
+        yield Item(
+            "waiting", "off", f"Oldest waiting event: {duration(age)}", advice, link, "See delivery"
+        )
+
+
+def _numbers(numbers: Sequence[Number]) -> Iterator[Item]:
+    for number in numbers:
+        # One whose signup never came to its end was not connected before.
+        if number.status in LOST and number.activated_at is not None:
+            yield Item(
+                number.status.lower(),
+                "bad",
+                f"+{number.phone_number}",
+                MEANS[number.status],
+                f"/dashboard/numbers/{number.id}",
+                "See number",
+                number.status_reason or "",
+            )
+
+
+def _templates(account_id: str, numbers: Sequence[Number]) -> Iterator[Item]:
+    of_business = {number.waba_id: number.id for number in numbers}
+    for template in Template.in_states(account_id, list(OF_TEMPLATE)):
+        if template.waba_id in of_business:
+            yield Item(
+                template.status.lower(),
+                "bad",
+                f"Template {template.name} ({template.language})",
+                OF_TEMPLATE[template.status],
+                f"/dashboard/numbers/{of_business[template.waba_id]}/templates",
+                "See templates",
+                template.rejected_reason or "",
+            )

@@ -1,0 +1,182 @@
+"""Charts as the templates draw them (charts.html): places of bars, lines, ticks and labels in an SVG.
+
+All times are UTC. A chart's figures are also in a table, so nothing depends on seeing the picture.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import cycle
+
+from models.activity import DAY_MS, MINUTE_MS, Span
+from models.tally import HOUR_MS
+
+# Of the drawing's own units. The plot is what the margins leave.
+WIDTH, HEIGHT = 640, 210
+LEFT, RIGHT, TOP, BOTTOM = 58, 10, 14, 30
+PLOT_WIDTH, PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+BAR_SHARE = 0.72
+MOST_TICKS = 4
+# Of how many steps one is labelled, by the step: six or seven labels fit below a chart on a phone.
+LABEL_EVERY = {5 * MINUTE_MS: 2, HOUR_MS: 4, 6 * HOUR_MS: 4, DAY_MS: 5}
+Value = float | None
+
+
+def whole(value: Value) -> str:
+    """A count, for people."""
+    return "" if value is None else f"{value:,.0f}"
+
+
+def milliseconds(value: Value) -> str:
+    """A duration. It is an estimate, so two digits are enough."""
+    return "" if value is None else f"{float(f'{value:.2g}'):,.0f} ms"
+
+
+def percent(value: Value) -> str:
+    """A share of 100, rounded down so that 100 % means all."""
+    return "" if value is None else f"{int(value * 10) / 10:g} %"
+
+
+@dataclass(frozen=True)
+class Series:
+    """``look`` is a class of overview.css with a pattern of its own; a step without a value has None."""
+
+    label: str
+    look: str
+    values: Sequence[Value]
+    total: str = ""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A line across the plot, and what stands at its end."""
+
+    y: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Series over the steps of a span: stacked bars, or lines. ``name`` is unique on its page."""
+
+    name: str
+    title: str
+    span: Span
+    starts: Sequence[int]
+    series: Sequence[Series]
+    say: Callable[[Value], str] = whole
+    is_lines: bool = False
+    top: float | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no step has a value."""
+        return not any(value for series in self.series for value in series.values)
+
+    @property
+    def ticks(self) -> list[Tick]:
+        """Round values from 0 to above the highest."""
+        step, count = self._scale
+        return [Tick(self._y(n * step), _short(n * step)) for n in range(count + 1)]
+
+    @property
+    def labels(self) -> Iterator[tuple[float, str]]:
+        """Where the time stands below the plot, and which."""
+        every = LABEL_EVERY[self.span.step]
+        for position, start in enumerate(self.starts):
+            if start // self.span.step % every == 0:
+                yield self._middle(position), self._time(start, is_short=True)
+
+    @property
+    def columns(self) -> Iterator[tuple[float, float, str]]:
+        """Left edge and width of each step, and its figures in words."""
+        width = PLOT_WIDTH / len(self.starts)
+        for position, (time, values) in enumerate(self.rows):
+            said = ", ".join(
+                f"{series.label.lower()} {value}"
+                for series, value in zip(self.series, values, strict=True)
+                if value not in ("", "0")
+            )
+            yield LEFT + position * width, width, f"{time} UTC: {said or 'none'}"
+
+    @property
+    def rows(self) -> Iterator[tuple[str, list[str]]]:
+        """The table: the time of each step, and its value of each series."""
+        for position, start in enumerate(self.starts):
+            values = [self.say(series.values[position]) for series in self.series]
+            yield self._time(start), values
+
+    @property
+    def bars(self) -> Iterator[tuple[Series, str]]:
+        """Each series with the path of its bars, which stand on those of the series before."""
+        below = [0.0] * len(self.starts)
+        width = PLOT_WIDTH / len(self.starts) * BAR_SHARE
+        for series in self.series:
+            path = ""
+            for position, value in enumerate(series.values):
+                if value:
+                    y, base = self._y(below[position] + value), self._y(below[position])
+                    left = self._middle(position) - width / 2
+                    path += f"M{left:.1f} {base:.1f}V{y:.1f}h{width:.1f}V{base:.1f}z"
+                    below[position] += value
+            yield series, path
+
+    @property
+    def lines(self) -> Iterator[tuple[Series, str, list[tuple[float, float]]]]:
+        """Each series with the path of its line and its points. The line is broken where no value is."""
+        for series in self.series:
+            path, points, is_broken = "", [], True
+            for position, value in enumerate(series.values):
+                if value is not None:
+                    x, y = self._middle(position), self._y(value)
+                    path += f"{'M' if is_broken else 'L'}{x:.1f} {y:.1f}"
+                    points.append((round(x, 1), round(y, 1)))
+                is_broken = value is None
+            yield series, path, points
+
+    @property
+    def _highest(self) -> float:
+        if self.top is not None:
+            return self.top
+        steps = zip(*(series.values for series in self.series), strict=True)
+        join = max if self.is_lines else sum
+        return max((join(value or 0 for value in step) for step in steps), default=0) or 1
+
+    @cached_property
+    def _scale(self) -> tuple[float, int]:
+        """The step between two ticks, and how many steps reach the highest value."""
+        step = _round_step(self._highest)
+        return step, int(-(-self._highest // step))
+
+    def _y(self, value: float) -> float:
+        step, count = self._scale
+        return TOP + PLOT_HEIGHT * (1 - value / (step * count))
+
+    def _middle(self, position: int) -> float:
+        return LEFT + (position + 0.5) * PLOT_WIDTH / len(self.starts)
+
+    def _time(self, start: int, *, is_short: bool = False) -> str:
+        """When a step begins: below the plot only what tells it from its neighbours."""
+        moment = datetime.fromtimestamp(start / 1000, UTC)
+        if self.span.step >= DAY_MS:
+            return f"{moment:%b} {moment.day}"
+        is_of_days = self.span.step * len(self.starts) > DAY_MS
+        if is_short:
+            return f"{moment:%b} {moment.day}" if is_of_days else f"{moment:%H:%M}"
+        return f"{moment:%b} {moment.day}, {moment:%H:%M}"
+
+
+def _round_step(highest: float) -> float:
+    """1, 2 or 5 with zeros, of which few reach the highest value. Never below 1."""
+    step, factors = 1.0, cycle((2, 2.5, 2))
+    while highest / step > MOST_TICKS:
+        step *= next(factors)
+    return step
+
+
+def _short(value: float) -> str:
+    for bound, letter in ((1_000_000, "M"), (1_000, "k")):
+        if value >= bound:
+            return f"{value / bound:g}{letter}"
+    return f"{value:g}"

@@ -1,0 +1,43 @@
+"""The first steps of an account, until its first event has arrived."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from models.api_key import ApiKey
+from models.finding import MessageFilter
+from models.message import Direction
+from models.number import Number
+from models.usage import UsageTotal
+from models.webhook import Webhook
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do, and the page where it is done."""
+
+    words: str
+    link: str
+    is_done: bool
+
+
+def first_steps(
+    account_id: str, webhooks: Sequence[Webhook], numbers: Sequence[Number]
+) -> list[Step]:
+    """In their order; none when all are done."""
+    is_connected = any(number.activated_at for number in numbers)
+    has_key = any(key.revoked_at is None for key in ApiKey.all(account_id))
+    is_verified = any(not webhook.on_trial for webhook in webhooks)
+    steps = [
+        Step("Connect a number", "/dashboard/links", is_connected),
+        Step("Create an API key", "/dashboard/keys", has_key),
+        Step("Send a first message", "/dashboard/messages", _has_sent(account_id)),
+        Step("Create a webhook", "/dashboard/webhooks/new", bool(webhooks)),
+        Step("Receive an event and answer it with 2xx", "/dashboard/deliveries", is_verified),
+    ]
+    return [] if all(step.is_done for step in steps) else steps
+
+
+def _has_sent(account_id: str) -> bool:
+    """Whether it ever sent a message. Totals of usage outlive the messages."""
+    kept = MessageFilter(direction=Direction.OUTBOUND).page(account_id, 0, 0).total
+    return kept > 0 or UsageTotal.has_any(account_id, Direction.OUTBOUND)

@@ -1,0 +1,93 @@
+"""/dashboard/notifications: who is told when something of the account fails, and what was told."""
+
+import re
+from urllib.parse import urlsplit
+
+from flask import Response, abort, request
+
+from dashboard.guard import account
+from dashboard.paging import PER_PAGE, offset
+from dashboard.site import blueprint, go, show
+from gateway.settings import get_settings
+from models.incident import AlertTarget, Incident
+from tasks import notify, subscriptions
+from tasks.shares import TooMuchAtOnceError
+from webhooks.address import AddressRefusedError
+
+PATH = "/dashboard/notifications"
+MAX_ADDRESSES, MAX_ADDRESS = 10, 254
+ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", re.ASCII)
+
+
+@blueprint.get("/notifications")
+def notifications() -> Response:
+    """The form, and the incidents."""
+    return _page(AlertTarget.of(account().id))
+
+
+@blueprint.post("/notifications")
+def keep_notifications() -> Response:
+    """Tell these people from now on."""
+    target = AlertTarget.of(account().id)
+    emails = list(dict.fromkeys(request.form.get("emails", "").split()))
+    try:
+        _check(emails)
+        url = _chosen_url(target)
+    except (ValueError, AddressRefusedError) as error:
+        return _page(target, status=422, problem=str(error), emails=emails)
+    except TooMuchAtOnceError:
+        abort(429)
+    AlertTarget.keep(target.account_id, emails, url)
+    return go(PATH, say="notifications-saved")
+
+
+@blueprint.post("/notifications/test")
+def test_notifications() -> Response:
+    """Tell everybody something now, and show what came of it."""
+    target = AlertTarget.of(account().id)
+    try:
+        return _page(target, results=notify.test(target.account_id))
+    except TooMuchAtOnceError:
+        abort(429)
+
+
+def _check(emails: list[str]) -> None:
+    """Raise ValueError with what is wrong with the addresses."""
+    if len(emails) > MAX_ADDRESSES:
+        raise ValueError(f"{len(emails)} addresses are too many. Give at most {MAX_ADDRESSES}.")
+    for email in emails:
+        if len(email) > MAX_ADDRESS or not ADDRESS.fullmatch(email):
+            raise ValueError(f"{email[:MAX_ADDRESS]} is no email address.")
+
+
+def _chosen_url(target: AlertTarget) -> str | None:
+    """The incoming webhook of the form; without one, what is there unless it is to be removed."""
+    url = request.form.get("url", "").strip()
+    if not url:
+        return None if request.form.get("remove_url") else target.url
+    subscriptions.check_url(url, target.account_id)
+    return url
+
+
+def _page(
+    target: AlertTarget,
+    *,
+    status: int = 200,
+    problem: str = "",
+    emails: list[str] | None = None,
+    results: dict[str, str] | None = None,
+) -> Response:
+    return show(
+        "notifications.html",
+        status,
+        found=Incident.page(target.account_id, PER_PAGE, offset()),
+        emails=target.addresses if emails is None else emails,
+        # The rest of the address is its secret.
+        chat_host=urlsplit(target.url or "").hostname,
+        chat=notify.CHAT,
+        has_target=bool(notify.names_of(target)),
+        has_mail=bool(get_settings().smtp_url.get_secret_value()),
+        max_addresses=MAX_ADDRESSES,
+        problem=problem,
+        results=results,
+    )

@@ -1,0 +1,124 @@
+"""Finds incidents that began or ended, by a look at webhooks, numbers and templates.
+
+What is told of them is tasks.notify's. Nothing on the way of messages and events knows of incidents.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from models import clock
+from models.database import reading, writing
+from models.incident import AlertTarget, Incident, IncidentKind
+from models.number import Number, NumberStatus
+from models.template import IS_REJECTED, Template
+from models.webhook import Deactivation, Webhook
+
+# A webhook of which some deliveries fail and others succeed is failing all the time: it has to be well for so
+# long. The other kinds do not come and go.
+HOLD_MS = {IncidentKind.WEBHOOK_FAILING: 10 * 60_000}
+OF_NUMBERS = {
+    NumberStatus.BANNED: IncidentKind.NUMBER_BANNED,
+    NumberStatus.DISCONNECTED: IncidentKind.NUMBER_DISCONNECTED,
+}
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that is wrong now. One that does not ``begin`` an incident keeps an open one open."""
+
+    account_id: str
+    kind: IncidentKind
+    subject: str
+    title: str = ""
+    detail: str = ""
+    path: str = ""
+    begins: bool = True
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What is the same for an incident of it."""
+        return self.account_id, self.kind, self.subject
+
+
+def watch() -> None:
+    """Open and end incidents of the accounts that have anybody told."""
+    with reading():
+        if not AlertTarget.accounts().exists():
+            return
+        troubles = [*_webhooks(), *_numbers(), *_templates()]
+    found = {trouble.key: trouble for trouble in troubles}
+    known = {(i.account_id, i.kind, i.subject): i for i in Incident.open()}
+    new = [trouble for key, trouble in found.items() if trouble.begins and key not in known]
+    gone = [incident for key, incident in known.items() if key not in found]
+    back = [i for key, i in known.items() if key in found and i.cleared_at is not None]
+    if new or gone or back:
+        with writing():
+            _record(new, gone, back)
+
+
+def _record(new: list[Trouble], gone: list[Incident], back: list[Incident]) -> None:
+    for trouble in new:
+        words = {"title": trouble.title, "detail": trouble.detail, "path": trouble.path}
+        Incident.begin(trouble.account_id, trouble.kind, trouble.subject, **words)
+    now = clock.now()
+    for incident in gone:
+        hold = HOLD_MS.get(IncidentKind(incident.kind), 0)
+        if now - (now if incident.cleared_at is None else incident.cleared_at) >= hold:
+            incident.end()
+        elif incident.cleared_at is None:
+            incident.clear(now)
+    for incident in back:
+        incident.clear(None)
+
+
+def _webhooks() -> Iterator[Trouble]:
+    gave_up = (~Webhook.active) & (Webhook.deactivated_because == Deactivation.FAILURES)
+    is_bad = (Webhook.active & (Webhook.failure_count > 0)) | gave_up
+    for webhook in Webhook.select().where(is_bad, Webhook.account.in_(AlertTarget.accounts())):
+        path = f"/dashboard/webhooks/{webhook.id}"
+        yield Trouble(
+            webhook.account_id,
+            IncidentKind.WEBHOOK_FAILING,
+            webhook.id,
+            f"Webhook failing: {webhook.url}",
+            "An event failed after all retries. Fix your endpoint, then redeliver what it missed.",
+            path,
+            begins=webhook.active,
+        )
+        if not webhook.active:
+            yield Trouble(
+                webhook.account_id,
+                IncidentKind.WEBHOOK_DISABLED,
+                webhook.id,
+                f"Webhook disabled: {webhook.url}",
+                "Too many deliveries failed in a row. It gets no events until you enable it. Fix your"
+                " endpoint, enable the webhook, then redeliver what it missed.",
+                path,
+            )
+
+
+def _numbers() -> Iterator[Trouble]:
+    # One whose signup never came to its end was not connected before.
+    is_lost = Number.status.in_(list(OF_NUMBERS)) & ~Number.activated_at.is_null()
+    for number in Number.select().where(is_lost, Number.account.in_(AlertTarget.accounts())):
+        yield Trouble(
+            number.account_id,
+            OF_NUMBERS[NumberStatus(number.status)],
+            number.id,
+            f"Number {number.status.lower()}: +{number.phone_number}",
+            f"It sends and receives no messages. Reason: {number.status_reason or 'not known'}.",
+            f"/dashboard/numbers/{number.id}",
+        )
+
+
+def _templates() -> Iterator[Trouble]:
+    query = Template.select().where(IS_REJECTED, Template.account.in_(AlertTarget.accounts()))
+    for template in query:
+        yield Trouble(
+            template.account_id,
+            IncidentKind.TEMPLATE_REJECTED,
+            template.id,
+            f"Template rejected: {template.name} ({template.language})",
+            f"Reason: {template.rejected_reason or 'not known'}. Correct it and submit it again.",
+            "/dashboard/",
+        )

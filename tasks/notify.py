@@ -1,0 +1,119 @@
+"""Tells people of incidents, by mail and in a chat: once when one begins, and once when it ends.
+
+It has a thread of its own in the worker, so a mail server that hangs delays nothing but other notifications.
+"""
+
+import asyncio
+import json
+import logging
+from html import escape
+
+from gateway.settings import get_settings
+from models import clock
+from models.incident import AlertTarget, Incident
+from models.secret import SecretUnreadableError
+from tasks import incidents
+from tasks.sender import make_client
+from tasks.shares import Share
+from webhooks.mail import MailError, send_mail
+
+logger = logging.getLogger(__name__)
+
+# The name of the incoming webhook among the targets. The others are addresses.
+CHAT = "chat"
+MAIL_SECONDS = 20.0
+# Longer than all targets of one account take.
+LEASE_MS = 10 * 60_000
+# Between two tries, in seconds. A target that was told is not told again.
+PAUSES = (30, 120, 600, 1_800, 3_600, 3 * 3_600)
+# A round ends soon enough for a worker that is told to stop.
+MOST_IN_A_ROUND = 20
+TESTS = Share("tests of notifications", 2)
+NO_MAIL = "The service has no mail server (GATEWAY_SMTP_URL)."
+
+
+class NotToldError(Exception):
+    """A target could not be told. The text says why."""
+
+
+def look() -> None:
+    """One round: find what began and ended, then tell what is due."""
+    incidents.watch()
+    for _ in range(MOST_IN_A_ROUND):
+        incident = Incident.claim(LEASE_MS)
+        if incident is None:
+            return
+        _tell(incident)
+
+
+def test(account_id: str) -> dict[str, str]:
+    """Send a test to every target of an account. Returns what went wrong, by target, empty for nothing.
+
+    Raises TooMuchAtOnceError.
+    """
+    target = AlertTarget.of(account_id)
+    with TESTS.of(account_id):
+        text = "This is a test. Incidents of your account are reported here."
+        return {name: _try(target, name, "Test notification", text) for name in names_of(target)}
+
+
+def names_of(target: AlertTarget) -> list[str]:
+    """Whom it is, by address; the chat as CHAT."""
+    return [*target.addresses, *([CHAT] if target.sealed_url else [])]
+
+
+def _tell(incident: Incident) -> None:
+    """Tell a claimed incident to those who do not know of it yet."""
+    target = AlertTarget.of(incident.account_id)
+    is_over = incident.ended_at is not None
+    # Whoever did not hear of the beginning is not told of the end.
+    wanted = [name for name in names_of(target) if not is_over or name in incident.told]
+    told = set(incident.end_told if is_over else incident.told)
+    title = f"Resolved: {incident.title}" if is_over else incident.title
+    link = f"{get_settings().public_url}{incident.path}"
+    text = f"It is over.\n\n{link}" if is_over else f"{incident.detail}\n\n{link}"
+    errors = []
+    for name in wanted:
+        if name not in told:
+            if error := _try(target, name, title, text):
+                errors.append(error)
+            else:
+                told.add(name)
+    may_retry = bool(errors) and incident.tries <= len(PAUSES)
+    due_at = clock.shared_now() + PAUSES[incident.tries - 1] * 1_000 if may_retry else None
+    incident.note_told(told, due_at, errors[0] if errors else None)
+    if errors:
+        logger.warning("incident %s was not told to %d targets", incident.id, len(errors))
+
+
+def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
+    """Tell one target. Returns what went wrong, empty for nothing."""
+    try:
+        if name == CHAT:
+            _post(target, title, text)
+        else:
+            _mail(name, title, text)
+    except (NotToldError, MailError, SecretUnreadableError) as error:
+        return str(error)
+    return ""
+
+
+def _mail(to: str, title: str, text: str) -> None:
+    settings = get_settings()
+    server = settings.smtp_url.get_secret_value()
+    if not server:
+        raise NotToldError(NO_MAIL)
+    send_mail(server, settings.smtp_from, to, f"[Messaging Gateway] {title}", text, MAIL_SECONDS)
+
+
+def _post(target: AlertTarget, title: str, text: str) -> None:
+    """As Slack's incoming webhooks take it: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks."""
+    words = escape(f"{title}\n{text}", quote=False)
+    body = json.dumps({"text": words}).encode()
+
+    async def post() -> str | None:
+        async with make_client() as client:
+            return (await client.post(target.url or "", body, {})).error
+
+    if (error := asyncio.run(post())) is not None:
+        raise NotToldError(error)

@@ -1,0 +1,108 @@
+"""/dashboard/notifications: the form, the test, and the incidents."""
+
+import pytest
+
+from models.account import Account
+from models.database import writing
+from models.incident import AlertTarget, Incident
+from models.number import Number, NumberStatus
+from tasks import incidents, notify
+from tests import factories
+from tests.conftest import Configure
+from tests.dashboard.conftest import Submit, Visit
+from tests.mail_server import MailServer
+from tests.receiver import Receiver, answer
+
+SLACK = "http://127.0.0.1:9/services/T0/B0/the-secret-part"
+
+
+def test_people_are_added_and_removed(visit: Visit, submit: Submit, account: Account) -> None:
+    assert "Send a test notification" not in visit("notifications")
+    submit("notifications", emails="ada@example.com\n bob@example.com ada@example.com")
+    assert AlertTarget.of(account.id).addresses == ["ada@example.com", "bob@example.com"]
+    page = visit("notifications")
+    assert "ada@example.com\nbob@example.com</textarea>" in page
+    assert "Send a test notification" in page
+    submit("notifications", emails="")
+    assert AlertTarget.of(account.id).addresses == []
+
+
+def test_the_chat_is_kept_until_it_is_replaced_or_removed(
+    visit: Visit, submit: Submit, account: Account
+) -> None:
+    submit("notifications", url=SLACK)
+    page = visit("notifications")
+    assert "One at 127.0.0.1 is set." in page
+    assert "the-secret-part" not in page
+    submit("notifications", emails="ada@example.com")
+    assert AlertTarget.of(account.id).url == SLACK
+    submit("notifications", url=f"{SLACK}2")
+    assert AlertTarget.of(account.id).url == f"{SLACK}2"
+    submit("notifications", remove_url="1")
+    assert AlertTarget.of(account.id).url is None
+
+
+@pytest.mark.parametrize(
+    ("form", "problem"),
+    [
+        ({"emails": "nobody"}, "nobody is no email address."),
+        ({"emails": "a@b\u2028c"}, "c is no email address."),
+        (
+            {"emails": " ".join(f"a{n}@example.com" for n in range(11))},
+            "11 addresses are too many.",
+        ),
+        ({"url": "not an address"}, "The url is not an address such as"),
+        ({"url": "http://10.0.0.1/x"}, "10.0.0.1"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_and_nothing_changes(
+    submit: Submit, account: Account, form: dict[str, str], problem: str
+) -> None:
+    AlertTarget.keep(account.id, ["ada@example.com"], None)
+    assert problem in submit("notifications", 422, **form).text
+    assert AlertTarget.of(account.id).addresses == ["ada@example.com"]
+
+
+def test_a_test_shows_what_came_of_it(
+    submit: Submit, account: Account, receiver: Receiver, configure: Configure
+) -> None:
+    with MailServer() as mail:
+        configure(SMTP_URL=mail.url(), SMTP_FROM="gateway@example.com")
+        AlertTarget.keep(account.id, ["ada@example.com"], receiver.url())
+        receiver.behave(answer(404))
+        page = submit("notifications/test", 200).text
+    assert [title for _, title in mail.subjects] == ["[Messaging Gateway] Test notification"]
+    assert "The receiver answered 404." in page
+    assert page.count(">sent<") == page.count(">failed<") == 1
+
+
+def test_incidents_are_listed_with_who_was_told(
+    visit: Visit, account: Account, number: Number
+) -> None:
+    AlertTarget.keep(account.id, ["ada@example.com"], None)
+    with writing():
+        number.move_to(NumberStatus.BANNED)
+    incidents.watch()
+    page = visit("notifications")
+    assert f"Number banned: +{number.phone_number}" in page
+    assert "nobody" in page
+    incident = Incident.claim(1_000)
+    assert incident is not None
+    incident.note_told(["ada@example.com"], None, notify.NO_MAIL)
+    page = visit("notifications")
+    assert "GATEWAY_SMTP_URL" in page
+    assert "ada@example.com</td>" not in page
+    assert ">open<" in page
+
+
+def test_another_account_sees_nothing_of_it(visit: Visit) -> None:
+    other = Account.open("Other", "pro")
+    AlertTarget.keep(other.id, ["eve@example.com"], None)
+    stranger = factories.active_number(other, "1009", "2009")
+    with writing():
+        stranger.move_to(NumberStatus.BANNED)
+    incidents.watch()
+    assert Incident.get().account_id == other.id
+    page = visit("notifications")
+    assert "eve@example.com" not in page
+    assert "No incident since" in page

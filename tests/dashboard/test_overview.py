@@ -1,0 +1,218 @@
+"""The overview: what needs attention, charts, first steps, totals that are those of the lists."""
+
+import re
+from html import unescape
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard.attention import duration
+from dashboard.limit_use import EXTENSION
+from models.account import Account
+from models.activity import SPANS
+from models.api_key import ApiKey
+from models.attempt import record_outcomes
+from models.claim import Terms
+from models.database import writing
+from models.message import MessageStatus
+from models.number import Number, NumberStatus
+from models.webhook import Deactivation, Webhook
+from tests import factories
+from tests.conftest import Clock
+from tests.dashboard.conftest import Visit
+from tests.factories import claim_due
+from tests.fake_templates import definition, known
+
+
+@pytest.fixture(autouse=True)
+def limit(browser: FlaskClient) -> None:
+    """An account that may make 500 requests a minute and made none."""
+    browser.application.extensions[EXTENSION] = lambda _account: (500, 500, 0)
+
+
+def _attention(page: str) -> list[str]:
+    """Each line of what needs attention, as text."""
+    found = re.search(r'<ul class="attention.*?</ul>', page, re.DOTALL)
+    items = re.findall(r"<li>(.*?)</li>", found[0], re.DOTALL) if found else []
+    return [" ".join(unescape(re.sub("<[^>]+>", " ", item)).split()) for item in items]
+
+
+def _deliver(account: Account, webhook: Webhook, *, succeeds: bool) -> None:
+    factories.deliveries(account, webhook)
+    outcome = factories.success if succeeds else factories.failure
+    record_outcomes(map(outcome, claim_due(10, Terms(10, 1_000))), lambda _: None, 99)
+
+
+@pytest.mark.usefixtures("number")
+def test_nothing_needs_attention_where_all_is_well(visit: Visit, account: Account) -> None:
+    _deliver(account, factories.webhook(account), succeeds=True)
+    factories.deliveries(account, factories.webhook(account))
+    page = visit("")
+    assert "Nothing needs attention." in page
+    assert _attention(page) == []
+
+
+def test_webhooks_that_fail_or_are_disabled_need_attention(
+    visit: Visit, account: Account, clock: Clock
+) -> None:
+    failing = factories.webhook(account, "http://127.0.0.1:9/failing")
+    _deliver(account, failing, succeeds=False)
+    for name, reason in (("given-up", Deactivation.FAILURES), ("off", Deactivation.REQUESTED)):
+        with writing():
+            factories.webhook(account, f"http://127.0.0.1:9/{name}").deactivate(reason)
+    clock.advance(hours=2)
+    page = visit("")
+    given_up, off, fails = _attention(page)
+    assert given_up.startswith("disabled http://127.0.0.1:9/given-up Disabled 2 h ago: too many")
+    assert off.startswith("disabled http://127.0.0.1:9/off This account disabled it 2 h ago.")
+    assert fails.startswith("failing http://127.0.0.1:9/failing 1 event failed after all retries.")
+    assert f'href="/dashboard/webhooks/{failing.id}"' in page
+
+
+def test_the_oldest_waiting_event_needs_attention_after_a_minute(
+    visit: Visit, account: Account, clock: Clock
+) -> None:
+    factories.webhook(account, "http://127.0.0.1:9/silent")
+    silent, disabled = Webhook.all(account.id)[0], factories.webhook(account, active=False)
+    [oldest] = factories.deliveries(account, silent)
+    clock.advance(minutes=1, seconds=30)
+    factories.deliveries(account, silent, disabled)
+    clock.advance(minutes=11)
+    page = visit("")
+    waiting = [line for line in _attention(page) if line.startswith("waiting")]
+    assert len(waiting) == 1
+    assert "Oldest waiting event: 12 min number.banned for http://127.0.0.1:9/silent" in waiting[0]
+    assert f'href="/dashboard/deliveries/{oldest.id}"' in page
+
+
+@pytest.mark.parametrize("status", [NumberStatus.BANNED, NumberStatus.DISCONNECTED])
+def test_a_lost_number_needs_attention_with_the_network_s_reason(
+    visit: Visit, number: Number, status: NumberStatus
+) -> None:
+    with writing():
+        number.move_to(status, reason="VIOLATION_SPAM")
+    [line] = _attention(visit(""))
+    assert line.startswith(f"{status.lower()} +{number.phone_number} Reason: VIOLATION_SPAM.")
+    assert f'href="/dashboard/numbers/{number.id}"' in visit("")
+
+
+def test_a_number_that_was_never_connected_needs_none(visit: Visit, account: Account) -> None:
+    factories.provision(account).abandon()
+    assert _attention(visit("")) == []
+
+
+def test_templates_that_cannot_be_sent_need_attention(visit: Visit, number: Number) -> None:
+    listed = [
+        definition(f"a{position}_{status.lower()}", template_id=str(position), status=status)
+        for position, status in enumerate(("APPROVED", "REJECTED", "PAUSED", "DISABLED"))
+    ]
+    known(number, *listed)
+    page = visit("")
+    found = _attention(page)
+    assert [line.split()[0] for line in found] == ["rejected", "paused", "disabled"]
+    assert "Template a1_rejected (en_US)" in found[0]
+    assert f'href="/dashboard/numbers/{number.id}/templates"' in page
+
+
+def test_of_very_much_the_first_is_shown_and_how_much_more(visit: Visit, account: Account) -> None:
+    for position in range(23):
+        factories.webhook(account, f"http://127.0.0.1:9/{position}", active=False)
+    page = visit("")
+    assert len(_attention(page)) == 20
+    assert "And 3 more" in page
+
+
+def test_nothing_of_another_account_is_shown(visit: Visit, number: Number) -> None:
+    other = Account.open("Other", "pro")
+    factories.webhook(other, active=False)
+    stranger = factories.active_number(other, "1009", "2009")
+    factories.outbound(stranger)
+    with writing():
+        stranger.move_to(NumberStatus.BANNED)
+    page = visit("")
+    assert "Nothing needs attention." in page
+    assert page.count("Nothing in this time.") == 4
+    assert number.id not in page
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_the_charts_are_of_the_range_that_the_address_names(
+    visit: Visit, account: Account, number: Number, name: str
+) -> None:
+    message = factories.outbound(number)
+    with writing():
+        message.advance(MessageStatus.READ, at=1)
+    factories.inbound(number)
+    _deliver(account, factories.webhook(account), succeeds=True)
+    page = visit(f"?range={name}")
+    assert f"last {SPANS[name].label}" in page
+    assert f'href="/dashboard/?range={name}" aria-current="true"' in page
+    assert page.count('role="img"') == page.count("<table>") == 4
+    assert page.count("<tbody>") == 4
+    rows = re.findall(r"<tr><th scope=.row.>", page)
+    assert len(rows) == 4 * SPANS[name].count
+    assert re.search(r"Read <strong>1</strong>", page)
+    assert re.search(r"Median <strong>\d ms</strong>", page)
+
+
+def test_an_unknown_range_shows_a_day(visit: Visit) -> None:
+    for address in ("", "?range=", "?range=99y"):
+        assert "last 24 hours" in visit(address)
+
+
+def test_totals_that_lead_to_a_list_are_the_list_s(visit: Visit, number: Number) -> None:
+    for position, status in enumerate([*[MessageStatus.FAILED] * 2, MessageStatus.SENT]):
+        message = factories.outbound(number)
+        factories.inbound(number, f"wamid.{position}")
+        with writing():
+            message.advance(status, at=1)
+    page = visit("")
+    found = re.findall(r'<a href="/dashboard/(messages\?[^"]+)">([0-9,]+) (\w+)</a>', page)
+    assert [(count, label) for _, count, label in found] == [
+        ("3", "sent"),
+        ("2", "failed"),
+        ("3", "received"),
+    ]
+    for address, count, _ in found:
+        rows = re.findall(r'href="/dashboard/messages/msg_', visit(unescape(address)))
+        assert len(set(rows)) > 0
+        assert len(rows) >= int(count)
+
+
+def test_the_first_steps_go_when_all_are_done(visit: Visit, account: Account) -> None:
+    assert _steps(visit("")) == ["to do"] * 5
+    number = factories.active_number(account)
+    ApiKey.issue(account, "first")
+    assert _steps(visit("")) == ["done", "done", "to do", "to do", "to do"]
+    factories.outbound(number)
+    webhook = Webhook.register(account.id, "http://127.0.0.1:9/x", ["message.sent"], [])
+    page = visit("")
+    assert _steps(page) == ["done", "done", "done", "done", "to do"]
+    for path in ("links", "keys", "messages", "webhooks/new", "deliveries"):
+        assert f'<a href="/dashboard/{path}">' in page
+    with writing():
+        Webhook.end_trial(webhook.id, webhook.url)
+    assert _steps(visit("")) == []
+
+
+def _steps(page: str) -> list[str]:
+    found = re.search(r'<ol class="steps.*?</ol>', page, re.DOTALL)
+    return re.findall(r">(done|to do)<", found[0]) if found else []
+
+
+def test_a_webhook_s_page_has_its_own_charts(visit: Visit, account: Account) -> None:
+    webhook, other = factories.webhook(account), factories.webhook(account, "http://127.0.0.1:9/b")
+    for succeeds in (True, True, False):
+        _deliver(account, webhook, succeeds=succeeds)
+    page = visit(f"webhooks/{webhook.id}?range=7d")
+    assert "Answered with a 2xx status <strong>66.6 %</strong>" in page
+    assert f'href="/dashboard/webhooks/{webhook.id}?range=7d" aria-current="true"' in page
+    assert page.count('role="img"') == 2
+    assert visit(f"webhooks/{other.id}").count("Nothing in this time.") == 2
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"), [(0, "0 s"), (59_999, "59 s"), (7_200_000, "2 h"), (10**9, "11 d")]
+)
+def test_a_duration_is_told_in_its_largest_unit(milliseconds: int, words: str) -> None:
+    assert duration(milliseconds) == words

@@ -1,0 +1,91 @@
+"""A mail server on loopback that keeps what it is given, and refuses on demand."""
+
+import base64
+import socketserver
+import threading
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from typing import Self
+
+
+class _Session(socketserver.StreamRequestHandler):
+    server: "_Server"
+
+    def handle(self) -> None:
+        """Speak as much of SMTP as a client needs (RFC 5321)."""
+        owner = self.server.owner
+        self._say("220 ready")
+        recipients: list[str] = []
+        while line := self.rfile.readline().decode().strip():
+            command, _, rest = line.partition(" ")
+            match command.upper():
+                case "EHLO" | "HELO":
+                    self._say("250-here\r\n250 AUTH PLAIN")
+                case "AUTH":
+                    owner.logins.append(base64.b64decode(rest.split()[-1]).decode())
+                    self._say("235 welcome")
+                case "RCPT":
+                    recipients.append(rest.partition("<")[2].partition(">")[0])
+                    is_refused = recipients[-1] in owner.refused
+                    self._say("550 nobody here" if is_refused else "250 ok")
+                case "DATA":
+                    self._say("354 go on")
+                    owner.take(recipients, self._data())
+                    self._say("250 taken")
+                case "QUIT":
+                    self._say("221 bye")
+                    return
+                case _:
+                    self._say("250 ok")
+
+    def _data(self) -> bytes:
+        lines = []
+        while (line := self.rfile.readline()) != b".\r\n":
+            lines.append(line.removeprefix(b".") if line.startswith(b"..") else line)
+        return b"".join(lines)
+
+    def _say(self, text: str) -> None:
+        self.wfile.write(f"{text}\r\n".encode())
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+    owner: "MailServer"
+
+
+class MailServer:
+    """``mails`` are those that were taken, ``refused`` the recipients that are not."""
+
+    def __init__(self) -> None:
+        self.mails: list[EmailMessage] = []
+        self.refused: set[str] = set()
+        self.logins: list[str] = []
+        self._server = _Server(("127.0.0.1", 0), _Session)
+        self._server.owner = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def url(self, user: str = "") -> str:
+        """Where it is, for a user with a password if one is given."""
+        return f"smtp://{user}127.0.0.1:{self._server.server_address[1]}"
+
+    def take(self, recipients: list[str], data: bytes) -> None:
+        """Keep a mail."""
+        mail = message_from_bytes(data, policy=default)
+        assert isinstance(mail, EmailMessage)
+        assert [mail["To"]] == recipients
+        self.mails.append(mail)
+
+    @property
+    def subjects(self) -> list[tuple[str, str]]:
+        """Recipient and subject of each mail, sorted."""
+        return sorted((str(mail["To"]), str(mail["Subject"])) for mail in self.mails)

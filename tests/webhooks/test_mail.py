@@ -1,0 +1,62 @@
+"""Mail through a real server on loopback."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from tests.mail_server import MailServer
+from webhooks.mail import MAX_SUBJECT, MailError, send_mail
+
+SENDER, TO = "gateway@example.com", "ada@example.com"
+
+
+@pytest.fixture
+def server() -> Iterator[MailServer]:
+    with MailServer() as started:
+        yield started
+
+
+def test_a_mail_arrives_as_it_was_written(server: MailServer) -> None:
+    send_mail(server.url(), SENDER, TO, "Größe\r\nBcc: eve@example.com", "Line\n.\nÜber\n", 5)
+    [mail] = server.mails
+    assert mail["From"] == SENDER
+    assert mail["Subject"] == "Größe Bcc: eve@example.com"
+    assert mail["Bcc"] is None
+    assert mail["Auto-Submitted"] == "auto-generated"
+    assert mail.get_content().splitlines() == ["Line", ".", "Über"]
+
+
+def test_a_long_subject_is_cut_off(server: MailServer) -> None:
+    send_mail(server.url(), SENDER, TO, "x" * 3_000, "Text", 5)
+    assert server.mails[0]["Subject"] == "x" * MAX_SUBJECT
+
+
+def test_user_and_password_are_given(server: MailServer) -> None:
+    send_mail(server.url("ada%40example.com:p%3Ass@"), SENDER, TO, "S", "T", 5)
+    assert server.logins == ["\0ada@example.com\0p:ss"]
+
+
+def test_a_password_goes_to_no_other_machine_without_tls(
+    server: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhooks.mail.LOOPBACK", set())
+    with pytest.raises(MailError, match="no TLS"):
+        send_mail(server.url("ada:secret@"), SENDER, TO, "S", "T", 5)
+    assert server.logins == []
+
+
+def test_a_refused_recipient_is_told_with_the_code(server: MailServer) -> None:
+    server.refused.add(TO)
+    with pytest.raises(MailError, match=r"refused the recipient with 550\."):
+        send_mail(server.url(), SENDER, TO, "S", "T", 5)
+
+
+def test_a_server_that_is_away_or_silent_is_an_error_without_the_password() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(MailError, match=r"Timeout|Disconnected") as found:
+            send_mail(f"smtp://u:secret@127.0.0.1:{port}", SENDER, TO, "S", "T", 0.1)
+    assert "secret" not in str(found.value)
+    with pytest.raises(MailError, match="ConnectionRefusedError"):
+        send_mail(f"smtp://127.0.0.1:{port}", SENDER, TO, "S", "T", 1)

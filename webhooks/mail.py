@@ -1,0 +1,70 @@
+"""Mail to people, through the operator's mail server (settings SMTP_URL, SMTP_FROM)."""
+
+import smtplib
+import ssl
+from email.message import EmailMessage
+from email.utils import formatdate, make_msgid
+from urllib.parse import unquote, urlsplit
+
+PORTS = {"smtp": 587, "smtps": 465}
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+# Of a subject: longer ones are cut off in every list of mails anyway.
+MAX_SUBJECT = 150
+
+
+class MailError(Exception):
+    """A mail was not taken. The text says why, without the password."""
+
+
+def send_mail(server: str, sender: str, to: str, subject: str, text: str, timeout: float) -> None:
+    """Hand one mail to ``server``, ``smtp://user:password@host:port`` or ``smtps://``. Raises MailError.
+
+    ``smtp`` turns to TLS where the server offers it. A password goes only over TLS or to this machine.
+    """
+    mail = EmailMessage()
+    mail["From"], mail["To"] = sender, to
+    mail["Subject"] = " ".join(subject.split())[:MAX_SUBJECT]
+    mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=sender.rpartition("@")[2])
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content(text)
+    try:
+        with _connected(server, timeout) as session:
+            session.send_message(mail)
+    except smtplib.SMTPResponseException as error:
+        raise MailError(f"The mail server answered {error.smtp_code}.") from None
+    except smtplib.SMTPRecipientsRefused as error:
+        [(code, _)] = error.recipients.values()
+        raise MailError(f"The mail server refused the recipient with {code}.") from None
+    except (OSError, smtplib.SMTPException) as error:
+        raise MailError(f"The mail server could not be used: {type(error).__name__}.") from None
+
+
+def _connected(server: str, timeout: float) -> smtplib.SMTP:
+    parts = urlsplit(server)
+    host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+    context = ssl.create_default_context()
+    if parts.scheme == "smtps":
+        session: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=timeout, context=context)
+    else:
+        session = smtplib.SMTP(host, port, timeout=timeout)
+    try:
+        session.ehlo()
+        is_safe = parts.scheme == "smtps" or host in LOOPBACK
+        if parts.scheme == "smtp" and session.has_extn("starttls"):
+            session.starttls(context=context)
+            session.ehlo()
+            is_safe = True
+        if parts.username:
+            _log_in(
+                session, unquote(parts.username), unquote(parts.password or ""), is_safe=is_safe
+            )
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _log_in(session: smtplib.SMTP, user: str, password: str, *, is_safe: bool) -> None:
+    if not is_safe:
+        raise MailError("The mail server offers no TLS, so the password is not sent.")
+    session.login(user, password)
