@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, reduce
-from operator import add, or_
+from operator import add
 from typing import Any, Self
 
 from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
-from models.account import Owned
+from models.account import Account, Owned
 from models.clock import new_id
 from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
 from models.message import Direction, Message
@@ -26,6 +26,10 @@ from models.page import Page, fetch_page
 IDS = ("phone", "user_id", "parent_user_id")
 TOLD = (*IDS, "username", "name")
 CONTACT, OPTED_OUT = "contact", "opted_out"
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_PERSON = SQL("merged_into IS NULL")
+IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
+HAS_USERNAME = SQL("username IS NOT NULL")
 # A response has a bound.
 MOST_SHOWN = 100
 
@@ -50,6 +54,7 @@ class Contact(Owned):
     """
 
     number_id: str
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
     number = ForeignKeyField(Number, lazy_load=False, index=False)
     phone = TextField(null=True)
     user_id = TextField(null=True)
@@ -61,9 +66,6 @@ class Contact(Owned):
     opted_out_because = TextField(null=True)
     created_at = BigIntegerField()
     merged_into = TextField(null=True)
-
-    class Meta:
-        indexes = ((("account", "id"), False),)
 
     @classmethod
     def meet(
@@ -291,18 +293,33 @@ class Contact(Owned):
 
         ``name`` may be any part of the name. ``text`` may be that, a username, or one of IDS.
         """
-        query = cls.select().where(cls.account == account_id, cls.merged_into.is_null())
+        query = cls.select().where(cls.account == account_id, IS_PERSON)
         for field, value in wanted.items():
             if value is not None and field in IDS:
                 query = query.where(cls.id.in_(cls.ids_called(account_id, **{field: value})))
             elif value is not None:
                 query = query.where(getattr(cls, field) == value)
         if name is not None:
-            query = query.where(cls.name.contains(name))
+            query = query.where(cls.id.in_(cls._ids_named(account_id, name)))
         if text is not None:
-            named = (getattr(cls, field) == text for field in (*IDS, "username"))
-            query = query.where(reduce(or_, named, cls.name.contains(text)))
+            query = query.where(cls.id.in_(cls._ids_meant(account_id, text)))
         return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+
+    @classmethod
+    def _ids_named(cls, account_id: str, name: str) -> Any:
+        """By a part of the name. An index has the names, so that no row is read."""
+        same = cls.alias()
+        named = same.select(same.id).where(same.account == account_id, IS_NAMED)
+        return named.where(same.name.contains(name))
+
+    @classmethod
+    def _ids_meant(cls, account_id: str, text: str) -> Any:
+        """By a part of the name, by the username, or by one of IDS."""
+        same = cls.alias()
+        others = same.select(same.id).where(same.account == account_id, HAS_USERNAME)
+        called = {id_ for name in IDS for id_ in cls.ids_called(account_id, **{name: text})}
+        known = same.select(same.id).where(same.id.in_(list(called)))
+        return cls._ids_named(account_id, text) | others.where(same.username == text) | known
 
     def history(self) -> list["ContactChange"]:
         """The last ``MOST_SHOWN`` changes, oldest first."""
@@ -353,6 +370,11 @@ for name in IDS:
         where=SQL(f"{name} IS NOT NULL"),
         name=f"contact_{name}",
     )
+# What contacts are listed and found by.
+Contact.add_index(Contact.account, Contact.id, where=IS_PERSON, name="contact_of_account")
+Contact.add_index(Contact.number, Contact.id, where=IS_PERSON, name="contact_of_number")
+Contact.add_index(Contact.account, Contact.username, where=HAS_USERNAME, name="contact_username")
+Contact.add_index(Contact.account, Contact.name, Contact.id, where=IS_NAMED, name="contact_name")
 Contact.add_index(
     Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
 )

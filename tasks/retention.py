@@ -21,6 +21,7 @@ from models.delivery import IS_PENDING, Delivery
 from models.event import Event
 from models.message import UNSETTLED, Message
 from models.notice import Notice
+from models.search import SearchBlock
 from models.signup import Signup
 from models.user_session import SignInAttempt, UserSession
 from models.webhook import Webhook
@@ -99,6 +100,8 @@ KINDS = (
     Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
     # No operator replayed it in all that time.
     Kind("items set aside", SetAside, "sa"),
+    # With the first of its messages.
+    Kind("blocks of the search index", SearchBlock, "msg"),
     # No session lives for a day, and no attempt to sign in counts any more. Sessions that ended at sign-out
     # are gone already.
     Kind("sessions", UserSession, "ses", days=1),
