@@ -4,6 +4,7 @@ from flask import Response
 
 from dashboard import (
     broken,
+    comparing,
     contact,
     contacts,
     deliveries,
@@ -15,6 +16,7 @@ from dashboard import (
     numbers,
     overview,
     redelivering,
+    replaying,
     search,
     signing_in,
     verifying,
@@ -38,7 +40,9 @@ PAGES = (
     contact,
     deliveries,
     delivery,
+    comparing,
     redelivering,
+    replaying,
     search,
     broken,
 )

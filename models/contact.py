@@ -30,6 +30,8 @@ CONTACT, OPTED_OUT = "contact", "opted_out"
 IS_PERSON = SQL("merged_into IS NULL")
 IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
 HAS_USERNAME = SQL("username IS NOT NULL")
+# A query for so many contacts at most is not run again for their number.
+FEW = 500
 # A response has a bound.
 MOST_SHOWN = 100
 
@@ -299,27 +301,36 @@ class Contact(Owned):
                 query = query.where(cls.id.in_(cls.ids_called(account_id, **{field: value})))
             elif value is not None:
                 query = query.where(getattr(cls, field) == value)
-        if name is not None:
-            query = query.where(cls.id.in_(cls._ids_named(account_id, name)))
-        if text is not None:
-            query = query.where(cls.id.in_(cls._ids_meant(account_id, text)))
-        return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+        part = text if name is None else name
+        others = [] if text is None else cls._ids_exactly(account_id, text)
+        if part is None:
+            return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+        has_part = cls.name.contains(part)
+        named = cls.select(cls.id).where(cls.account == account_id, IS_NAMED, has_part)
+        with reading():
+            few = [row.id for row in named.limit(FEW + 1)]
+        if len(few) <= FEW:
+            # They are not looked for again to count them, and to sort them.
+            query = query.where(cls.id.in_([*few, *others]))
+            return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+        query = query.where(has_part | cls.id.in_(others))
+        counted = None if any(wanted.values()) else cls._count_named(named, others)
+        return fetch_page(query.order_by(cls.id.desc()), limit, offset, total=counted)
 
     @classmethod
-    def _ids_named(cls, account_id: str, name: str) -> Any:
-        """By a part of the name. An index has the names, so that no row is read."""
-        same = cls.alias()
-        named = same.select(same.id).where(same.account == account_id, IS_NAMED)
-        return named.where(same.name.contains(name))
+    def _ids_exactly(cls, account_id: str, text: str) -> list[str]:
+        """By a username or one of IDS."""
+        found = [id_ for name in IDS for id_ in cls.ids_called(account_id, **{name: text})]
+        called = cls.select(cls.id).where(cls.account == account_id, HAS_USERNAME, IS_PERSON)
+        with reading():
+            return [*found, *(row.id for row in called.where(cls.username == text))]
 
     @classmethod
-    def _ids_meant(cls, account_id: str, text: str) -> Any:
-        """By a part of the name, by the username, or by one of IDS."""
-        same = cls.alias()
-        others = same.select(same.id).where(same.account == account_id, HAS_USERNAME)
-        called = {id_ for name in IDS for id_ in cls.ids_called(account_id, **{name: text})}
-        known = same.select(same.id).where(same.id.in_(list(called)))
-        return cls._ids_named(account_id, text) | others.where(same.username == text) | known
+    def _count_named(cls, named: Any, others: Sequence[str]) -> int:
+        """How many have the name, in an index that has all names, or are among the others."""
+        with reading():
+            ids = {row.id for row in named.where(cls.id.in_(others))}
+            return int(named.count()) + len(set(others) - ids)
 
     def history(self) -> list["ContactChange"]:
         """The last ``MOST_SHOWN`` changes, oldest first."""

@@ -24,9 +24,9 @@ from peewee import (
 )
 
 from models.clock import id_bound
-from models.database import BaseModel, Prepared, database, reading, write
+from models.database import BaseModel, Prepared, database, is_among, reading, write
 from models.message import Message
-from models.words import has_all, is_prefix, words_in
+from models.words import has_all, is_prefix, may_have, words_in
 
 # With more, a search reads more messages that do not match. With fewer, the index is larger.
 BLOCK_SIZE = 64
@@ -110,7 +110,7 @@ def find(account_id: str, words: Sequence[str], limit: int, before: str | None =
     found: list[str] = []
     with reading():
         for read, (message_id, content) in enumerate(_candidates(account_id, words, before), 1):
-            if has_all(words_in(content), words):
+            if may_have(content, words) and has_all(words_in(content), words):
                 found.append(message_id)
             if len(found) == limit or read == MOST_READ:
                 return Found(_messages(found), message_id)
@@ -138,7 +138,7 @@ def _blocks(account_id: str, words: Sequence[str], before: str | None) -> list[t
     """The first and the last message of the newest blocks of the account that have all words."""
     numbers = SearchWords.select(SearchWords.rowid).where(_has(account_id, words))
     query = SearchBlock.select(SearchBlock.id, SearchBlock.last_id)
-    query = query.where(SearchBlock.account_id == account_id, SearchBlock.number.in_(numbers))
+    query = query.where(SearchBlock.account_id == account_id, is_among(SearchBlock.number, numbers))
     if before is not None:
         query = query.where(SearchBlock.id < before)
     rows: Any = (

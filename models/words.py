@@ -48,6 +48,14 @@ def has_all(found: Iterable[str], wanted: Iterable[str]) -> bool:
     )
 
 
+def may_have(content: str, wanted: Iterable[str]) -> bool:
+    """Whether a message with this content may have all wanted words: a quick look, before it is parsed."""
+    if "\\u" in content:
+        return True
+    lower = content.lower()
+    return all(word in lower for word in wanted)
+
+
 def is_prefix(word: str) -> bool:
     """Whether a word that was typed stands for all that begin with it."""
     return len(word) >= LEAST_OF_PREFIX
