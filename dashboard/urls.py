@@ -5,6 +5,7 @@ from flask import Response
 from dashboard import (
     broken,
     comparing,
+    composing,
     contact,
     contacts,
     deliveries,
@@ -34,6 +35,7 @@ PAGES = (
     webhooks,
     webhook_forms,
     verifying,
+    composing,
     signing_in,
     messages,
     contacts,

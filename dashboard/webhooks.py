@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flask import Response, abort
 
+from dashboard.failures import causes_of
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, go, mine, show
@@ -169,6 +170,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
         failure=_last_failure(row) if is_in_trouble else None,
+        causes=causes_of(row.id),
         answer=answer,
     )
 

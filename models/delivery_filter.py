@@ -1,9 +1,10 @@
 """Finding deliveries over several webhooks, newest first, by what they are about and what was answered."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from peewee import fn
@@ -70,14 +71,20 @@ class DeliveryFilter:
         """How many match, where they need not be counted."""
         if self.answer or self.contact_ids is not None or self.since or self.until:
             return None
-        tallies = DeliveryTally.select(fn.SUM(DeliveryTally.total))
-        tallies = tallies.where(DeliveryTally.webhook_id.in_(self.webhook_ids))
+        return sum(self._tallied().values())
+
+    def _tallied(self) -> Counter[tuple[str, str]]:
+        """How many there are of each webhook and state, whatever the answer, person and time."""
+        tally = DeliveryTally
+        sums = tally.select(tally.webhook_id, tally.state, fn.SUM(tally.total))
+        sums = sums.where(tally.webhook_id.in_(self.webhook_ids))
         if self.state is not None:
-            tallies = tallies.where(DeliveryTally.state == self.state)
+            sums = sums.where(tally.state == self.state)
         if self.kind is not None:
-            tallies = tallies.where(DeliveryTally.event_kind == self.kind)
+            sums = sums.where(tally.event_kind == self.kind)
         with reading():
-            return int(tallies.scalar() or 0)
+            rows: Any = sums.group_by(tally.webhook_id, tally.state).tuples()
+            return Counter({(webhook_id, state): int(total) for webhook_id, state, total in rows})
 
     def _candidates(self, before: str | None) -> Iterator[Delivery]:
         conditions = Delivery.conditions(self.state, self.kind, self.since, self.until)
@@ -85,20 +92,23 @@ class DeliveryFilter:
             about = is_among(Delivery.id, _ids_about(self.contact_ids))
             of_ours = Delivery.webhook.in_(self.webhook_ids)
             return _pages((about, of_ours, *conditions), before)
-        sources = [
-            _pages((Delivery.webhook == webhook_id, *conditions, *kind), before)
-            for webhook_id in self.webhook_ids
-            for kind in self._kinds()
-        ]
+        tallied = self._tallied()
+        sources = []
+        for webhook_id, (kind, states) in product(self.webhook_ids, self._kinds()):
+            # Behind the last one that matches, the database would look at all the others in vain.
+            if most := sum(tallied[webhook_id, state] for state in states):
+                found = _pages((Delivery.webhook == webhook_id, *conditions, *kind), before)
+                sources.append(islice(found, most))
         return merge(*sources, key=lambda row: row.id, reverse=True)
 
-    def _kinds(self) -> list[list[Any]]:
-        """Conditions, each with an index, of the states in which a delivery has such an answer."""
+    def _kinds(self) -> list[tuple[list[Any], Sequence[str]]]:
+        """Conditions, each with an index, and their states: those in which a delivery has such an answer."""
         if self.answer is None or self.state is not None:
-            return [[]]
+            return [([], [*DeliveryState])]
         if self.answer == ANSWERS[0]:
-            return [[Delivery.state == DeliveryState.DELIVERED]]
-        return [[IS_UNDELIVERED], [Delivery.state == DeliveryState.PENDING]]
+            return [([Delivery.state == DeliveryState.DELIVERED], [DeliveryState.DELIVERED])]
+        undelivered = [IS_UNDELIVERED], [DeliveryState.FAILED, DeliveryState.SKIPPED]
+        return [undelivered, ([Delivery.state == DeliveryState.PENDING], [DeliveryState.PENDING])]
 
     def _answered(self, rows: list[Delivery]) -> list[Delivery]:
         if self.answer is None:

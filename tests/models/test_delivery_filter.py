@@ -166,6 +166,8 @@ def test_no_filter_looks_at_every_row_or_sorts_many(
     found = []
     for wanted in ({}, {"state": "failed"}, {"answer": "5xx"}, {"answer": "2xx"}, {"since": 1}):
         queries = queries_of(lambda wanted=wanted: _filter(hooks, **wanted).newest(5, "dlv_9"))  # type: ignore[misc]
+        # Of tallies there are few.
+        queries = [query for query in queries if "tally" not in query.sql]
         found += [(wanted, q.sql, each) for q in queries for each in q.complaints()]
     # A person's deliveries are few, and sorted.
     contact_ids = [row.id for row in Contact.all()]
