@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -104,6 +104,9 @@ bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_B
 
 bench-overview: $(VENV)/.dev | servers ## Measure how long the overview takes with 1,000,000 messages (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks.overview
+
+bench-search: $(VENV)/.dev | servers ## Measure the search of the dashboard (BENCH_MESSAGES=1000000)
+	@$(BIN)/python -m benchmarks search
 
 check: style types imports lint docs ## Check style, types, import directions, the contract and the documentation
 

@@ -49,9 +49,9 @@ class Owner:
 
 def populate(messages: int) -> list[Owner]:
     """Write so many messages down, the newest one of this moment. Returns the owners, the large first."""
-    owners = [_owner(position) for position, _ in SHARES]
+    owners = make_owners()
     values = {
-        "places": ", ".join(_places(owners)),
+        "places": ", ".join(places(owners)),
         "count": str(messages),
         "begin": str(clock.now() - SPAN_MS),
         "span": str(SPAN_MS),
@@ -60,7 +60,7 @@ def populate(messages: int) -> list[Owner]:
     for first in range(0, messages, MESSAGES_PER_TRANSACTION):
         _fill(values, first, min(first + MESSAGES_PER_TRANSACTION, messages) - 1)
     _fill_callbacks(round(messages * CALLBACKS_PER_MESSAGE * DAY_MS / SPAN_MS))
-    _tidy_up()
+    tidy_up()
     return owners
 
 
@@ -70,6 +70,11 @@ def _of_totals() -> dict[str, str]:
     counts = ["COUNT(*)" if name == bucket else "0" for name in BUCKETS]
     columns = {"buckets": ", ".join(BUCKETS), "counts": ", ".join(counts)}
     return columns | {"bucket": bucket, "width": str(WIDE)}
+
+
+def make_owners() -> list[Owner]:
+    """The accounts, the large one first."""
+    return [_owner(position) for position, _ in SHARES]
 
 
 def _owner(position: int) -> Owner:
@@ -94,7 +99,7 @@ def _number(account: Account, phone_number_id: str) -> Number:
     return Number.get_by_id(number.id)
 
 
-def _places(owners: list[Owner]) -> Iterator[str]:
+def places(owners: list[Owner]) -> Iterator[str]:
     """SQL's rows of (place, account, number): whose the messages are, by their number's last four bits."""
     owned = [owner for owner, (_, share) in zip(owners, SHARES, strict=True) for _ in range(share)]
     for place, owner in enumerate(owned):
@@ -136,7 +141,7 @@ def _fill_callbacks(count: int) -> None:
             Callback.insert_many(rows[start : start + CALLBACKS_PER_STATEMENT]).execute()
 
 
-def _tidy_up() -> None:
+def tidy_up() -> None:
     """What the database itself would do in the course of time."""
     is_postgresql = isinstance(database.obj, PostgresqlDatabase)
     with reading():

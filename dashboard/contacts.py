@@ -79,13 +79,13 @@ def _list(words: Words, status: int = 200) -> Response:
 
 
 def _find(chosen: dict[str, str]) -> Page[Contact]:
-    text, number_id = _as_kept(chosen["text"]) or None, chosen["number_id"] or None
+    text, number_id = as_kept(chosen["text"]) or None, chosen["number_id"] or None
     if number_id is not None:
         mine(Number.by_id(number_id))
     return Contact.search(account().id, PER_PAGE, offset(), text=text, number=number_id)
 
 
-def _as_kept(text: str) -> str:
+def as_kept(text: str) -> str:
     """A phone number without what people write between its digits, a username without the ``@``."""
     digits = PUNCTUATION.sub("", text)
     return digits if digits.isdecimal() else text.removeprefix("@")

@@ -1,13 +1,18 @@
-"""/dashboard/deliveries/<delivery_id>: one delivery, why it has not arrived, and each attempt."""
+"""/dashboard/deliveries/<delivery_id>: one delivery, from its event through each attempt to its end."""
 
 import json
 
 from flask import Response
 
+from dashboard.curl import as_curl
 from dashboard.deliveries import PATH
+from dashboard.json_html import highlighted
+from dashboard.moments import span
 from dashboard.site import blueprint, existing, go, mine, show
+from models import clock
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState
+from models.delivery_filter import people_of
 from models.secret import SecretUnreadableError
 from tasks.redeliver import InactiveWebhookError, redeliver_one
 from tasks.sender import headers_of
@@ -18,13 +23,13 @@ NOT_ARRIVED = {DeliveryState.PENDING, DeliveryState.FAILED}
 @blueprint.get("/deliveries/<delivery_id>")
 def delivery(delivery_id: str) -> Response:
     """One delivery."""
-    return _page(_find(delivery_id))
+    return _page(find_delivery(delivery_id))
 
 
 @blueprint.post("/deliveries/<delivery_id>/redeliver")
 def redeliver_delivery(delivery_id: str) -> Response:
     """Deliver it once more, now. An inactive webhook's page says what to do first."""
-    row = _find(delivery_id)
+    row = find_delivery(delivery_id)
     try:
         redeliver_one(row)
     except InactiveWebhookError:
@@ -32,7 +37,8 @@ def redeliver_delivery(delivery_id: str) -> Response:
     return go(f"{PATH}/{row.id}", say="redelivery-scheduled")
 
 
-def _find(delivery_id: str) -> Delivery:
+def find_delivery(delivery_id: str) -> Delivery:
+    """The account's delivery, or a page that says there is nothing here."""
     row: Delivery = existing(Delivery.find(delivery_id))
     mine(row.webhook)
     return row
@@ -47,9 +53,13 @@ def _page(row: Delivery, status: int = 200) -> Response:
         delivery=row,
         hook=row.webhook,
         event=row.event,
-        payload=json.loads(row.event.payload),
+        person=people_of([row]).get(row.id),
+        payload=highlighted(json.loads(row.event.payload)),
+        curl=as_curl(row),
         attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
         why=last.error if last and row.state in NOT_ARRIVED else None,
+        due_in=span((row.next_attempt_at or 0) - clock.now()),
+        span=span,
     )
 
 

@@ -85,6 +85,11 @@ def _find(chosen: dict[str, str]) -> Page[Message]:
     return MessageFilter(**wanted).page(account().id, PER_PAGE, offset())
 
 
+def find_messages(text: str, limit: int) -> Page[Message]:
+    """The newest messages of the one thing that a text is."""
+    return MessageFilter(**_meant(text)).page(account().id, limit, 0)
+
+
 def _meant(text: str) -> dict[str, Any]:
     """The filter of the one thing that a text is: an identifier, an error code or a phone number."""
     if text.startswith("msg_"):

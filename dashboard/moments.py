@@ -1,4 +1,4 @@
-"""Times that people type: what an input of the type datetime-local sends, read as UTC."""
+"""Times that people type, as an input of the type datetime-local sends them in UTC, and spans of time."""
 
 import re
 from datetime import UTC, datetime
@@ -18,3 +18,14 @@ def read_moment(text: str) -> int | None:
         raise ValueError(text)
     moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
     return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+def span(milliseconds: int) -> str:
+    """A span of time in its two largest units, such as ``4 min 30 s``; ``0 s`` for what is over."""
+    seconds = max(0, round(milliseconds / 1000))
+    parts = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2]) or "0 s"

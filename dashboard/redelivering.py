@@ -5,10 +5,11 @@ from urllib.parse import urlencode
 
 from flask import Response, request
 
-from dashboard.deliveries import PATH, chosen_webhook, newest_first
+from dashboard.deliveries import PATH
+from dashboard.delivery_filters import newest_first
 from dashboard.moments import BAD_TIME, read_moment
 from dashboard.recording import about
-from dashboard.site import blueprint, confirm, go, show
+from dashboard.site import blueprint, confirm, go, mine, show
 from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks.redeliver import UNDELIVERED, InactiveWebhookError, redeliver_many
@@ -65,13 +66,21 @@ def redeliver_since() -> Response:
 
 
 def _read() -> _Wish:
-    hook, text = chosen_webhook(newest_first()), request.args.get("since", "")
+    hook, text = _chosen_webhook(newest_first()), request.args.get("since", "")
     try:
         since = read_moment(text)
     except ValueError:
         return _Wish(hook, text, None, BAD_TIME)
     is_missing = since is None and "since" in request.args
     return _Wish(hook, text, since, NO_TIME if is_missing else "")
+
+
+def _chosen_webhook(hooks: list[Webhook]) -> Webhook | None:
+    """The one that the address names, else the first of ``hooks``. Another account's is not there."""
+    if webhook_id := request.args.get("webhook", ""):
+        found: Webhook = mine(Webhook.by_id(webhook_id))
+        return found
+    return hooks[0] if hooks else None
 
 
 def _count(hook: Webhook, since: int) -> int:

@@ -12,6 +12,7 @@ from dashboard.assets import CACHE_CONTROL, asset
 from dashboard.pages import CONTENT_TYPE, render
 from dashboard.paging import address_of, page_number
 
+SEARCH = "/dashboard/search"
 # Path and label; what lies below a path belongs to its section.
 NAVIGATION = (
     ("/dashboard/", "Overview"),
@@ -83,6 +84,7 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         page=page_number(),
         address_of=address_of,
         said=SAID.get(said),
+        search_path=SEARCH,
         user=g.session.user if g.session else None,
         **values,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from flask import Response, abort
 
 from dashboard.activity_charts import of_webhook
+from dashboard.failures import causes_of
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.recording import unchanged
@@ -176,6 +177,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
         failure=_last_failure(row) if is_in_trouble else None,
+        causes=causes_of(row.id),
         answer=answer,
     )
 

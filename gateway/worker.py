@@ -10,7 +10,16 @@ from huey.consumer import Consumer
 from prometheus_client import start_http_server
 
 from gateway.settings import PREFIX, Settings, SettingsError
-from tasks import deliver, ingest, lifecycle, notify, redeliver, sweep, template_lists
+from tasks import (
+    deliver,
+    indexing,
+    ingest,
+    lifecycle,
+    notify,
+    redeliver,
+    sweep,
+    template_lists,
+)
 from tasks.queue import Doorbell, huey
 from tasks.sender import make_client
 from webhooks.schedule import RetrySchedule
@@ -120,6 +129,7 @@ def run_worker(settings: Settings) -> None:
         Rounds(ingest.work_off, LOOK_SECONDS, ingest.bell),
         Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
         Rounds(lifecycle.check_due, CHECK_LOOK_SECONDS),
+        Rounds(indexing.work_off, settings.sweep_interval),
         Rounds(template_lists.read_due, settings.sweep_interval),
         Rounds(notify.look, settings.sweep_interval),
     ]

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, reduce
-from operator import add, or_
+from operator import add
 from typing import Any, Self
 
 from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
-from models.account import Owned
+from models.account import Account, Owned
 from models.clock import new_id
 from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
 from models.message import Direction, Message
@@ -26,6 +26,12 @@ from models.page import Page, fetch_page
 IDS = ("phone", "user_id", "parent_user_id")
 TOLD = (*IDS, "username", "name")
 CONTACT, OPTED_OUT = "contact", "opted_out"
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_PERSON = SQL("merged_into IS NULL")
+IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
+HAS_USERNAME = SQL("username IS NOT NULL")
+# A query for so many contacts at most is not run again for their number.
+FEW = 500
 # A response has a bound.
 MOST_SHOWN = 100
 
@@ -50,6 +56,7 @@ class Contact(Owned):
     """
 
     number_id: str
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
     number = ForeignKeyField(Number, lazy_load=False, index=False)
     phone = TextField(null=True)
     user_id = TextField(null=True)
@@ -61,9 +68,6 @@ class Contact(Owned):
     opted_out_because = TextField(null=True)
     created_at = BigIntegerField()
     merged_into = TextField(null=True)
-
-    class Meta:
-        indexes = ((("account", "id"), False),)
 
     @classmethod
     def meet(
@@ -291,18 +295,42 @@ class Contact(Owned):
 
         ``name`` may be any part of the name. ``text`` may be that, a username, or one of IDS.
         """
-        query = cls.select().where(cls.account == account_id, cls.merged_into.is_null())
+        query = cls.select().where(cls.account == account_id, IS_PERSON)
         for field, value in wanted.items():
             if value is not None and field in IDS:
                 query = query.where(cls.id.in_(cls.ids_called(account_id, **{field: value})))
             elif value is not None:
                 query = query.where(getattr(cls, field) == value)
-        if name is not None:
-            query = query.where(cls.name.contains(name))
-        if text is not None:
-            named = (getattr(cls, field) == text for field in (*IDS, "username"))
-            query = query.where(reduce(or_, named, cls.name.contains(text)))
-        return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+        part = text if name is None else name
+        others = [] if text is None else cls._ids_exactly(account_id, text)
+        if part is None:
+            return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+        has_part = cls.name.contains(part)
+        named = cls.select(cls.id).where(cls.account == account_id, IS_NAMED, has_part)
+        with reading():
+            few = [row.id for row in named.limit(FEW + 1)]
+        if len(few) <= FEW:
+            # They are not looked for again to count them, and to sort them.
+            query = query.where(cls.id.in_([*few, *others]))
+            return fetch_page(query.order_by(cls.id.desc()), limit, offset)
+        query = query.where(has_part | cls.id.in_(others))
+        counted = None if any(wanted.values()) else cls._count_named(named, others)
+        return fetch_page(query.order_by(cls.id.desc()), limit, offset, total=counted)
+
+    @classmethod
+    def _ids_exactly(cls, account_id: str, text: str) -> list[str]:
+        """By a username or one of IDS."""
+        found = [id_ for name in IDS for id_ in cls.ids_called(account_id, **{name: text})]
+        called = cls.select(cls.id).where(cls.account == account_id, HAS_USERNAME, IS_PERSON)
+        with reading():
+            return [*found, *(row.id for row in called.where(cls.username == text))]
+
+    @classmethod
+    def _count_named(cls, named: Any, others: Sequence[str]) -> int:
+        """How many have the name, in an index that has all names, or are among the others."""
+        with reading():
+            ids = {row.id for row in named.where(cls.id.in_(others))}
+            return int(named.count()) + len(set(others) - ids)
 
     def history(self) -> list["ContactChange"]:
         """The last ``MOST_SHOWN`` changes, oldest first."""
@@ -353,6 +381,11 @@ for name in IDS:
         where=SQL(f"{name} IS NOT NULL"),
         name=f"contact_{name}",
     )
+# What contacts are listed and found by.
+Contact.add_index(Contact.account, Contact.id, where=IS_PERSON, name="contact_of_account")
+Contact.add_index(Contact.number, Contact.id, where=IS_PERSON, name="contact_of_number")
+Contact.add_index(Contact.account, Contact.username, where=HAS_USERNAME, name="contact_username")
+Contact.add_index(Contact.account, Contact.name, Contact.id, where=IS_NAMED, name="contact_name")
 Contact.add_index(
     Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
 )

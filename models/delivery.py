@@ -131,17 +131,28 @@ class Delivery(BaseModel):
         until: int | None = None,
     ) -> Page[Self]:
         """The webhook's deliveries that match, newest first."""
-        query = cls.select().where(cls.webhook == webhook_id, *_created_between(since, until))
+        conditions = cls.conditions(state, kind, since, until)
+        query = cls.select().where(cls.webhook == webhook_id, *conditions)
         tallies = DeliveryTally.select().where(DeliveryTally.webhook_id == webhook_id)
         if state is not None:
-            query = query.where(*_in_states([state]))
             tallies = tallies.where(DeliveryTally.state == state)
         if kind is not None:
-            query = query.where(cls.event_kind == kind, *([] if kind in FREQUENT else [IS_RARE]))
             tallies = tallies.where(DeliveryTally.event_kind == kind)
         is_tallied = since is None and until is None
         ordered = query.order_by(cls.id.desc())
         return fetch_page(ordered, limit, offset, tallies if is_tallied else None)
+
+    @classmethod
+    def conditions(
+        cls, state: str | None, kind: str | None, since: int | None, until: int | None
+    ) -> list[Any]:
+        """What a webhook's deliveries meet that match; None is no condition."""
+        conditions = _created_between(since, until)
+        if state is not None:
+            conditions += _in_states([state])
+        if kind is not None:
+            conditions += [cls.event_kind == kind, *([] if kind in FREQUENT else [IS_RARE])]
+        return conditions
 
     @classmethod
     def of_events(cls, event_ids: Sequence[str]) -> list[Self]:
@@ -150,6 +161,14 @@ class Delivery(BaseModel):
             query = cls.select(cls, Webhook).join(Webhook)
             query = query.where(cls.event.in_(event_ids), Webhook.deleted_at.is_null())
             return list(query.order_by(cls.id))
+
+    @classmethod
+    def mine(cls, account_id: str, delivery_ids: Sequence[str]) -> list[Self]:
+        """Those of these deliveries that are the account's, newest first."""
+        query = cls.select().join(Webhook).where(cls.id.in_(delivery_ids))
+        with reading():
+            ours = query.where(Webhook.account == account_id, Webhook.deleted_at.is_null())
+            return list(ours.order_by(cls.id.desc()))
 
     @classmethod
     def is_any_claimed(cls, webhook_id: str) -> bool:

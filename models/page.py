@@ -21,14 +21,19 @@ class Page(Generic[Row]):
 
 
 def fetch_page(
-    query: "ModelSelect[Row]", limit: int, offset: int, tallies: Any = None
+    query: "ModelSelect[Row]",
+    limit: int,
+    offset: int,
+    tallies: Any = None,
+    total: int | None = None,
 ) -> "Page[Row]":
     """The slice of ``query`` from ``offset``, at most ``limit`` rows.
 
-    ``tallies`` is a query for the tallies (models.tally) of its rows; without it the rows are counted.
+    ``tallies`` is a query for the tallies (models.tally) of its rows; without it the rows are counted, unless
+    ``total`` tells how many they are.
     """
     with reading():
-        total = _count(query, tallies)
+        total = _count(query, tallies) if total is None else total
         # Behind the last row that matches, the database would look at all the others in vain.
         wanted = min(limit, total - offset)
         rows = list(query.limit(wanted).offset(offset)) if wanted > 0 else []

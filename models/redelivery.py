@@ -46,10 +46,20 @@ class Redelivery(BaseModel):
         return [i for i in found if i not in chosen][:MAX_REDELIVERIES]
 
     @classmethod
+    def not_waiting(cls, webhook_id: str, delivery_ids: Sequence[str]) -> list[str]:
+        """Those that no call chose before, or that were scheduled since, oldest first."""
+        with reading():
+            return sorted(set(delivery_ids) - cls._waiting(webhook_id))
+
+    @classmethod
     def request(cls, webhook_id: str, *, states: Sequence[str], **which: Any) -> list[str]:
         """Choose deliveries for the worker, and return them: the oldest MAX_REDELIVERIES that match."""
         # Chosen outside the write transaction, which it would make long: the worker looks again.
-        chosen = cls.choose(webhook_id, states=states, **which)
+        return cls.keep(webhook_id, states, cls.choose(webhook_id, states=states, **which))
+
+    @classmethod
+    def keep(cls, webhook_id: str, states: Sequence[str], chosen: list[str]) -> list[str]:
+        """Write down for the worker what was chosen, and return it: oldest first, each once."""
         with writing():
             if Webhook.by_id(webhook_id) is None:
                 # It was deleted meanwhile, and its deliveries with it.

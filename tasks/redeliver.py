@@ -15,6 +15,7 @@ from tasks.queue import Doorbell
 from tasks.shares import TooMuchAtOnceError
 
 UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
+ENDED = (DeliveryState.DELIVERED, *UNDELIVERED)
 # Of a webhook, in a round: much of it may have been delivered again already, which takes no time of the rate.
 MAX_PARTS = 20
 PAUSE_SECONDS = 0.005
@@ -45,6 +46,22 @@ def redeliver_many(
     ``since`` and ``until`` bound the time of creation, in milliseconds. Raises InactiveWebhookError,
     TooMuchAtOnceError.
     """
+    _check(webhook)
+    chosen = Redelivery.request(webhook.id, states=states, since=since, until=until)
+    bell.ring()
+    return chosen
+
+
+def redeliver_chosen(webhook: Webhook, delivery_ids: Sequence[str]) -> list[str]:
+    """Deliver these of the webhook once more, as ``redeliver_many``. What is pending goes anyway."""
+    _check(webhook)
+    new = Redelivery.not_waiting(webhook.id, delivery_ids)
+    chosen = Redelivery.keep(webhook.id, ENDED, new[:MAX_REDELIVERIES])
+    bell.ring()
+    return chosen
+
+
+def _check(webhook: Webhook) -> None:
     if not webhook.active:
         raise InactiveWebhookError(webhook.id)
     if not Redelivery.has_room(webhook.id):
@@ -52,9 +69,6 @@ def redeliver_many(
             f"{MAX_REDELIVERIES:,} deliveries already wait to be redelivered to this webhook. Try again when"
             " some of them are sent."
         )
-    chosen = Redelivery.request(webhook.id, states=states, since=since, until=until)
-    bell.ring()
-    return chosen
 
 
 # Ring it when redeliveries wait.

@@ -27,6 +27,7 @@ from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.password import PasswordReset
 from models.sign_in import PendingSignIn
+from models.search import SearchBlock
 from models.signup import Signup
 from models.tally import MessageHour
 from models.user_session import SignInAttempt, UserSession
@@ -109,6 +110,8 @@ KINDS = (
     # No operator replayed it in all that time.
     Kind("items set aside", SetAside, "sa"),
     Kind("incidents", Incident, "inc", (~Incident.ended_at.is_null(),)),
+    # With the first of its messages.
+    Kind("blocks of the search index", SearchBlock, "msg"),
     # No session lives for a day, and no attempt to sign in counts any more. Sessions that ended at sign-out
     # are gone already.
     Kind("sessions", UserSession, "ses", days=1),

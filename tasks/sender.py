@@ -50,14 +50,16 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
     return headers
 
 
-async def send_test_delivery(webhook: Webhook, kind: EventKind | None = None) -> Answer:
-    """Send a sample now, outside the queue. Without a kind it is the first subscribed one.
+async def send_test_delivery(
+    webhook: Webhook, kind: EventKind | None = None, payload: str | None = None
+) -> Answer:
+    """Send a sample now, or this payload, outside the queue. Without a kind it is the first subscribed one.
 
-    Its identifiers are new each time: a receiver that deduplicates takes every test. Raises
+    A sample's identifiers are new each time: a receiver that deduplicates takes every test. Raises
     TooMuchAtOnceError.
     """
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
-    body = sample_event(kind, now, new_id).encode()
+    body = (payload or sample_event(kind, now, new_id)).encode()
     with TESTS.of(webhook.account_id):
         headers = signing.headers(
             webhook.secrets_at(now),

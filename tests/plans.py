@@ -24,6 +24,8 @@ GROWING = {
     "callback",
     "idempotency_key",
     "set_aside",
+    "contact",
+    "search_block",
     # With what an account has at the platform.
     "template",
     # With the days.

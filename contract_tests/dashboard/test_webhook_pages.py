@@ -1,5 +1,6 @@
 """Webhooks in the dashboard: made, tested, mended, rotated, switched; with receivers that really answer."""
 
+import re
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from contract_tests.dashboard.conftest import LIMITS, Enrol
+from contract_tests.dashboard.looks import faults
 from contract_tests.dashboard.person import Person, let_in
 from contract_tests.dashboard.webhook_steps import TO, WEBHOOKS, follow, press, register, stored
 from contract_tests.harness import (
@@ -100,6 +102,27 @@ def test_a_test_under_way_cannot_be_sent_twice(
     may_answer.set()
     expect(member_page.locator("#answer")).to_contain_text("The receiver answered 200.")
     expect(button).to_be_enabled()
+
+
+def test_a_payload_is_edited_and_sent_by_keyboard(
+    member_page: Page, owner: Customer, receiver: Receiver
+) -> None:
+    page = member_page
+    hook = register(owner, receiver.url("/composed"))
+    page.goto(f"{WEBHOOKS}/{hook['id']}")
+    follow(page, "Choose the event, edit the payload")
+    page.locator("select[name=kind]").select_option("message.read")
+    press(page, "Load its sample")
+    payload = page.get_by_role("textbox", name="Payload")
+    expect(payload).to_have_value(re.compile('"event": "message.read"'))
+    payload.fill('{"event": "message.read", "timestamp": "now", "data": {"mine": true}}')
+    page.get_by_role("button", name="Send").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("arrived The receiver answered 200.")
+    assert faults(page, "composed") == []
+    [received] = receiver.wait("/composed")
+    assert received.is_signed_with(hook["secret"])
+    assert received.event["data"] == {"mine": True}
 
 
 def test_a_test_that_nobody_answers_says_why(member_page: Page, owner: Customer) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from peewee import NotSupportedError
 
 import models
-from models import event, tally
+from models import event, search, tally
 from models.database import BaseModel
 
 # The last migration of unreleased versions. It left the same tables; other indexes and triggers do no harm.
@@ -21,6 +21,7 @@ def up(_migrator: object, db: Any) -> None:
     (last,) = db.execute_sql("SELECT MAX(name) FROM schema_migration").fetchone()
     if last is None:
         db.create_tables(_tables(BaseModel))
+        search.create_words(db)
         tally.create_triggers(db)
         event.order_by_commit(db)
     elif last != LAST_UNRELEASED:

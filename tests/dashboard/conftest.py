@@ -23,7 +23,7 @@ class Visit(Protocol):
 class Submit(Protocol):
     """Posts a form, with its token, to a page below /dashboard/. Without a status, a redirect is expected."""
 
-    def __call__(self, path: str, status: int = 303, **form: str) -> TestResponse: ...
+    def __call__(self, path: str, status: int = 303, **form: str | list[str]) -> TestResponse: ...
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def visit(browser: FlaskClient, user: User) -> Visit:
 def submit(browser: FlaskClient, visit: Visit) -> Submit:
     """The forms that a user of the account posts."""
 
-    def post(path: str, status: int = 303, **form: str) -> TestResponse:
+    def post(path: str, status: int = 303, **form: str | list[str]) -> TestResponse:
         [token] = set(re.findall('name="csrf_token" value="(\\w+)"', visit("keys")))
         answer = browser.post(f"/dashboard/{path}", data={"csrf_token": token, **form})
         assert answer.status_code == status

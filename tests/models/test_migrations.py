@@ -10,6 +10,7 @@ from playhouse.migrations import Runner
 
 from contract_tests.backends import empty_state
 from models import activity, database
+from models import clock, database, search
 from models.account import Account
 from models.database import engine
 from models.feed import START, Wanted
@@ -235,6 +236,30 @@ def test_messages_from_before_are_in_the_totals_by_the_hour(tmp_path: Path) -> N
         Message.delete().where(Message.id == second.id).execute()
     found = activity.messages(number.account_id, activity.SPANS["24h"], third.created_at)
     assert sum((Counter(step) for step in found), Counter()) == {"sent": 2}
+def test_a_migrated_database_has_the_search_of_a_new_one(tmp_path: Path) -> None:
+    tables = ("search_block", "search_words", "contact")
+    older = database.connect(_empty(tmp_path))
+    database.migrate()
+    with database.reading():
+        new = [_described(table) for table in tables]
+    with database.writing():
+        for statement in (
+            "DROP TABLE search_words",
+            "DROP TABLE search_block",
+            *(f"DROP INDEX contact_{of}" for of in ("of_account", "of_number", "username", "name")),
+            "CREATE INDEX contact_account_id ON contact (account_id)",
+            "CREATE INDEX contact_account_id_id ON contact (account_id, id)",
+            "DELETE FROM schema_migration WHERE name = '0010_search'",
+        ):
+            database.database.execute_sql(statement)
+    number = factories.active_number(Account.open("Acme", "pro"))
+    message = factories.outbound(number, text="Hello")
+    assert database.migrate() == ["0010_search"]
+    with database.reading():
+        assert [_described(table) for table in tables] == new
+    later = clock.now() + 1
+    assert search.add(later, later, 10) == 1
+    assert search.find(number.account_id, ["hello"], 10).messages == [message]
     older.close()
 
 

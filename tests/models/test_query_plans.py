@@ -206,8 +206,17 @@ READS: dict[str, Work] = {
         world.account.id, world.delivery.id
     ),
     "attempts are read": lambda world: Attempt.of(world.delivery),
-    "contacts are listed": lambda world: last_inbound(
-        Contact.search(world.account.id, 20, 0, text="1").rows
+    "contacts are listed": lambda world: last_inbound(Contact.search(world.account.id, 20, 0).rows),
+    "contacts of a number are listed": lambda world: Contact.search(
+        world.account.id, 20, 0, number=world.number.id
+    ),
+    "contacts are found": lambda world: Contact.search(world.account.id, 20, 0, text="1"),
+    "contacts are found by name": lambda world: Contact.search(world.account.id, 20, 0, name="x"),
+    "contacts are found by phone": lambda world: Contact.search(
+        world.account.id, 20, 0, phone="15551234567"
+    ),
+    "contacts are found by username": lambda world: Contact.search(
+        world.account.id, 20, 0, username="ada"
     ),
     "messages of a contact are read": lambda world: newest_messages(
         Contact.get_by_id(world.message.contact_id), 20

@@ -1,0 +1,103 @@
+"""/dashboard/webhooks/<webhook_id>/compose: a test with an event of one's choice, and a payload to edit."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+
+from flask import Response, abort, request
+
+from dashboard.site import blueprint, show
+from dashboard.webhooks import find
+from models import clock
+from models.clock import new_id
+from tasks.sender import send_test_delivery
+from tasks.shares import TooMuchAtOnceError
+from webhooks.client import Answer
+from webhooks.kinds import EventKind
+from webhooks.sample import sample_event
+
+MAX_PAYLOAD = 64_000
+MEMBERS = {"event": str, "timestamp": str, "data": dict}
+WORDS = {str: "a string", dict: "an object"}
+
+
+class PayloadError(ValueError):
+    """Says what is wrong with a payload, and where."""
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """The form as filled in, what is wrong with it, and what was answered."""
+
+    kind: str
+    payload: str
+    problem: str = ""
+    answer: Answer | None = None
+
+
+@blueprint.get("/webhooks/<webhook_id>/compose")
+def compose(webhook_id: str) -> Response:
+    """The sample of the event that the address names, to be edited."""
+    asked = request.args.get("kind", "")
+    kind = EventKind(asked if asked in {*EventKind} else find(webhook_id).events[0])
+    sample = json.loads(sample_event(kind, clock.now(), new_id))
+    return _page(webhook_id, _Composed(kind, json.dumps(sample, indent=2, ensure_ascii=False)))
+
+
+@blueprint.post("/webhooks/<webhook_id>/compose")
+def send_composed(webhook_id: str) -> Response:
+    """Send what was typed, signed as an event is. It is recorded nowhere."""
+    row, typed = find(webhook_id), request.form.get("payload", "")
+    try:
+        payload = read_envelope(typed)
+    except PayloadError as error:
+        kind = request.form.get("kind", "")
+        return _page(webhook_id, _Composed(kind, typed, str(error)), 422)
+    kind = EventKind(str(payload["event"]))
+    body = json.dumps(payload, separators=(",", ":"))
+    try:
+        answer = asyncio.run(send_test_delivery(row, kind, body))
+    except TooMuchAtOnceError:
+        abort(429)
+    return _page(webhook_id, _Composed(kind, typed, answer=answer))
+
+
+def read_envelope(text: str) -> dict[str, object]:
+    """The payload. Raises PayloadError unless it is an event's envelope (docs/webhooks.md)."""
+    if len(text) > MAX_PAYLOAD:
+        raise PayloadError(
+            f"The payload has {len(text):,} characters. Shorten it to {MAX_PAYLOAD:,}."
+        )
+    try:
+        payload = json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise PayloadError(
+            f"This is no JSON. Line {error.lineno}, column {error.colno}: {error.msg}."
+        ) from None
+    except RecursionError:
+        raise PayloadError("The payload is nested too deeply.") from None
+    if not isinstance(payload, dict):
+        raise PayloadError("The payload is no object. Begin it with { and end it with }.")
+    for name, kind in MEMBERS.items():
+        if not isinstance(payload.get(name), kind):
+            raise PayloadError(f"{name} is not {WORDS[kind]}. An event has event, timestamp, data.")
+    if unknown := payload.keys() - MEMBERS:
+        raise PayloadError(f"{min(unknown)} is no member of an event. Remove it.")
+    if payload["event"] not in {*EventKind}:
+        raise PayloadError(f"{payload['event']} is no event. Choose one of {', '.join(EventKind)}.")
+    return payload
+
+
+def _refuse(name: str) -> None:
+    raise PayloadError(f"{name} is no JSON. Use a number or null.")
+
+
+def _page(webhook_id: str, composed: _Composed, status: int = 200) -> Response:
+    return show(
+        "compose.html",
+        status,
+        webhook=find(webhook_id),
+        composed=composed,
+        kinds=[*EventKind],
+        max_payload=MAX_PAYLOAD,
+    )

@@ -1,0 +1,96 @@
+"""The filters of the list of deliveries, as the address has them: the list and its replay read the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from flask import request
+
+from dashboard.contacts import as_kept
+from dashboard.guard import account
+from dashboard.moments import BAD_TIME, read_moment
+from dashboard.site import mine
+from models.contact import Contact
+from models.delivery import DeliveryState
+from models.delivery_filter import ANSWERS, DeliveryFilter
+from models.webhook import Webhook
+from webhooks.kinds import EventKind
+
+TIMES = ("since", "until")
+CHOICES = {"state": [*DeliveryState], "kind": [*EventKind], "answer": [*ANSWERS]}
+NAMES = ("webhook", *CHOICES, "person", *TIMES)
+# People whom one text means.
+MOST_PEOPLE = 50
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks for, as typed, and by field what cannot be understood.
+
+    ``filter`` is None where something cannot. ``hooks`` are the account's webhooks, the newest first.
+    """
+
+    chosen: Mapping[str, str]
+    problems: Mapping[str, str]
+    filter: DeliveryFilter | None
+    hooks: list[Webhook]
+    hook: Webhook | None
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether anything but the webhook is chosen."""
+        return any(value for name, value in self.chosen.items() if name != "webhook")
+
+    @property
+    def query(self) -> str:
+        """The query of an address with the same filters."""
+        return urlencode({name: value for name, value in self.chosen.items() if value})
+
+
+def read_filters() -> Asked:
+    """Another account's webhook is not there."""
+    hooks = newest_first()
+    chosen = {name: request.args.get(name, "").strip() for name in NAMES}
+    hook: Webhook | None = mine(Webhook.by_id(chosen["webhook"])) if chosen["webhook"] else None
+    times, problems = _check(chosen)
+    if problems:
+        return Asked(chosen, problems, None, hooks, hook)
+    wanted = DeliveryFilter(
+        [each.id for each in ([hook] if hook else hooks)],
+        state=chosen["state"] or None,
+        kind=chosen["kind"] or None,
+        answer=chosen["answer"] or None,
+        contact_ids=_people(chosen["person"]) if chosen["person"] else None,
+        since=times["since"],
+        until=times["until"],
+    )
+    return Asked(chosen, problems, wanted, hooks, hook)
+
+
+def newest_first() -> list[Webhook]:
+    """The account's webhooks."""
+    return sorted(Webhook.all(account().id), key=lambda hook: hook.id, reverse=True)
+
+
+def _people(text: str) -> list[str]:
+    if text.startswith("ctc_"):
+        found = Contact.find(text)
+        return [found.id] if found is not None and found.account_id == account().id else []
+    people = Contact.search(account().id, MOST_PEOPLE, 0, text=as_kept(text))
+    return [person.id for person in people.rows]
+
+
+def _check(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
+    """The bounds in time, and by field what cannot be understood."""
+    times: dict[str, int | None] = {}
+    problems = {
+        name: f"There is no such {name}. Choose one of the list."
+        for name, known in CHOICES.items()
+        if chosen[name] not in {"", *known}
+    }
+    for name in TIMES:
+        try:
+            times[name] = read_moment(chosen[name])
+        except ValueError:
+            problems[name] = BAD_TIME
+    return times, problems

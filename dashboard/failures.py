@@ -1,0 +1,44 @@
+"""Why deliveries of a webhook failed lately: one line for each cause."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from models.attempt import Attempt
+from models.delivery import DeliveryState
+from models.delivery_filter import DeliveryFilter, answer_of, last_attempts
+
+# The newest of each state that are looked at.
+MOST = 200
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Deliveries whose last attempt had this status and error, and the newest of these attempts.
+
+    ``answer`` is the class of the status, by which the list of deliveries is filtered.
+    """
+
+    status_code: int | None
+    error: str | None
+    count: int
+    newest: Attempt
+    answer: str
+
+
+def causes_of(webhook_id: str) -> list[Cause]:
+    """Of the newest that failed, or wait for their next attempt. The most frequent cause comes first."""
+    rows = [
+        row
+        for state in (DeliveryState.FAILED, DeliveryState.PENDING)
+        for row in DeliveryFilter([webhook_id], state=state).newest(MOST).rows
+    ]
+    failed = [attempt for attempt in last_attempts(rows).values() if not attempt.success]
+    counts = Counter((attempt.status_code, attempt.error) for attempt in failed)
+    newest = {
+        (attempt.status_code, attempt.error): attempt
+        for attempt in sorted(failed, key=lambda attempt: attempt.id)
+    }
+    return [
+        Cause(*cause, count, newest[cause], answer_of(newest[cause]))
+        for cause, count in counts.most_common()
+    ]

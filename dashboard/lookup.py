@@ -1,0 +1,71 @@
+"""The page of an identifier of ours, whatever kind it is of."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dashboard.guard import account
+from models.api_key import ApiKey
+from models.attempt import Attempt
+from models.contact import Contact
+from models.delivery import Delivery
+from models.event import Event
+from models.message import Message
+from models.number import Number
+from models.signup import SignupLink
+from models.webhook import Webhook
+
+
+def page_of(identifier: str) -> str | None:
+    """The address of the page, None where there is none or it is another account's."""
+    find = _PAGES.get(identifier.partition("_")[0])
+    return None if find is None else find(identifier)
+
+
+def _page(folder: str, find: Callable[[str], Any]) -> Callable[[str], str | None]:
+    def page(identifier: str) -> str | None:
+        row = find(identifier)
+        is_ours = row is not None and row.account_id == account().id
+        return f"/dashboard/{folder}/{row.id}" if is_ours else None
+
+    return page
+
+
+def _of_key(identifier: str) -> str | None:
+    row = ApiKey.by_id(identifier)
+    return "/dashboard/keys" if row is not None and row.account_id == account().id else None
+
+
+def _of_delivery(identifier: str) -> str | None:
+    row = Delivery.find(identifier)
+    is_ours = row is not None and row.webhook.account_id == account().id
+    return f"/dashboard/deliveries/{identifier}" if is_ours else None
+
+
+def _of_attempt(identifier: str) -> str | None:
+    row = Attempt.by_id(identifier)
+    page = None if row is None else _of_delivery(row.delivery_id)
+    return page and f"{page}#{identifier}"
+
+
+def _of_event(identifier: str) -> str | None:
+    """Of its delivery, where it has only one. More are listed."""
+    event = Event.by_id(identifier)
+    if event is None or event.account_id != account().id:
+        return None
+    deliveries = Delivery.of_events([identifier])
+    if len(deliveries) > 1:
+        return None
+    return _of_delivery(deliveries[0].id) if deliveries else page_of(event.subject_id)
+
+
+_PAGES: dict[str, Callable[[str], str | None]] = {
+    "msg": _page("messages", Message.by_id),
+    "num": _page("numbers", Number.by_id),
+    "wh": _page("webhooks", Webhook.by_id),
+    "ctc": _page("contacts", Contact.find),
+    "sl": _page("links", SignupLink.by_id),
+    "dlv": _of_delivery,
+    "att": _of_attempt,
+    "evt": _of_event,
+    "key": _of_key,
+}

@@ -1,0 +1,123 @@
+"""/dashboard/search: one field that finds what an account has, by identifiers, people and words of texts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response, request
+
+from dashboard.contacts import as_kept
+from dashboard.guard import account
+from dashboard.lookup import page_of
+from dashboard.marking import marked
+from dashboard.messages import find_messages
+from dashboard.site import SEARCH as PATH
+from dashboard.site import blueprint, go, show
+from models.contact import Contact
+from models.delivery import Delivery
+from models.event import Event
+from models.message import Message
+from models.number import Number
+from models.search import find
+from models.webhook import Webhook
+from models.words import words_of
+
+MAX_TEXT, LEAST_TEXT, MOST_WORDS = 200, 2, 10
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Group:
+    """What was found of one kind. ``more`` is the address of the rest, ``label`` its link."""
+
+    kind: str
+    rows: Sequence[Any]
+    more: str | None = None
+    label: str = "Show all"
+
+
+@blueprint.get("/search")
+def search() -> Response:
+    """What matches, by kind. An identifier of ours leads straight to its page."""
+    text = request.args.get("q", "").strip()[:MAX_TEXT]
+    kind = request.args.get("kind", "")
+    if path := page_of(text):
+        return go(path)
+    # A single character of Chinese is a word.
+    is_short = len(text) < LEAST_TEXT and text.isascii()
+    kinds = [kind] if kind in FINDERS else list(FINDERS)
+    groups = [] if is_short else [FINDERS[each](text) for each in kinds]
+    return show(
+        "search.html",
+        text=text,
+        kind=kind if kind in FINDERS else "",
+        kinds=list(FINDERS),
+        groups=[group for group in groups if group.rows or group.more],
+        is_short=is_short,
+        max_text=MAX_TEXT,
+        address_for=lambda of: (
+            f"{PATH}?{urlencode({'q': text, 'kind': of} if of else {'q': text})}"
+        ),
+        marked=lambda content: marked(content, _words(text)),
+    )
+
+
+def _words(text: str) -> list[str]:
+    return words_of(text)[:MOST_WORDS]
+
+
+def _people(text: str) -> Group:
+    found = Contact.search(account().id, SHOWN, 0, text=as_kept(text))
+    more = f"/dashboard/contacts?{urlencode({'text': text})}" if found.total > SHOWN else None
+    return Group("people", found.rows, more, f"Show all {found.total:,}")
+
+
+def _messages(text: str) -> Group:
+    """With a person, by the network's identifier, or with an error code."""
+    found = find_messages(text, SHOWN)
+    more = f"/dashboard/messages?{urlencode({'find': text})}" if found.total > SHOWN else None
+    return Group("messages", found.rows, more, f"Show all {found.total:,}")
+
+
+def _texts(text: str) -> Group:
+    words = _words(text)
+    if not words:
+        return Group("texts", [])
+    found = find(account().id, words, SHOWN, request.args.get("before") or None)
+    query = urlencode({"q": text, "kind": "texts", "before": found.before or ""})
+    more = f"{PATH}?{query}" if found.before else None
+    return Group("texts", found.messages, more, "Search older messages")
+
+
+def _deliveries(text: str) -> Group:
+    """Of an event, or of the one message with this identifier of the network."""
+    if text.startswith("evt_"):
+        event = Event.by_id(text)
+        events = [event] if event is not None and event.account_id == account().id else []
+    else:
+        found: list[Message] = find_messages(text, 1).rows if text.startswith("wamid.") else []
+        events = [event for row in found for event in Event.of_subject(row.account_id, row.id)]
+    return Group("deliveries", Delivery.of_events([event.id for event in events])[:SHOWN])
+
+
+def _numbers(text: str) -> Group:
+    wanted = as_kept(text).casefold()
+    rows = Number.all(account().id)
+    named = ((row, f"{row.phone_number} {row.display_name or ''}") for row in rows)
+    return Group("numbers", [row for row, name in named if wanted in name.casefold()][:SHOWN])
+
+
+def _webhooks(text: str) -> Group:
+    rows = Webhook.all(account().id)
+    return Group("webhooks", [row for row in rows if text.casefold() in row.url.casefold()][:SHOWN])
+
+
+FINDERS: dict[str, Callable[[str], Group]] = {
+    "people": _people,
+    "messages": _messages,
+    "texts": _texts,
+    "deliveries": _deliveries,
+    "numbers": _numbers,
+    "webhooks": _webhooks,
+}

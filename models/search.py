@@ -1,0 +1,253 @@
+"""Finding messages by the words of their text (docs/decisions/0050-search-in-blocks.md).
+
+The worker adds messages to the index in blocks, each of up to BLOCK_SIZE messages of one account. The
+database's own full-text index, FTS5 or GIN, knows the words of each block. A search reads the messages of the
+blocks that have all words, and what is not in a block yet, newest first. So it finds a message at once, and
+a send writes no index.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Self
+
+from peewee import (
+    SQL,
+    BigIntegerField,
+    Cast,
+    Model,
+    NodeList,
+    PostgresqlDatabase,
+    TextField,
+    Value,
+    fn,
+)
+
+from models.clock import id_bound
+from models.database import BaseModel, Prepared, database, is_among, reading, write
+from models.message import Message
+from models.words import has_all, is_prefix, may_have, words_in
+
+# With more, a search reads more messages that do not match. With fewer, the index is larger.
+BLOCK_SIZE = 64
+# Of one message in the index, in bytes: PostgreSQL takes 1 MB for a whole block.
+MOST_BYTES = 8_000
+# What one search reads at most, and in one query.
+MOST_READ = 5_000
+PART = 500
+# Two workers do not add the same messages.
+INDEX = "search index"
+
+
+class SearchBlock(BaseModel):
+    """Messages of an account that follow each other. ``id`` is the first one's, so the block has its age.
+
+    Blocks are numbered in the order of their last messages.
+    """
+
+    id = TextField(primary_key=True)
+    last_id = TextField()
+    account_id = TextField()
+    number = BigIntegerField(unique=True)
+
+    @classmethod
+    def newest(cls) -> Self | None:
+        """The last one. All messages up to its last one are in blocks."""
+        newest: Self | None = cls.select().order_by(cls.number.desc()).first()
+        return newest
+
+
+class SearchWords(Model):
+    """The words of the block with this number, in a table that the migration makes for each database."""
+
+    rowid = BigIntegerField(primary_key=True)
+    words = TextField()
+
+    class Meta:
+        database = database
+        table_name = "search_words"
+
+
+_ON_SQLITE = (
+    # The words have been parted already. No phrase is looked for.
+    "CREATE VIRTUAL TABLE IF NOT EXISTS search_words USING fts5(words, tokenize='ascii', detail='none')",
+    """
+    CREATE TRIGGER IF NOT EXISTS search_words_out AFTER DELETE ON search_block
+    BEGIN DELETE FROM search_words WHERE rowid = OLD.number; END
+    """,
+)
+_ON_POSTGRESQL = (
+    """
+    CREATE TABLE IF NOT EXISTS search_words (
+        rowid BIGINT PRIMARY KEY REFERENCES search_block (number) ON DELETE CASCADE,
+        words TSVECTOR NOT NULL
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS search_words_words ON search_words USING gin (words)",
+)
+
+
+def create_words(connected: Any) -> None:
+    """Make the index of the words, beside the table of the blocks."""
+    on_postgresql = isinstance(connected, PostgresqlDatabase)
+    for statement in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
+        connected.execute_sql(statement)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Messages, newest first. ``before`` continues the search, None at its end."""
+
+    messages: list[Message]
+    before: str | None
+
+
+def find(account_id: str, words: Sequence[str], limit: int, before: str | None = None) -> Found:
+    """The account's messages with all these words (models.words), older than the one named ``before``.
+
+    It ends early, with fewer than ``limit``, when it has read MOST_READ messages.
+    """
+    found: list[str] = []
+    with reading():
+        for read, (message_id, content) in enumerate(_candidates(account_id, words, before), 1):
+            if may_have(content, words) and has_all(words_in(content), words):
+                found.append(message_id)
+            if len(found) == limit or read == MOST_READ:
+                return Found(_messages(found), message_id)
+        return Found(_messages(found), None)
+
+
+def _messages(ids: list[str]) -> list[Message]:
+    return list(Message.select().where(Message.id.in_(ids)).order_by(Message.id.desc()))
+
+
+def _candidates(
+    account_id: str, words: Sequence[str], before: str | None
+) -> Iterator[tuple[str, str]]:
+    """Identifier and content of messages that may match, newest first."""
+    newest = SearchBlock.newest()
+    above, below = newest.last_id if newest else "", before or id_bound("msg", 2**48 - 1)
+    while part := list(_ABOVE.execute(account_id, above, below, PART)):
+        yield from part
+        below = part[-1][0]
+    for first, last in _blocks(account_id, words, before):
+        yield from _BETWEEN.execute(account_id, first, last, below)
+
+
+def _blocks(account_id: str, words: Sequence[str], before: str | None) -> list[tuple[str, str]]:
+    """The first and the last message of the newest blocks of the account that have all words."""
+    numbers = SearchWords.select(SearchWords.rowid).where(_has(account_id, words))
+    query = SearchBlock.select(SearchBlock.id, SearchBlock.last_id)
+    query = query.where(SearchBlock.account_id == account_id, is_among(SearchBlock.number, numbers))
+    if before is not None:
+        query = query.where(SearchBlock.id < before)
+    rows: Any = (
+        query.order_by(SearchBlock.number.desc()).limit(MOST_READ // BLOCK_SIZE + 1).tuples()
+    )
+    return list(rows)
+
+
+def _has(account_id: str, words: Sequence[str]) -> Any:
+    """The condition on the index. The account is a word as well: what others write does not slow it down."""
+    named = (f'"{_token(account_id)}"', *(f'"{word}"{"*" * is_prefix(word)}' for word in words))
+    if not isinstance(database.obj, PostgresqlDatabase):
+        return NodeList((SQL("search_words MATCH"), Value(" AND ".join(named))))
+    query = " & ".join(each.replace('"', "'").replace("*", ":*") for each in named)
+    return NodeList((SearchWords.words, SQL("@@"), Cast(query, "tsquery")))
+
+
+def _token(account_id: str) -> str:
+    return account_id.replace("_", "").lower()
+
+
+def add(until: int, hurry_until: int, count: int) -> int:
+    """Put the next ``count`` messages, created before ``until``, into blocks. Returns how many.
+
+    None while there are fewer, unless the oldest was created before ``hurry_until``. Times in milliseconds.
+    """
+    with reading():
+        newest = SearchBlock.newest()
+        above, below = newest.last_id if newest else "", id_bound("msg", until)
+        rows = list(_NEXT.execute(above, below, count))
+    is_old = bool(rows) and rows[0][0] < id_bound("msg", hurry_until)
+    if len(rows) < count and not is_old:
+        return 0
+    blocks = sorted(_blocks_of(rows), key=lambda block: block.last_id)
+    return len(rows) if write(lambda: _store(newest, blocks), INDEX) else 0
+
+
+@dataclass(frozen=True)
+class _Block:
+    account_id: str
+    first_id: str
+    last_id: str
+    words: list[str]
+
+
+def _blocks_of(rows: Sequence[tuple[str, str, str]]) -> Iterator[_Block]:
+    """Rows are identifier, account and content, in the order of the identifiers."""
+    for account_id, group in groupby(sorted(rows, key=lambda row: row[1]), lambda row: row[1]):
+        theirs = list(group)
+        for start in range(0, len(theirs), BLOCK_SIZE):
+            part = theirs[start : start + BLOCK_SIZE]
+            words = {word for _, _, content in part for word in _indexed(words_in(content))}
+            yield _Block(account_id, part[0][0], part[-1][0], [_token(account_id), *sorted(words)])
+
+
+def _indexed(words: Iterable[str]) -> Iterator[str]:
+    room = MOST_BYTES
+    for word in words:
+        room -= len(word.encode())
+        if room < 0:
+            return
+        yield word
+
+
+def _store(newest: SearchBlock | None, blocks: Sequence[_Block]) -> bool:
+    """Returns whether they are stored: not where another worker was faster."""
+    if SearchBlock.newest() != newest:
+        return False
+    on_postgresql = isinstance(database.obj, PostgresqlDatabase)
+    for number, block in enumerate(blocks, newest.number + 1 if newest else 1):
+        SearchBlock.create(
+            id=block.first_id, last_id=block.last_id, account_id=block.account_id, number=number
+        )
+        _KEEP_WORDS.execute(number, block.words if on_postgresql else " ".join(block.words))
+    return True
+
+
+def _keep_words(number: Any, words: Any) -> Any:
+    if isinstance(database.obj, PostgresqlDatabase):
+        words = fn.array_to_tsvector(Cast(words, "text[]"))
+    return SearchWords.insert(rowid=number, words=words)
+
+
+_KEEP_WORDS = Prepared(_keep_words)
+_NEXT = Prepared(
+    lambda above, below, count: (
+        Message.select(Message.id, Message.account, Message.body_json)
+        .where(Message.id > above, Message.id < below)
+        .order_by(Message.id)
+        .limit(count)
+    )
+)
+_OF_ACCOUNT = (Message.id, Message.body_json)
+_ABOVE = Prepared(
+    lambda account_id, above, below, count: (
+        Message.select(*_OF_ACCOUNT)
+        .where(Message.account == account_id, Message.id > above, Message.id < below)
+        .order_by(Message.id.desc())
+        .limit(count)
+    )
+)
+_BETWEEN = Prepared(
+    lambda account_id, first, last, below: (
+        Message.select(*_OF_ACCOUNT)
+        .where(
+            Message.account == account_id,
+            Message.id.between(first, last),
+            Message.id < below,
+        )
+        .order_by(Message.id.desc())
+    )
+)

@@ -1,0 +1,73 @@
+"""The words of a text, as the search compares them: without case, accents and punctuation."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+# Where a message has what people read, at any depth of its content.
+READ_BY_PEOPLE = {
+    *("body", "text", "caption", "title", "name", "formatted_name"),
+    *("description", "address", "filename"),
+}
+# Chinese, Japanese, Thai and their neighbours write no blanks: each character counts as a word.
+_WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD = re.compile(f"[{_WITHOUT_BLANKS}]|[^\\W_{_WITHOUT_BLANKS}]+")
+# Of a longer word, which nobody types, this many characters count.
+MOST_CHARACTERS = 40
+# A word that is typed stands for all that begin with it, if it has so many characters.
+LEAST_OF_PREFIX = 3
+
+
+def words_of(text: str) -> list[str]:
+    """The words in their order."""
+    folded = text.casefold()
+    if not folded.isascii():
+        parted = unicodedata.normalize("NFKD", folded)
+        folded = "".join(each for each in parted if unicodedata.category(each)[0] != "M")
+    return [word[:MOST_CHARACTERS] for word in _WORD.findall(folded)]
+
+
+def words_in(content: str) -> set[str]:
+    """The words that people read in a message, whose content is JSON text."""
+    return {word for text in texts_in(content) for word in words_of(text)}
+
+
+def texts_in(content: str) -> list[str]:
+    """What people read in a message, whose content is JSON text."""
+    return list(_texts(json.loads(content)))
+
+
+def has_all(found: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Whether each wanted word is among those found, or the beginning of one of them."""
+    found = list(found)
+    return all(
+        any(word.startswith(each) if is_prefix(each) else word == each for word in found)
+        for each in wanted
+    )
+
+
+def may_have(content: str, wanted: Iterable[str]) -> bool:
+    """Whether a message with this content may have all wanted words: a quick look, before it is parsed."""
+    if "\\u" in content:
+        return True
+    lower = content.lower()
+    return all(word in lower for word in wanted)
+
+
+def is_prefix(word: str) -> bool:
+    """Whether a word that was typed stands for all that begin with it."""
+    return len(word) >= LEAST_OF_PREFIX
+
+
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, dict):
+        for name, value in content.items():
+            if not isinstance(value, str):
+                yield from _texts(value)
+            elif name in READ_BY_PEOPLE:
+                yield value
+    elif isinstance(content, list):
+        for each in content:
+            yield from _texts(each)

@@ -1,0 +1,191 @@
+"""The list of deliveries over all webhooks, and replaying what was chosen or matches."""
+
+from urllib.parse import quote
+
+import pytest
+
+from models.account import Account
+from models.attempt import record_outcomes
+from models.claim import Terms
+from models.database import writing
+from models.delivery import Delivery, DeliveryState
+from models.number import Number
+from models.redelivery import Redelivery
+from models.webhook import Webhook
+from tasks import emit, redeliver
+from tests import factories
+from tests.dashboard.conftest import Submit, Visit
+from webhooks.kinds import EventKind
+
+PATH = "/dashboard/deliveries"
+
+
+@pytest.fixture
+def hooks(account: Account) -> list[Webhook]:
+    """Two webhooks of the account."""
+    return [factories.webhook(account, f"http://127.0.0.1:9/{name}") for name in ("in", "out")]
+
+
+def _fail() -> None:
+    claimed = factories.claim_due(100, Terms(100, 1000))
+    record_outcomes(map(factories.failure, claimed), lambda _: None, 1000)
+
+
+def _chosen() -> set[str]:
+    """What waits to be redelivered."""
+    return {each for batch in Redelivery.select() for each in batch.delivery_ids}
+
+
+def _listed(page: str) -> int:
+    return page.count(f'href="{PATH}/dlv_')
+
+
+def test_deliveries_of_all_webhooks_are_listed_with_answer_and_person(
+    visit: Visit, number: Number, hooks: list[Webhook]
+) -> None:
+    row = factories.outbound(number)
+    with writing():
+        emit.emit_message(EventKind.MESSAGE_SENT, row)
+    assert "not tried" in visit("deliveries")
+    _fail()
+    page = visit("deliveries")
+    assert _listed(page) == 2
+    for hook in hooks:
+        assert hook.url in page
+    assert page.count(">500</span>") == 2
+    assert page.count("<small>5 ms</small>") == 2
+    assert page.count(f'<a href="/dashboard/contacts/{row.contact_id}">') == 2
+    assert "2 deliveries in all" in page
+
+
+def test_each_filter_narrows_the_list(
+    visit: Visit, account: Account, number: Number, hooks: list[Webhook]
+) -> None:
+    with writing():
+        emit.emit_message(EventKind.MESSAGE_SENT, factories.outbound(number))
+    factories.deliveries(account, hooks[0])
+    _fail()
+    factories.deliveries(account, hooks[1])
+    counts = {
+        "": 4,
+        f"webhook={hooks[0].id}": 2,
+        "state=failed": 3,
+        "state=pending": 1,
+        "kind=message.sent": 2,
+        "answer=5xx": 3,
+        "answer=2xx": 0,
+        "answer=none": 0,
+        "since=2999-01-01T00:00": 0,
+        "until=2999-01-01T00:00": 4,
+        "person=%2B1+555+123-4567": 2,
+        "person=15550009999": 0,
+        "person=ctc_1": 0,
+        f"webhook={hooks[1].id}&state=failed&kind=message.sent&answer=5xx&person=15551234567": 1,
+    }
+    assert {query: _listed(visit(f"deliveries?{query}")) for query in counts} == counts
+
+
+@pytest.mark.parametrize("query", ["state=lost", "kind=x", "answer=6xx", "since=soon", "until=1"])
+def test_a_filter_that_makes_no_sense_is_told(
+    visit: Visit, hooks: list[Webhook], query: str
+) -> None:
+    assert hooks
+    name = query.partition("=")[0]
+    assert f'aria-describedby="problem-{name}"' in visit(f"deliveries?{query}", 422)
+
+
+def test_a_long_list_goes_on(visit: Visit, account: Account, hooks: list[Webhook]) -> None:
+    made = factories.deliveries(account, hooks[0], count=52)
+    first = visit(f"deliveries?webhook={hooks[0].id}")
+    assert _listed(first) == 50
+    assert f"webhook={hooks[0].id}&amp;before={made[2].id}" in first
+    rest = visit(f"deliveries?webhook={hooks[0].id}&before={made[2].id}")
+    assert _listed(rest) == 2
+    assert f'href="{PATH}?webhook={hooks[0].id}"' in rest
+    assert "No older delivery" in visit(f"deliveries?before={made[0].id}")
+
+
+def test_another_accounts_webhook_has_no_list(visit: Visit, hooks: list[Webhook]) -> None:
+    other = Account.open("Other", "pro")
+    theirs = factories.webhook(other)
+    factories.deliveries(other, theirs)
+    assert hooks
+    visit(f"deliveries?webhook={theirs.id}", 404)
+    assert _listed(visit("deliveries")) == 0
+
+
+def test_the_chosen_ones_are_replayed(
+    submit: Submit, account: Account, hooks: list[Webhook]
+) -> None:
+    first, second, third = factories.deliveries(account, hooks[0], count=3)
+    _fail()
+    [other] = factories.deliveries(account, hooks[1])
+    _fail()
+    answer = submit(
+        "deliveries/replay-selected?state=failed",
+        id=[first.id, third.id, other.id, "dlv_1"],
+    )
+    assert answer.headers["Location"] == f"{PATH}?state=failed"
+    assert _chosen() == {first.id, third.id, other.id}
+    redeliver.work_off()
+    assert Delivery.get_by_id(first.id).state == DeliveryState.PENDING
+    assert Delivery.get_by_id(second.id).state == DeliveryState.FAILED
+
+
+def test_what_is_replayed_twice_goes_once(
+    submit: Submit, account: Account, hooks: list[Webhook]
+) -> None:
+    [row] = factories.deliveries(account, hooks[0])
+    _fail()
+    for _ in range(2):
+        submit("deliveries/replay-selected", id=row.id)
+    assert [batch.delivery_ids for batch in Redelivery.select()] == [[row.id]]
+
+
+def test_nothing_goes_that_waits_or_whose_webhook_is_off_or_anothers(
+    submit: Submit, account: Account, hooks: list[Webhook]
+) -> None:
+    other = Account.open("Other", "pro")
+    [theirs] = factories.deliveries(other, factories.webhook(other))
+    [off] = factories.deliveries(account, hooks[0])
+    _fail()
+    with writing():
+        hooks[0].deactivate()
+    [waits] = factories.deliveries(account, hooks[1])
+    ids = [theirs.id, off.id, waits.id]
+    answer = submit("deliveries/replay-selected", 422, id=ids)
+    assert "Nothing to replay" in answer.text
+    assert _chosen() == set()
+
+
+def test_all_that_match_are_counted_confirmed_and_replayed(
+    visit: Visit, submit: Submit, account: Account, hooks: list[Webhook]
+) -> None:
+    made = factories.deliveries(account, *hooks, count=3)
+    _fail()
+    factories.deliveries(account, hooks[0])
+    query = f"answer=5xx&webhook={hooks[1].id}"
+    page = visit(f"deliveries/replay?{query}")
+    assert "Replay 3 deliveries?" in page
+    assert hooks[1].url in page
+    assert "Replay 6 deliveries?" in visit("deliveries/replay")
+    answer = submit(f"deliveries/replay?{query}")
+    assert answer.headers["Location"] == f"{PATH}?webhook={hooks[1].id}&answer=5xx"
+    assert _chosen() == {row.id for row in made if row.webhook_id == hooks[1].id}
+
+
+def test_replaying_nothing_says_so(visit: Visit, submit: Submit, hooks: list[Webhook]) -> None:
+    assert hooks
+    assert "Nothing to replay" in visit("deliveries/replay?state=failed")
+    submit("deliveries/replay?state=failed", 422)
+    assert submit(f"deliveries/replay?since={quote('soon')}").headers["Location"].endswith("soon")
+
+
+def test_too_many_at_once_are_refused(
+    submit: Submit, account: Account, hooks: list[Webhook], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.redelivery.MAX_REDELIVERIES", 1)
+    factories.deliveries(account, hooks[0], count=2)
+    _fail()
+    submit("deliveries/replay")
+    assert "already wait" in submit("deliveries/replay", 429).text

@@ -1,0 +1,139 @@
+"""A webhook's page: why deliveries failed lately, and a test whose payload is edited."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+from models.account import Account
+from models.attempt import Outcome, record_outcomes
+from models.claim import Terms
+from models.delivery import Delivery
+from models.webhook import Webhook
+from tests import factories
+from tests.dashboard.conftest import Submit, Visit
+from tests.receiver import Receiver, answer
+from webhooks import signing
+from webhooks.kinds import EventKind
+
+ENVELOPE = {"event": "message.read", "timestamp": "2026-11-20T09:30:00.000Z", "data": {"x": "é"}}
+
+
+@pytest.fixture
+def hook(account: Account, receiver: Receiver) -> Webhook:
+    """A webhook whose receiver is there."""
+    return factories.webhook(account, receiver.url(), events=["number.banned"])
+
+
+def _answered(
+    account: Account, hook: Webhook, status: int | None, *, retry: int | None = None
+) -> None:
+    factories.deliveries(account, hook)
+    [claimed] = factories.claim_due(1, Terms(10, 1000))
+    error = "No answer: timed out." if status is None else f"The receiver answered {status}."
+    outcome = Outcome(
+        claimed.delivery_id,
+        claimed.lease_token,
+        started_at=1,
+        duration_ms=5,
+        success=status == 200,
+        status_code=status,
+        error=None if status == 200 else error,
+    )
+    record_outcomes([outcome], lambda _: retry, 1000)
+
+
+def test_recent_failures_are_shown_by_cause(visit: Visit, account: Account, hook: Webhook) -> None:
+    for status in (200, 503, 503, None):
+        _answered(account, hook, status)
+    _answered(account, hook, 503, retry=600)
+    newest = Delivery.select().order_by(Delivery.id.desc()).first()
+    page = visit(f"webhooks/{hook.id}")
+    counts = re.findall(r'data-label="Deliveries">(\d+)<', page)
+    assert counts == ["3", "1"]
+    assert "The receiver answered 503." in page
+    assert "No answer: timed out." in page
+    assert f"/dashboard/deliveries/{newest.id}" in page
+    assert f"/dashboard/deliveries?webhook={hook.id}&amp;answer=5xx" in page
+    assert f"/dashboard/deliveries?webhook={hook.id}&amp;answer=none" in page
+
+
+def test_a_webhook_without_failures_shows_no_cause(
+    visit: Visit, account: Account, hook: Webhook
+) -> None:
+    _answered(account, hook, 200)
+    assert "Recent failures" not in visit(f"webhooks/{hook.id}")
+
+
+def _typed(page: str) -> Any:
+    [text] = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)
+    return json.loads(unescape(text))
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_the_sample_of_an_event_is_there_to_be_edited_and_sent(
+    visit: Visit, submit: Submit, hook: Webhook, receiver: Receiver, kind: str
+) -> None:
+    sample = _typed(visit(f"webhooks/{hook.id}/compose?kind={kind}"))
+    assert sample["event"] == kind
+    page = submit(f"webhooks/{hook.id}/compose", 200, kind=kind, payload=json.dumps(sample)).text
+    assert "The receiver answered 200." in page
+    [request] = receiver.at()
+    assert (request.event, request.headers["x-service-event"]) == (sample, kind)
+
+
+def test_without_a_choice_the_first_event_of_the_webhook_is_there(
+    visit: Visit, hook: Webhook
+) -> None:
+    for query in ("", "?kind=", "?kind=lost"):
+        assert _typed(visit(f"webhooks/{hook.id}/compose{query}"))["event"] == "number.banned"
+
+
+def test_what_was_typed_is_sent_signed_and_not_recorded(
+    submit: Submit, hook: Webhook, receiver: Receiver
+) -> None:
+    receiver.behave(answer(418, b"<b>tea</b>"))
+    typed = json.dumps(ENVELOPE, indent=4)
+    page = submit(f"webhooks/{hook.id}/compose", 200, payload=typed).text
+    assert "The receiver answered 418." in page
+    assert "&lt;b&gt;tea&lt;/b&gt;" in page
+    assert _typed(page) == ENVELOPE
+    [request] = receiver.at()
+    assert request.event == ENVELOPE
+    assert request.headers["x-service-event"] == "message.read"
+    assert request.headers["x-service-signature"] == signing.sign(hook.secret, request.body)
+    assert Delivery.select().count() == 0
+    assert Webhook.get_by_id(hook.id).failure_count == 0
+
+
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ("", "This is no JSON. Line 1, column 1"),
+        ('{\n  "event": nope\n}', "Line 2, column 12"),
+        ('{"event": NaN}', "NaN is no JSON"),
+        ("[]", "The payload is no object"),
+        (json.dumps(ENVELOPE | {"event": 1}), "event is not a string"),
+        (json.dumps(ENVELOPE | {"timestamp": None}), "timestamp is not a string"),
+        (json.dumps(ENVELOPE | {"data": []}), "data is not an object"),
+        (json.dumps(ENVELOPE | {"more": 1}), "more is no member of an event"),
+        (json.dumps(ENVELOPE | {"event": "<b>"}), "&lt;b&gt; is no event"),
+        ("[" * 60_000, "nested too deeply"),
+        (" " * 64_001, "has 64,001 characters"),
+    ],
+)
+def test_what_is_no_event_is_not_sent(
+    submit: Submit, hook: Webhook, receiver: Receiver, payload: str, problem: str
+) -> None:
+    page = submit(f"webhooks/{hook.id}/compose", 422, payload=payload).text
+    assert problem in page
+    assert 'aria-describedby="problem"' in page
+    assert receiver.at() == []
+
+
+def test_another_accounts_webhook_is_not_tested(visit: Visit, submit: Submit) -> None:
+    theirs = factories.webhook(Account.open("Other", "pro"))
+    visit(f"webhooks/{theirs.id}/compose", 404)
+    submit(f"webhooks/{theirs.id}/compose", 404, payload=json.dumps(ENVELOPE))
