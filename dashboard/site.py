@@ -5,24 +5,25 @@ A page module registers its views here; dashboard.urls imports them all.
 
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, request
+from flask import Blueprint, Response, abort, current_app, g, request
 
 from dashboard import cookies, guard
-from dashboard.assets import CACHE_CONTROL, asset
+from dashboard.assets import CACHE_CONTROL
 from dashboard.pages import CONTENT_TYPE, render
 from dashboard.paging import address_of, page_number
 
-# Path and label; what lies below a path belongs to its section.
+# Path, label, group and icon (templates/icons.html); what lies below a path belongs to its section.
 NAVIGATION = (
-    ("/dashboard/", "Overview"),
-    ("/dashboard/messages", "Messages"),
-    ("/dashboard/contacts", "Contacts"),
-    ("/dashboard/deliveries", "Deliveries"),
-    ("/dashboard/webhooks", "Webhooks"),
-    ("/dashboard/numbers", "Numbers"),
-    ("/dashboard/keys", "API keys"),
-    ("/dashboard/links", "Signup links"),
+    ("/dashboard/", "Overview", "", "overview"),
+    ("/dashboard/messages", "Messages", "Conversations", "message"),
+    ("/dashboard/contacts", "Contacts", "Conversations", "contact"),
+    ("/dashboard/deliveries", "Deliveries", "Events", "delivery"),
+    ("/dashboard/webhooks", "Webhooks", "Events", "webhook"),
+    ("/dashboard/numbers", "Numbers", "Setup", "number"),
+    ("/dashboard/links", "Signup links", "Setup", "link"),
+    ("/dashboard/keys", "API keys", "Setup", "key"),
 )
+SEARCH = "/dashboard/search"
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
     "key-revoked": "The key is revoked. It opens nothing any more.",
@@ -61,10 +62,10 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         status,
         sources={"connect-src": "'self'"},
         headers={"Referrer-Policy": "same-origin"},
-        asset=asset,
         form_token=guard.form_token(),
         navigation=NAVIGATION,
         section=section(),
+        search_path=SEARCH if "dashboard.search" in current_app.view_functions else None,
         page=page_number(),
         address_of=address_of,
         said=SAID.get(said),
