@@ -57,6 +57,16 @@ def test_a_colour_can_be_read_on_its_ground(
     assert (brighter + 0.05) / (darker + 0.05) >= least
 
 
+def test_the_sandbox_has_the_same_colours_under_the_same_names() -> None:
+    phones = (ROOT / "sandbox/static/phone/page.css").read_text()
+    ours, theirs = (
+        {name: pair for name, *pair in COLOUR.findall(text)} for text in (TOKENS, phones)
+    )
+    common = ours.keys() & theirs.keys()
+    assert {"ink", "soft", "paper", "wall", "accent", "bad"} <= common
+    assert {name: theirs[name] for name in common} == {name: ours[name] for name in common}
+
+
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "dashboard/static").glob("*.css")), ids=lambda p: p.name
 )
