@@ -39,9 +39,8 @@ document.addEventListener("htmx:error", ({detail: {ctx}}) => {
   if (ctx) explain(ctx, "The gateway did not answer. Try again in a moment.");
 });
 // Times in words: how long ago, with the exact time in the reader's zone on hover and focus.
-const exact = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
-});
+const parts = {day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short"};
+const [thisYear, otherYear] = [parts, {...parts, year: "numeric"}].map((each) => new Intl.DateTimeFormat("en-GB", each));
 const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short", year: "numeric"});
 const STEPS = [["min", 60_000, 60], ["h", 3_600_000, 24], ["d", 86_400_000, 7]];
 
@@ -55,10 +54,15 @@ function ago(at) {
   return day.format(at);
 }
 
+function exact(at) {
+  const isThisYear = new Date(at).getFullYear() === new Date().getFullYear();
+  return (isThisYear ? thisYear : otherYear).format(at);
+}
+
 function tellTimes() {
   for (const time of document.querySelectorAll("time[data-when]")) {
     const at = Date.parse(time.dateTime);
-    const [text, tip] = [ago(at), exact.format(at)];
+    const [text, tip] = [ago(at), exact(at)];
     [time.textContent, time.dataset.tip] = time.dataset.when === "ago" ? [text, tip] : [tip, text];
   }
 }
