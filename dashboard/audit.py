@@ -13,10 +13,13 @@ from models.user import User
 
 TIMES = ("since", "until")
 SAYS = {
+    "account.notifications_changed": "Changed the notifications",
+    "account.notifications_tested": "Sent a test notification",
     "account.words_changed": "Changed the words to opt out and in",
     "contact.note_changed": "Changed a contact's note",
     "contact.opted_in": "Opted a contact in",
     "contact.opted_out": "Opted a contact out",
+    "deliveries.replayed": "Replayed deliveries",
     "delivery.redelivered": "Redelivered an event",
     "invitation.accepted": "Accepted an invitation",
     "invitation.withdrawn": "Withdrew an invitation",

@@ -3,7 +3,6 @@
 from flask import Response, request
 
 from dashboard.contacts import PATH
-from dashboard.messages import excerpt
 from dashboard.recording import unchanged
 from dashboard.site import blueprint, go, mine, show
 from models import clock
@@ -118,5 +117,4 @@ def _page(
         history=row.history(),
         what_changed=what_changed,
         messages=newest_messages(row, MAX_MESSAGES),
-        excerpt=excerpt,
     )

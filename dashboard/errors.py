@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from dashboard.assets import asset
 from dashboard.outcomes import Next, Outcome
 from dashboard.pages import Page, render
 
@@ -51,9 +50,7 @@ def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> P
     if _is_dashboard(path):
         title, text = _DASHBOARD_WORDS.get(status, _DASHBOARD_ELSE)
         headers = {"Referrer-Policy": "same-origin", **headers}
-        return render(
-            "dashboard/error.html", status, headers=headers, title=title, text=text, asset=asset
-        )
+        return render("dashboard/error.html", status, headers=headers, title=title, text=text)
     title, text = _WORDS.get(status, _ELSE)
     outcome = Outcome("error", status, title, (text,), Next.NOTHING, dict(headers))
     return render(

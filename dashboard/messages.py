@@ -12,6 +12,7 @@ from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
 from models import clock
 from models.contact import Contact
+from models.database import reading
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
 from models.finding import MessageFilter
@@ -44,7 +45,7 @@ def messages() -> Response:
         "messages.html",
         422 if unknown else 200,
         found=found,
-        excerpt=excerpt,
+        people=_people(found.rows),
         chosen=chosen,
         problem=f"There is no such {unknown[0]}. Choose one of the list." if unknown else "",
         numbers=Number.all(account().id),
@@ -66,17 +67,15 @@ def message(message_id: str) -> Response:
         number=Number.by_id(row.number_id),
         contact=Contact.find(row.contact_id) if row.contact_id else None,
         quoted=Message.by_id(row.quoted_id),
-        excerpt=excerpt(row),
         steps=row.history(),
         events=[(event, [d for d in deliveries if d.event_id == event.id]) for event in events],
         is_live=_is_under_way(row, deliveries),
     )
 
 
-def excerpt(row: Message) -> str:
-    """What a message says in words: its text or its caption, empty when it has neither."""
-    said = row.body.get("body" if row.type == "text" else "caption")
-    return said if isinstance(said, str) else ""
+def _people(rows: Sequence[Message]) -> dict[str, Contact]:
+    with reading():
+        return Contact.rows_of(row.contact_id for row in rows)
 
 
 def _find(chosen: dict[str, str]) -> Page[Message]:

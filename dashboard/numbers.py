@@ -12,8 +12,20 @@ MAX_NOTICES = 50
 MEANS = {
     "PROVISIONING": "A signup is connecting this number. It takes a few seconds.",
     "ACTIVE": "Sends and receives messages.",
-    "DISCONNECTED": "Its owner or the platform disconnected it. A new signup connects it again.",
-    "BANNED": "The platform banned it. WhatsApp Manager shows how to object.",
+    "DISCONNECTED": "Its owner or WhatsApp disconnected it. A new signup connects it again.",
+    "BANNED": "WhatsApp banned it. Its owner can request a review.",
+}
+# For a number that is lost, step by step.
+WHAT_TO_DO = {
+    "DISCONNECTED": (
+        "Ask the owner of the number whether they removed it or withdrew the permission on purpose.",
+        "Create a signup link and send it to the owner. The signup connects this same number again.",
+    ),
+    "BANNED": (
+        "The owner opens WhatsApp Manager, Account quality, and reads which policy was violated.",
+        "The owner corrects the cause and requests a review there.",
+        "The gateway keeps checking. Once the ban is lifted, the number is active again, without a signup.",
+    ),
 }
 
 
@@ -29,4 +41,4 @@ def number(number_id: str) -> Response:
     """One number, its state explained, and the notices of it and its business account."""
     row = mine(Number.by_id(number_id))
     notices = Notice.newest(MAX_NOTICES, row)
-    return show("number.html", number=row, means=MEANS, notices=notices)
+    return show("number.html", number=row, means=MEANS, what_to_do=WHAT_TO_DO, notices=notices)

@@ -9,6 +9,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from dashboard.assets import asset
+from dashboard.excerpts import excerpt
 from networks.error_codes import explained
 from webhooks.envelope import timestamp
 
@@ -21,17 +23,21 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_TEMPLATES.globals["asset"] = asset
 _TEMPLATES.filters |= {
+    "excerpt": excerpt,
     "explained": explained,
     "iso": timestamp,
     "minute": lambda at: timestamp(at)[: len("2026-11-20T09:30")].replace("T", " "),
+    "second": lambda at: timestamp(at)[: len("2026-11-20T09:30:15")].replace("T", " "),
     # Who sent or got a message: a user id has no plus sign.
     "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
 }
 _POLICY = {
     "default-src": "'none'",
-    "img-src": "data:",
+    "font-src": "'self'",
+    "img-src": "'self' data:",
     "base-uri": "'none'",
     "form-action": "'self'",
     "frame-ancestors": "'none'",

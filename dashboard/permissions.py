@@ -53,6 +53,7 @@ RULES = {
     "enter_code": _PUBLIC,
     "sign_out": _done(ALL, "session.ended"),
     "overview": _READ,
+    "search": _READ,
     # Messages and contacts.
     "messages": _READ,
     "message": _READ,
@@ -70,6 +71,10 @@ RULES = {
     "deliveries": _READ,
     "delivery": _READ,
     "redeliver_delivery": _done(DEVELOPERS, "delivery.redelivered"),
+    "compare": _READ,
+    "replay_selected": _done(DEVELOPERS, "deliveries.replayed"),
+    "confirm_replay": _DEVELOP,
+    "replay": _done(DEVELOPERS, "deliveries.replayed"),
     "confirm_redeliver_many": _DEVELOP,
     "redeliver_since": _done(DEVELOPERS, "webhook.redelivered"),
     # Webhooks.
@@ -81,6 +86,8 @@ RULES = {
     "edit_webhook": _DEVELOP,
     "change_webhook": _done(DEVELOPERS, "webhook.changed"),
     "send_test": _done(DEVELOPERS, "webhook.tested"),
+    "compose": _DEVELOP,
+    "send_composed": _done(DEVELOPERS, "webhook.tested"),
     "confirm_rotate_secret": _DEVELOP,
     "rotate_secret": _at_once(DEVELOPERS, "webhook.secret_rotated"),
     "confirm_switch_off": _DEVELOP,
@@ -88,6 +95,10 @@ RULES = {
     "switch_on": _at_once(DEVELOPERS, "webhook.enabled"),
     "confirm_delete_webhook": _DEVELOP,
     "delete_webhook": _done(DEVELOPERS, "webhook.deleted"),
+    # Notifications.
+    "notifications": _DEVELOP,
+    "keep_notifications": _at_once(DEVELOPERS, "account.notifications_changed"),
+    "test_notifications": _done(DEVELOPERS, "account.notifications_tested"),
     # API keys.
     "keys": _READ,
     "create_key": _at_once(DEVELOPERS, "key.created"),

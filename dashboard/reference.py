@@ -1,11 +1,10 @@
-"""The pages that show the contract: /api/ui/ to try it (Swagger UI), /api/docs/ to read it (Redoc).
+"""The pages of the contract, /api/ui/ to try it (Swagger UI) and /api/docs/ to read it (Redoc); also ``/``.
 
 tooling/vendor.py fetches the two libraries. Both pages take the contract from the service that shows them.
 """
 
 from flask import Blueprint, Response, request
 
-from dashboard.assets import asset
 from dashboard.pages import CONTENT_TYPE, render
 
 _FETCH = {"connect-src": "'self'"}
@@ -40,6 +39,12 @@ def to_folder() -> Response:
     return Response(status=308, headers={"Location": f"{request.path.rpartition('/')[2]}/"})
 
 
+@blueprint.get("/")
+def to_dashboard() -> Response:
+    """What people type who know the host alone."""
+    return Response(status=303, headers={"Location": "dashboard/"})
+
+
 def _show(template: str, sources: dict[str, str]) -> Response:
-    page = render(template, sources=sources, headers={"X-Frame-Options": "DENY"}, asset=asset)
+    page = render(template, sources=sources, headers={"X-Frame-Options": "DENY"})
     return Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)

@@ -8,26 +8,26 @@ from typing import Any
 from flask import Response, abort, g, request
 
 from dashboard import cookies, guard
-from dashboard.assets import CACHE_CONTROL, asset
+from dashboard.assets import CACHE_CONTROL
 from dashboard.pages import CONTENT_TYPE, render
 from dashboard.paging import address_of, page_number
 
-SEARCH = "/dashboard/search"
-# Path and label; what lies below a path belongs to its section.
+# Path, label, group and icon (templates/icons.html); what lies below a path belongs to its section.
 NAVIGATION = (
-    ("/dashboard/", "Overview"),
-    ("/dashboard/messages", "Messages"),
-    ("/dashboard/contacts", "Contacts"),
-    ("/dashboard/deliveries", "Deliveries"),
-    ("/dashboard/webhooks", "Webhooks"),
-    ("/dashboard/numbers", "Numbers"),
-    ("/dashboard/keys", "API keys"),
-    ("/dashboard/links", "Signup links"),
-    ("/dashboard/users", "Users"),
-    ("/dashboard/audit", "Audit log"),
-    ("/dashboard/you", "Your account"),
-    ("/dashboard/notifications", "Notifications"),
+    ("/dashboard/", "Overview", "", "overview"),
+    ("/dashboard/messages", "Messages", "Conversations", "message"),
+    ("/dashboard/contacts", "Contacts", "Conversations", "contact"),
+    ("/dashboard/deliveries", "Deliveries", "Developers", "delivery"),
+    ("/dashboard/webhooks", "Webhooks", "Developers", "webhook"),
+    ("/dashboard/keys", "API keys", "Developers", "key"),
+    ("/dashboard/numbers", "Numbers", "Setup", "number"),
+    ("/dashboard/links", "Signup links", "Setup", "link"),
+    ("/dashboard/notifications", "Notifications", "Setup", "warn"),
+    ("/dashboard/users", "Users", "Setup", "users"),
+    ("/dashboard/audit", "Audit log", "Setup", "audit"),
+    ("/dashboard/you", "Your account", "Setup", "contact"),
 )
+SEARCH = "/dashboard/search"
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
     "invitation-withdrawn": "The invitation is withdrawn. Its link opens nothing any more.",
@@ -76,15 +76,14 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         status,
         sources={"connect-src": "'self'"},
         headers={"Referrer-Policy": "same-origin"},
-        asset=asset,
         form_token=guard.form_token(),
-        navigation=[(path, label) for path, label in NAVIGATION if guard.may_open(path)],
+        navigation=[entry for entry in NAVIGATION if guard.may_open(entry[0])],
         may=guard.may,
         section=section(),
+        search_path=SEARCH,
         page=page_number(),
         address_of=address_of,
         said=SAID.get(said),
-        search_path=SEARCH,
         user=g.session.user if g.session else None,
         **values,
     )

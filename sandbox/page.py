@@ -115,7 +115,8 @@ def _phone(network: Network, number_id: str, person: str) -> dict[str, Any]:
 def _bubble(entry: conversations.Entry) -> dict[str, Any]:
     shown = {"id": entry.id, "direction": entry.direction, "type": entry.type}
     state = {"text": entry.summary, "status": entry.status, "ticks": entry.ticks}
-    return {**shown, **state, "reason": entry.reason, "html": render.bubble(entry)}
+    drawn = {"day": render.separator(entry), "html": render.bubble(entry)}
+    return {**shown, **state, "reason": entry.reason, **drawn}
 
 
 def _numbers(network: Network) -> list[dict[str, Any]]:

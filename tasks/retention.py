@@ -15,19 +15,19 @@ from peewee import fn
 
 from gateway.settings import get_settings
 from models import clock
-from models.audit import Audit
 from models.attempt import NARROW, WIDE, AttemptTotal
+from models.audit import Audit
 from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
 from models.event import Event
-from models.invitation import Invitation
 from models.incident import Incident
+from models.invitation import Invitation
 from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.password import PasswordReset
-from models.sign_in import PendingSignIn
 from models.search import SearchBlock
+from models.sign_in import PendingSignIn
 from models.signup import Signup
 from models.tally import MessageHour
 from models.user_session import SignInAttempt, UserSession

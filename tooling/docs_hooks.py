@@ -1,4 +1,4 @@
-"""What MkDocs cannot know by itself: the operations of the contract, the list of the decisions.
+"""What MkDocs cannot know by itself: the operations of the contract, the decisions, how our pages look.
 
 MkDocs calls the functions that begin with ``on_`` at their moment of the build (mkdocs.yml, hooks).
 """
@@ -12,6 +12,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
+STATIC = ROOT / "dashboard" / "static"
+FONTS = "vendored/@fontsource-variable/inter/*"
 OPERATIONS = "<!-- operations -->"
 LIST_OF_DECISIONS = "<!-- decisions -->"
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -31,6 +33,16 @@ def on_config(config: Any, **_: Any) -> Any:
     (last,) = config["nav"][-1].values()
     last.append({"Decisions": pages})
     return config
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the dashboard's colours, font and logo: they are the documentation's as well."""
+    from mkdocs.structure.files import File  # noqa: PLC0415 - tests read the rest without MkDocs
+
+    fonts = (path.relative_to(STATIC).as_posix() for path in STATIC.glob(FONTS))
+    for path in ("tokens.css", "logo.svg", *fonts):
+        files.append(File(path, str(STATIC), config["site_dir"], use_directory_urls=False))
+    return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills dashboard/static/vendored/ with the scripts and styles of the pages that show the contract.
+"""Fills dashboard/static/vendored/ with the scripts, styles and fonts that others published.
 
 They come at the versions of package-lock.json: out of node_modules if they are installed there, else through
 `npm pack`, checked by the locked hash. Needs nothing but Python, so that the build of an image can run it.
@@ -26,6 +26,11 @@ FILES = {
         "NOTICE",
     ),
     "redoc": (REDOC, f"{REDOC}.LICENSE.txt", "LICENSE"),
+    "@fontsource-variable/inter": (
+        "files/inter-latin-wght-normal.woff2",
+        "files/inter-latin-ext-wght-normal.woff2",
+        "LICENSE",
+    ),
 }
 # Redoc loads its makers' logo from their server, and no option stops it. An image that is none is not shown.
 LOGO = b"https://cdn.redoc.ly/redoc/logo-mini.svg"
@@ -45,7 +50,7 @@ def _fetch(name: str, lock: dict[str, str], folder: Path) -> Path:
     wanted = f"{name}@{lock['version']}"
     npm = shutil.which("npm") or sys.exit("npm is missing; requirements-pages.lock brings one.")
     print(f"Fetching {wanted}", file=sys.stderr)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     subprocess.run(
         [npm, "pack", "--silent", wanted], cwd=folder, check=True, stdout=subprocess.DEVNULL
     )

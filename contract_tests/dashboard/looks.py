@@ -33,7 +33,7 @@ def faults(page: Page, name: str) -> list[str]:
 def leave(page: Page) -> None:
     """Stop what loads itself again: a page that is left while it loads shows a failed request."""
     if page.locator("#live[hx-get]").count():
-        page.evaluate("document.getElementById('live').remove()")
+        page.evaluate("document.getElementById('live')?.remove()")
         page.wait_for_load_state("networkidle")
 
 

@@ -10,6 +10,9 @@ from contract_tests.harness import START_SECONDS, Customer, Gateway, wait_for
 from contract_tests.phone.handset import Phone, new_person, png, turn_knobs
 from contract_tests.phone.messages import LIST, SHOWN
 
+# Not the separators between days.
+BUBBLE = "li:not(.day)"
+
 
 @pytest.mark.parametrize(("kind", "content", "lines"), SHOWN)
 def test_the_phone_shows_each_type_of_message(
@@ -91,11 +94,11 @@ def test_several_people_hold_their_phones_side_by_side(phone: Phone) -> None:
     second.get_by_label("You are").fill("16505559999")
     second.get_by_role("textbox", name="Message").fill("Me too")
     second.get_by_role("button", name="Send", exact=True).click()
-    expect(second.get_by_role("listitem")).to_contain_text("Me too")
-    expect(phones.nth(0).get_by_role("listitem")).to_contain_text("Hi!")
+    expect(second.locator(BUBBLE)).to_contain_text("Me too")
+    expect(phones.nth(0).locator(BUBBLE)).to_contain_text("Hi!")
     phones.nth(0).get_by_role("button", name="Put this phone away").click()
     expect(phones).to_have_count(1)
-    expect(phones.get_by_role("listitem")).to_contain_text("Me too")
+    expect(phones.locator(BUBBLE)).to_contain_text("Me too")
 
 
 def test_what_is_written_before_the_page_listens_waits_for_it(phone: Phone) -> None:
@@ -118,14 +121,38 @@ def test_what_is_written_before_the_page_listens_waits_for_it(phone: Phone) -> N
     expect(phone.bubble("Too early")).to_have_count(1)
 
 
+def test_a_separator_stands_above_the_first_message_of_each_day(phone: Phone) -> None:
+    days = phone.page.locator("li.day")
+    expect(days).to_have_count(1)
+
+    def yesterday(route: Route) -> None:
+        """As if the first message were older than the others."""
+        answer = route.fetch()
+        if answer.status == 204:
+            return route.fulfill(response=answer)
+        content = answer.json()
+        old = {
+            "id": "2026-01-01",
+            "html": '<li class="day" data-id="2026-01-01"><span>Then</span></li>',
+        }
+        content["data"][0]["day"] = old
+        return route.fulfill(response=answer, json=content)
+
+    phone.page.route("**/_sandbox/conversation?*", yesterday)
+    phone.say("And again")
+    expect(days).to_have_count(2)
+    expect(days.first).to_have_text("Then")
+    expect(phone.page.locator("li.day + li").last).to_contain_text("And again")
+
+
 def test_a_long_conversation_opens_at_its_end(phone: Phone, gateway: Gateway) -> None:
     for each in range(70):
         person = {"to": phone.number, "from": phone.wa_id, "text": f"line {each}."}
         gateway.sandbox_call("inbound", **person)
     expect(phone.bubble("line 69.")).to_be_in_viewport()
-    expect(phone.page.get_by_role("listitem")).to_have_count(60)
+    expect(phone.page.locator(BUBBLE)).to_have_count(60)
     phone.press("Show earlier messages")
-    expect(phone.page.get_by_role("listitem")).to_have_count(71)
+    expect(phone.page.locator(BUBBLE)).to_have_count(71)
     expect(phone.bubble("line 69.")).to_be_in_viewport()
 
 
@@ -170,10 +197,11 @@ def test_text_stands_out_from_its_ground(phone: Phone, scheme: str) -> None:
 
 def colour(page: Page, name: str) -> list[float]:
     """The red, green and blue (0 to 1) of a colour of the page's style."""
-    of = "name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()"
-    digits: str = page.evaluate(of, name).removeprefix("#")
-    doubled = digits if len(digits) == 6 else "".join(each * 2 for each in digits)
-    return [int(doubled[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    of = """name => {
+        document.body.style.color = `var(${name})`;
+        return getComputedStyle(document.body).color;
+    }"""
+    return [int(part) / 255 for part in re.findall(r"\d+", page.evaluate(of, name))]
 
 
 def contrast(*colours: list[float]) -> float:

@@ -38,3 +38,41 @@ document.addEventListener("htmx:response:error", ({detail: {ctx}}) => {
 document.addEventListener("htmx:error", ({detail: {ctx}}) => {
   if (ctx) explain(ctx, "The gateway did not answer. Try again in a moment.");
 });
+// Times in words: how long ago, with the exact time in the reader's zone on hover and focus.
+const parts = {day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short"};
+const [thisYear, otherYear] = [parts, {...parts, year: "numeric"}].map((each) => new Intl.DateTimeFormat("en-GB", each));
+const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short", year: "numeric"});
+const STEPS = [["min", 60_000, 60], ["h", 3_600_000, 24], ["d", 86_400_000, 7]];
+
+function ago(at) {
+  const passed = Date.now() - at;
+  if (Math.abs(passed) < 60_000) return passed < 0 ? "in a moment" : "just now";
+  for (const [unit, length, most] of STEPS) {
+    const count = Math.floor(Math.abs(passed) / length);
+    if (count < most) return passed < 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+  }
+  return day.format(at);
+}
+
+function exact(at) {
+  const isThisYear = new Date(at).getFullYear() === new Date().getFullYear();
+  return (isThisYear ? thisYear : otherYear).format(at);
+}
+
+function tellTimes() {
+  for (const time of document.querySelectorAll("time[data-when]")) {
+    const at = Date.parse(time.dateTime);
+    const [text, tip] = [ago(at), exact(at)];
+    [time.textContent, time.dataset.tip] = time.dataset.when === "ago" ? [text, tip] : [tip, text];
+  }
+}
+tellTimes();
+setInterval(tellTimes, 30_000);
+document.addEventListener("htmx:after:swap", tellTimes);
+// Escape closes the menu of a narrow screen, as it closes other menus.
+document.addEventListener("keydown", (event) => {
+  const menu = document.querySelector(".menu[open]");
+  if (event.key !== "Escape" || menu === null) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});

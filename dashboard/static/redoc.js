@@ -1,13 +1,19 @@
-// Redoc of the contract, in the colours of reference.css, which follow the system's colour scheme.
+// Redoc of the contract, in the colours of tokens.css, which follow the system's colour scheme.
 const place = document.getElementById("contract");
 const contract = await readContract(place);
 
 const theme = () => {
-  const style = getComputedStyle(document.documentElement);
-  const of = name => style.getPropertyValue(`--${name}`).trim();
+  const style = getComputedStyle(document.body);
+  // As an element that has it shows it: what stands in the style sheet names the colours of both schemes.
+  const probe = document.body.appendChild(document.createElement("i"));
+  const of = name => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const font = name => style.getPropertyValue(`--${name}`).trim();
   const item = {activeBackgroundColor: of("tint"), activeTextColor: of("accent"), textTransform: "none"};
   const response = (color, tint, tabTextColor) => ({color: of(color), backgroundColor: of(tint), tabTextColor});
-  return {
+  const made = {
     spacing: {sectionVertical: 24},
     colors: {
       primary: {main: of("accent")},
@@ -19,7 +25,7 @@ const theme = () => {
       border: {dark: of("line"), light: of("line")},
       // The tabs lie on the panel, which is dark in both schemes.
       responses: {
-        success: response("accent", "tint", "#5fd39f"),
+        success: response("accent", "tint", "#5bd0a0"),
         error: response("bad", "bad-tint", "#ff9d90"),
         redirect: response("warn", "wall", "#ffc27a"),
         info: response("ink", "wall", "#8fb0e4"),
@@ -35,9 +41,9 @@ const theme = () => {
     },
     typography: {
       fontSize: "15px",
-      fontFamily: of("sans"),
-      headings: {fontFamily: of("sans"), fontWeight: "650"},
-      code: {fontFamily: of("mono"), color: of("ink"), backgroundColor: of("wall"), wrap: true},
+      fontFamily: font("sans"),
+      headings: {fontFamily: font("sans"), fontWeight: "650"},
+      code: {fontFamily: font("mono"), color: of("ink"), backgroundColor: of("wall"), wrap: true},
       links: {color: of("accent"), hover: of("accent"), visited: of("accent")},
     },
     sidebar: {
@@ -45,12 +51,14 @@ const theme = () => {
     },
     rightPanel: {
       backgroundColor: of("panel"),
-      textColor: "#e9f1ed",
+      textColor: of("on-code"),
       servers: {overlay: {backgroundColor: of("wall"), textColor: of("ink")}, url: {backgroundColor: of("paper")}},
     },
-    codeBlock: {backgroundColor: "#0a100d"},
+    codeBlock: {backgroundColor: of("code")},
     fab: {backgroundColor: of("accent"), color: of("on-accent")},
   };
+  probe.remove();
+  return made;
 };
 
 // The menu's items have names that leave out a part of what is seen of them.

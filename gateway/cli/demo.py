@@ -13,7 +13,7 @@ from models.account import Account
 from models.api_key import ApiKey
 from models.number import Number
 from models.user import User, new_password
-from models.user_session import change_password
+from models.password import change_password
 
 NAME = "Demo"
 EMAIL = "demo@example.com"

@@ -34,8 +34,21 @@ def bubble(entry: Entry) -> str:
     return _templates.get_template("bubble.html").render(entry=entry)
 
 
+def separator(entry: Entry) -> dict[str, str]:
+    """The list item above the first message of a day; its id is the same for all messages of the day."""
+    return {"id": _day(entry.at), "html": _templates.get_template("day.html").render(at=entry.at)}
+
+
 def _clock_time(at: float) -> str:
     return time.strftime("%H:%M", time.localtime(at))
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(at))
+
+
+def _day_in_words(at: float) -> str:
+    return time.strftime("%A, %d %B %Y", time.localtime(at))
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
@@ -51,6 +64,8 @@ def _type_template(kind: str) -> str:
 _templates.filters |= {
     "type_template": _type_template,
     "clock_time": _clock_time,
+    "day": _day,
+    "day_in_words": _day_in_words,
     "objects": _objects,
     "prose": prose.marked_up,
     "first_link": links.first_link,

@@ -137,7 +137,7 @@ def test_the_history_says_what_changed(
     with writing():
         contact.change(told, Source.NETWORK, 1)
     page = text_of(visit(f"contacts/{contact.id}"))
-    assert f"{said} WhatsApp announced it. 1970-01-01 00:00 UTC" in page
+    assert f"{said} WhatsApp announced it. 1970-01-01 00:00:00 UTC" in page
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_how_each_change_is_known_is_said(
         contact.opt(out=True, because=because, at=1)
     page = text_of(visit(f"contacts/{contact.id}"))
     assert f"marketing templates are refused. {said}" in page
-    assert f"Opted out of marketing. {said} 1970-01-01 00:00 UTC" in page
+    assert f"Opted out of marketing. {said} 1970-01-01 00:00:00 UTC" in page
 
 
 def test_the_window_closes_a_day_after_the_last_message(
@@ -168,7 +168,7 @@ def test_the_window_closes_a_day_after_the_last_message(
 ) -> None:
     factories.inbound(number)
     [contact] = Contact.select()
-    assert "you can send anything" in visit(f"contacts/{contact.id}")
+    assert "You can send anything" in visit(f"contacts/{contact.id}")
     clock.advance(hours=24)
     factories.outbound(number)
     assert "You can send templates only" in visit(f"contacts/{contact.id}")

@@ -40,11 +40,13 @@ def test_a_page_carries_the_headers_that_guard_it() -> None:
     assert policy["frame-ancestors"] == "'none'"
     assert policy["form-action"] == "'self'"
     assert policy["base-uri"] == "'none'"
+    assert policy["font-src"] == "'self'"
+    assert policy["img-src"] == "'self' data:"
 
 
 def test_styles_and_scripts_carry_a_nonce_that_is_new_each_time() -> None:
     first, second = _page(), _page()
-    [nonce] = re.findall(r'<style nonce="([^"]+)"', first.body.decode())
+    [nonce] = set(re.findall(r'rel="stylesheet".* nonce="([^"]+)"', first.body.decode()))
     assert _policy(first)["style-src"] == _policy(first)["script-src"] == f"'nonce-{nonce}'"
     assert nonce not in second.body.decode()
 

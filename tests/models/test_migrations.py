@@ -9,8 +9,7 @@ from peewee import DatabaseError
 from playhouse.migrations import Runner
 
 from contract_tests.backends import empty_state
-from models import activity, database
-from models import clock, database, search
+from models import activity, clock, database, search
 from models.account import Account
 from models.database import engine
 from models.feed import START, Wanted
@@ -214,6 +213,8 @@ def test_events_from_before_their_migration_are_read_before_later_ones(tmp_path:
     read, place = Wanted(account.id).read(START, 2)
     read += Wanted(account.id).read(place, 3)[0]
     assert [event.id for event in read] == ids
+
+
 def test_messages_from_before_are_in_the_totals_by_the_hour(tmp_path: Path) -> None:
     older = database.connect(_empty(tmp_path))
     database.migrate()
@@ -236,6 +237,8 @@ def test_messages_from_before_are_in_the_totals_by_the_hour(tmp_path: Path) -> N
         Message.delete().where(Message.id == second.id).execute()
     found = activity.messages(number.account_id, activity.SPANS["24h"], third.created_at)
     assert sum((Counter(step) for step in found), Counter()) == {"sent": 2}
+
+
 def test_a_migrated_database_has_the_search_of_a_new_one(tmp_path: Path) -> None:
     tables = ("search_block", "search_words", "contact")
     older = database.connect(_empty(tmp_path))

@@ -96,6 +96,17 @@ def test_a_conversation_shows_both_sides_and_the_ticks(
     assert (second["direction"], second["text"]) == ("in", "Yes")
 
 
+def test_a_day_is_named_once_above_its_first_message(business: Business) -> None:
+    first, second = write(business), write(business)
+    page = business.sandbox.call("GET", f"/?number={business.number_id}&person={ANA}").text
+    assert page.count('class="day"') == 1
+    assert page.index('class="day"') < page.index(f'data-id="{first}"')
+    days = [message["day"]["id"] for message in conversation(business)]
+    assert len(days) == 2
+    assert len(set(days)) == 1
+    assert second in page
+
+
 def test_what_the_business_marks_as_read_gets_its_ticks(business: Business) -> None:
     wamid = write(business)
     assert conversation(business)[0]["status"] == "delivered"

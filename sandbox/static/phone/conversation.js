@@ -16,10 +16,15 @@ function patch(old, fresh) {
   });
 }
 
+// The oldest message that is shown; above it stands the separator of its day.
+function topOf(list) {
+  return list.querySelector("li:not(.day)")?.dataset.id;
+}
+
 export function draw(list, entries) {
   const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   const fromEnd = list.scrollHeight - list.scrollTop;
-  const first = list.firstElementChild?.dataset.id;
+  const first = topOf(list);
   const there = new Map([...list.children].map(each => [each.dataset.id, each]));
   const wanted = new Set(entries.map(each => each.id));
   for (const [id, each] of there) if (!wanted.has(id)) each.remove();
@@ -32,7 +37,7 @@ export function draw(list, entries) {
     else list.insertBefore(item, place);
   }
   if (atEnd) showEnd(list);
-  else if (first !== list.firstElementChild?.dataset.id) list.scrollTop = list.scrollHeight - fromEnd;
+  else if (first !== topOf(list)) list.scrollTop = list.scrollHeight - fromEnd;
 }
 
 export function showEnd(list) {

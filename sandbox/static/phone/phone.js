@@ -7,6 +7,11 @@ import { Sheet } from "./sheet.js";
 
 const SHOWN = 60, MORE = 200;
 
+// A separator above the first message of each day.
+function withDays(entries) {
+  return entries.flatMap((each, at) => each.day.id === entries[at - 1]?.day.id ? [each] : [each.day, each]);
+}
+
 export class Phone {
   // `business` tells the number that is chosen: its id and its digits.
   constructor(section, business) {
@@ -44,7 +49,7 @@ export class Phone {
     if (!content || asked.person !== this.person.value || asked.number !== this.business().id) return null;
     const begun = this.version === "";
     this.version = content.version;
-    draw(this.list, content.data);
+    draw(this.list, withDays(content.data));
     if (begun && this.shown === SHOWN) showEnd(this.list);
     this.earlier.hidden = !content.more;
     return content;

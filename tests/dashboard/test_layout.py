@@ -1,0 +1,84 @@
+"""What stands around every page: navigation, search, times and states that are never told by colour alone."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from dashboard import reference, site
+from dashboard.urls import blueprint
+from models.account import Account
+from models.database import writing
+from models.number import Number, NumberStatus
+from models.user import User
+from models.user_session import UserSession
+from models.webhook import Webhook
+from tests import factories
+from tests.dashboard.conftest import Visit
+
+
+def test_the_root_leads_to_the_dashboard() -> None:
+    app = Flask("root")
+    app.register_blueprint(reference.blueprint)
+    answer = app.test_client().get("/")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "dashboard/")
+
+
+def test_each_entry_of_the_navigation_has_an_icon_that_is_drawn(visit: Visit) -> None:
+    page = visit("keys")
+    drawn = set(re.findall(r'<symbol id="([^"]+)"', page))
+    assert {icon for *_, icon in site.NAVIGATION} <= {name.removeprefix("icon-") for name in drawn}
+    assert {name.lstrip("#") for name in re.findall(r'<use href="([^"]+)"', page)} <= drawn
+
+
+def test_the_menu_of_a_narrow_screen_has_what_the_side_bar_has(visit: Visit) -> None:
+    page = visit("keys")
+    for path, *_ in site.NAVIGATION:
+        assert page.count(f'<a href="{path}"') >= 2
+
+
+def test_the_search_stands_there_once_there_is_its_page(user: User) -> None:
+    app = Flask("pages")
+    app.register_blueprint(blueprint)
+    browser = app.test_client()
+    app.view_functions.pop("dashboard.search", None)
+    assert 'class="search"' not in _keys(browser, user)
+    app.view_functions["dashboard.search"] = lambda: ""
+    assert 'action="/dashboard/search"' in _keys(browser, user)
+
+
+def _keys(browser: FlaskClient, user: User) -> str:
+    browser.set_cookie("gateway_session", UserSession.begin(user))
+    return browser.get("/dashboard/keys").text
+
+
+def test_without_scripts_a_time_is_whole_and_in_utc(number: Number, visit: Visit) -> None:
+    factories.outbound(number)
+    page = visit("messages")
+    assert re.search(
+        r'<time datetime="[0-9T:.-]+Z" data-when="ago">[0-9-]{10} [0-9:]{5} UTC</time>', page
+    )
+
+
+def test_a_failing_webhook_is_not_active_in_green(account: Account, visit: Visit) -> None:
+    webhook = factories.webhook(account)
+    with writing():
+        Webhook.update(failure_count=3).execute()
+    for path in ("webhooks", f"webhooks/{webhook.id}"):
+        page = visit(path)
+        assert re.search(
+            r'<span class="badge warn"><svg[^>]*><use href="#icon-warn"/></svg>failing<', page
+        )
+        assert "active</span>" not in page
+
+
+@pytest.mark.parametrize("status", [NumberStatus.BANNED, NumberStatus.DISCONNECTED])
+def test_a_lost_number_says_what_to_do(number: Number, visit: Visit, status: NumberStatus) -> None:
+    assert "What to do" not in visit(f"numbers/{number.id}")
+    with writing():
+        number.move_to(status)
+    page = visit(f"numbers/{number.id}")
+    for said in ("What to do", "WhatsApp gave no reason", "Sends with this number are refused"):
+        assert said in page
+    assert ("Create a signup link</a>" in page) is (status == NumberStatus.DISCONNECTED)
