@@ -140,8 +140,10 @@ class Streams:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), POLL_SECONDS)
                 self._wanted.clear()
+        except Exception:
+            logger.exception("the streams of events end")
         finally:
-            # After a crash the clients open their streams again.
+            # The clients open theirs again.
             self.end()
 
     async def _poll(self) -> None:
