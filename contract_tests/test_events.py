@@ -20,6 +20,7 @@ from contract_tests.contract import load_contract
 from contract_tests.event_reader import Follower, blocks, events, opened
 from contract_tests.harness import START_SECONDS, Customer, Gateway, running, wait_for
 from contract_tests.parts import Parts, deployed
+from contract_tests.servers import PostgresServer, RedisServer
 
 WRITERS = 4
 EVENTS_EACH = 500
@@ -273,20 +274,39 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
         yield made
 
 
-def test_a_stop_ends_streams_at_once(parts: Parts) -> None:
-    customer = parts.customer(with_number=False)
-    _write(parts, customer, 2000)
-    with opened(customer) as response, _deaf(parts, customer):
-        came = blocks(response)
-        next(came)
-        time.sleep(0.5)
-        assert parts.process is not None
+@pytest.fixture
+def two_webs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+    """The same with two web processes behind one address."""
+    with PostgresServer() as postgres, RedisServer() as redis:
+        settings = {
+            "GATEWAY_DATABASE_URL": postgres.database("webs"),
+            "GATEWAY_QUEUE_URL": redis.url(0),
+            "GATEWAY_RATE_LIMIT_URL": redis.url(0),
+            "GATEWAY_WORKERS": "2",
+        }
+        with deployed(tmp_path_factory.mktemp("webs"), **settings) as made:
+            yield made
+
+
+@pytest.mark.parametrize("deployment", ["parts", "two_webs"])
+def test_a_stop_ends_streams_at_once(request: pytest.FixtureRequest, deployment: str) -> None:
+    """Also that of a client which does not read."""
+    service: Parts = request.getfixturevalue(deployment)
+    customer = service.customer(with_number=False)
+    _write(service, customer, 2000)
+    with ExitStack() as stack:
+        streams = [blocks(stack.enter_context(opened(customer))) for _ in range(6)]
+        stack.enter_context(_deaf(service, customer))
+        assert [next(each) for each in streams] == [{"retry": "1000"}] * 6
+        # By then the buffers of the one that does not read are full.
+        time.sleep(1)
+        assert service.process is not None
         began = time.monotonic()
-        parts.process.terminate()
-        assert parts.process.wait(START_SECONDS) in {0, -signal.SIGTERM}
-        assert time.monotonic() - began < 2
-        assert list(came) == []
-    log = parts.log()
+        service.process.terminate()
+        assert service.process.wait(START_SECONDS) in {0, -signal.SIGTERM}
+        assert time.monotonic() - began < 4
+        assert [list(each) for each in streams] == [[]] * 6
+    log = service.log()
     assert '"level":"ERROR"' not in log
     assert "Traceback" not in log
 
