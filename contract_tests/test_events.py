@@ -321,7 +321,7 @@ def test_a_reader_survives_kills_of_the_service(parts: Parts) -> None:
             parts.process.kill()
             parts.process.wait()
             parts.start_web()
-            wait_for(parts.is_ready, "a ready service")
+            wait_for(parts.is_ready, "a ready service", START_SECONDS)
         follower.stream(1000 - len(follower.ids))
         assert writer.wait(60) == 0
     assert follower.ids == [f"w-{number}" for number in range(1000)]
