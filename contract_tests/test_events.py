@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ import requests
 from openapi_schema_validator import OAS30ReadValidator
 
 from contract_tests.contract import load_contract
+from contract_tests.doc_blocks import blocks as blocks_of
 from contract_tests.event_reader import Follower, blocks, events, opened
 from contract_tests.harness import START_SECONDS, Customer, Gateway, running, wait_for
 from contract_tests.parts import Parts, deployed
@@ -309,6 +311,33 @@ def test_a_stop_ends_streams_at_once(request: pytest.FixtureRequest, deployment:
     log = service.log()
     assert '"level":"ERROR"' not in log
     assert "Traceback" not in log
+
+
+def _printed(customer: Customer, folder: Path, program: str, lines: int) -> list[str]:
+    """What the program prints, until it is killed behind so many lines."""
+    arguments = [sys.executable, "-c", program, customer.api, customer.key, str(folder / "place")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        found = [process.stdout.readline().strip() for _ in range(lines)]
+        process.kill()
+    return found
+
+
+def test_the_program_of_the_documentation_goes_on_where_it_was_killed(
+    gateway: Gateway, quiet: Customer, tmp_path: Path
+) -> None:
+    [program] = (b.text for b in blocks_of("docs/events.md") if b.language == "python")
+    _write(gateway, quiet, 1)
+    first = _page(quiet)["data"][0]["cursor"]
+    (tmp_path / "place").write_text(first)
+    _write(gateway, quiet, 40)
+    printed = _printed(quiet, tmp_path, program, 1)
+    # How far it was when it was killed, its file says.
+    after = _page(quiet, after=(tmp_path / "place").read_text(), limit=100)["data"]
+    assert printed == ["number.updated w-0"]
+    assert _printed(quiet, tmp_path, program, len(after)) == [
+        f"number.updated {record['data']['id']}" for record in after
+    ]
 
 
 def test_a_reader_survives_kills_of_the_service(parts: Parts) -> None:
