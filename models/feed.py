@@ -140,6 +140,22 @@ def _refuse_foreign(place: Place, end: Place) -> None:
 _NOW = Prepared(lambda: Select([], [_number(fn.pg_snapshot_xmax(fn.pg_current_snapshot()))]))
 
 
+def is_held_back(before: int) -> bool:
+    """Whether an event from before this time cannot be read yet, which SQLite does not know."""
+    if answers_at_once():
+        return False
+    with reading():
+        latest = Event.select().where(Event.id < id_bound("evt", before)).order_by(Event.id.desc())
+        is_hidden = Event.position >= _horizon()
+        [hidden] = [*latest.select(is_hidden).limit(1).tuples(), (False,)][:1]
+        return bool(hidden[0])
+
+
+def _horizon() -> Any:
+    """What a transaction writes that still runs has this position or a later one."""
+    return _number(fn.pg_snapshot_xmin(fn.pg_current_snapshot()))
+
+
 def _number(transaction: Any) -> Any:
     """A transaction's number as an integer."""
     return Cast(Cast(transaction, "text"), "bigint")
@@ -149,9 +165,7 @@ def _number(transaction: Any) -> Any:
 def _newest(account_id: Any) -> Any:
     query = Event.select(Event.position, Event.id).where(Event.account == account_id)
     if not answers_at_once():
-        # What a transaction writes that still runs has its number or a later one.
-        horizon = fn.pg_snapshot_xmin(fn.pg_current_snapshot())
-        query = query.where(Event.position < _number(horizon))
+        query = query.where(Event.position < _horizon())
     return query.order_by(Event.position.desc(), Event.id.desc()).limit(1)
 
 
