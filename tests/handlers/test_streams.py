@@ -167,6 +167,18 @@ def test_an_end_does_not_wait_for_a_client_that_is_stuck(account: Account, key: 
     _run(follow)
 
 
+def test_a_stream_that_is_opened_while_the_server_stops_ends_at_once(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_is_stopping", False)
+
+    async def follow() -> None:
+        streams.stop()
+        await asyncio.wait_for(Client(account, key.id).task, 1)
+
+    _run(follow)
+
+
 def test_a_database_that_is_away_for_a_while_costs_no_event(
     account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
