@@ -12,6 +12,8 @@ from contract_tests.contract import load_contract
 
 # The path of the contract's server, whatever its host.
 BASE = "/api"
+# Its response has no end, so nobody can wait for it: test_events.py tests it by itself.
+ENDLESS = "streamEvents"
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 Schema = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -132,3 +134,8 @@ def all_operations() -> list[Operation]:
         for method in METHODS
         if method in item
     ]
+
+
+def finite_operations() -> list[Operation]:
+    """Those whose responses end by themselves."""
+    return [operation for operation in all_operations() if operation.id != ENDLESS]

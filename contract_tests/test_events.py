@@ -2,14 +2,13 @@
 
 import json
 import random
-import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +16,10 @@ import requests
 from openapi_schema_validator import OAS30ReadValidator
 
 from contract_tests.contract import load_contract
+from contract_tests.doc_blocks import blocks as blocks_of
 from contract_tests.event_reader import Follower, blocks, events, opened
-from contract_tests.harness import START_SECONDS, Customer, Gateway, running, wait_for
-from contract_tests.parts import Parts, deployed
+from contract_tests.event_steps import deaf, write, writer
+from contract_tests.harness import Customer, Gateway, running, wait_for
 
 WRITERS = 4
 EVENTS_EACH = 500
@@ -43,20 +43,6 @@ def customer(gateway: Gateway) -> Customer:
 def quiet(gateway: Gateway) -> Customer:
     """An account without an event."""
     return gateway.customer(with_number=False)
-
-
-def _writer(
-    gateway: Gateway, customer: Customer, name: str, count: int, pause: float = 0.0
-) -> "subprocess.Popen[bytes]":
-    module = [sys.executable, "-m", "contract_tests.event_writer"]
-    return subprocess.Popen(
-        [*module, customer.account_id, name, str(count), str(pause)], env=gateway.environment
-    )
-
-
-def _write(gateway: Gateway, customer: Customer, count: int) -> None:
-    with _writer(gateway, customer, "w", count) as writer:
-        assert writer.wait(60) == 0
 
 
 def _page(customer: Customer, **query: Any) -> Any:
@@ -163,7 +149,7 @@ def test_a_stream_has_the_filters_of_the_list(gateway: Gateway, customer: Custom
         assert next(came)["event"] == "message.read"
     with opened(customer, since="2026-01-01T00:00:00Z") as response:
         assert next(events(response))["event"] == "number.activated"
-    _write(gateway, customer, 1)
+    write(gateway, customer, 1)
     with opened(customer, "0-", numberId=customer.number["id"]) as response:
         kinds = [record["event"] for record in islice(events(response), 4)]
     assert "number.updated" not in kinds
@@ -205,10 +191,10 @@ def test_a_revoked_key_ends_its_stream(gateway: Gateway, quiet: Customer) -> Non
 def test_a_stream_is_less_than_a_second_behind_a_hundred_events_a_second(
     gateway: Gateway, quiet: Customer
 ) -> None:
-    with opened(quiet, "0-") as response, _writer(gateway, quiet, "w", 300, 0.005) as writer:
+    with opened(quiet, "0-") as response, writer(gateway, quiet, "w", 300, 0.005) as process:
         came = islice(events(response), 300)
         lags = [time.time() - record["data"]["writtenAt"] for record in came]
-        assert writer.wait(60) == 0
+        assert process.wait(60) == 0
     assert len(lags) == 300
     assert max(lags) < 1
 
@@ -217,7 +203,7 @@ def test_a_reader_with_random_disconnects_gets_each_event_once(
     gateway: Gateway, quiet: Customer
 ) -> None:
     """Several processes write, and their transactions commit in any order."""
-    writers = [_writer(gateway, quiet, f"w{n}", EVENTS_EACH) for n in range(WRITERS)]
+    writers = [writer(gateway, quiet, f"w{n}", EVENTS_EACH) for n in range(WRITERS)]
     rng = random.Random(11)  # noqa: S311 - no secret
     follower = Follower(quiet)
     while len(follower.ids) < WRITERS * EVENTS_EACH:
@@ -226,9 +212,9 @@ def test_a_reader_with_random_disconnects_gets_each_event_once(
         else:
             left = WRITERS * EVENTS_EACH - len(follower.ids)
             follower.stream(min(left, rng.randint(1, 150)))
-    assert [writer.wait(60) for writer in writers] == [0] * WRITERS
+    assert [each.wait(60) for each in writers] == [0] * WRITERS
     assert follower.page(100) == 0
-    wanted = [f"w{writer}-{number}" for writer in range(WRITERS) for number in range(EVENTS_EACH)]
+    wanted = [f"w{name}-{number}" for name in range(WRITERS) for number in range(EVENTS_EACH)]
     assert sorted(follower.ids) == sorted(wanted)
     for name in range(WRITERS):
         # A writer's own events keep their order.
@@ -236,21 +222,10 @@ def test_a_reader_with_random_disconnects_gets_each_event_once(
         assert numbers == sorted(numbers)
 
 
-@contextmanager
-def _deaf(gateway: Gateway, customer: Customer) -> Iterator[None]:
-    """A client that asks for all events, and reads none."""
-    head = "GET /api/events/stream?after=0- HTTP/1.1\r\nHost: x\r\n"
-    with socket.socket() as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(("127.0.0.1", gateway.port))
-        client.sendall(f"{head}Authorization: Bearer {customer.key}\r\n\r\n".encode())
-        yield
-
-
 def test_a_client_that_does_not_read_costs_little_and_holds_up_nobody(
     gateway: Gateway, quiet: Customer
 ) -> None:
-    _write(gateway, quiet, 1)
+    write(gateway, quiet, 1)
     status = f"/proc/{gateway.part('web')}/status"
 
     def resident() -> int:
@@ -258,50 +233,36 @@ def test_a_client_that_does_not_read_costs_little_and_holds_up_nobody(
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
     before = resident()
-    with _deaf(gateway, quiet):
-        _write(gateway, quiet, 3000)
+    with deaf(gateway, quiet):
+        write(gateway, quiet, 3000)
         follower = Follower(quiet)
         follower.stream(3001)
         assert len(follower.ids) == 3001
         assert resident() - before < 20_000
 
 
-@pytest.fixture
-def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    """Web and sandbox, each a process of its own."""
-    with deployed(tmp_path_factory.mktemp("parts")) as made:
-        yield made
+def _printed(customer: Customer, folder: Path, program: str, lines: int) -> list[str]:
+    """What the program prints, until it is killed behind so many lines."""
+    arguments = [sys.executable, "-c", program, customer.api, customer.key, str(folder / "place")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        found = [process.stdout.readline().strip() for _ in range(lines)]
+        process.kill()
+    return found
 
 
-def test_a_stop_ends_streams_at_once(parts: Parts) -> None:
-    customer = parts.customer(with_number=False)
-    _write(parts, customer, 2000)
-    with opened(customer) as response, _deaf(parts, customer):
-        came = blocks(response)
-        next(came)
-        time.sleep(0.5)
-        assert parts.process is not None
-        began = time.monotonic()
-        parts.process.terminate()
-        assert parts.process.wait(START_SECONDS) in {0, -signal.SIGTERM}
-        assert time.monotonic() - began < 2
-        assert list(came) == []
-    log = parts.log()
-    assert '"level":"ERROR"' not in log
-    assert "Traceback" not in log
-
-
-def test_a_reader_survives_kills_of_the_service(parts: Parts) -> None:
-    customer = parts.customer(with_number=False)
-    follower = Follower(customer)
-    with _writer(parts, customer, "w", 1000, 0.004) as writer:
-        for _ in range(3):
-            follower.stream(200)
-            assert parts.process is not None
-            parts.process.kill()
-            parts.process.wait()
-            parts.start_web()
-            wait_for(parts.is_ready, "a ready service")
-        follower.stream(1000 - len(follower.ids))
-        assert writer.wait(60) == 0
-    assert follower.ids == [f"w-{number}" for number in range(1000)]
+def test_the_program_of_the_documentation_goes_on_where_it_was_killed(
+    gateway: Gateway, quiet: Customer, tmp_path: Path
+) -> None:
+    [program] = (b.text for b in blocks_of("docs/events.md") if b.language == "python")
+    write(gateway, quiet, 1)
+    first = _page(quiet)["data"][0]["cursor"]
+    (tmp_path / "place").write_text(first)
+    write(gateway, quiet, 40)
+    printed = _printed(quiet, tmp_path, program, 1)
+    # How far it was when it was killed, its file says.
+    after = _page(quiet, after=(tmp_path / "place").read_text(), limit=100)["data"]
+    assert printed == ["number.updated w-0"]
+    assert _printed(quiet, tmp_path, program, len(after)) == [
+        f"number.updated {record['data']['id']}" for record in after
+    ]

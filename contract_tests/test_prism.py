@@ -10,14 +10,15 @@ from contract_tests.bad_inputs import KINDS
 from contract_tests.bad_kinds import Target
 from contract_tests.bad_world import World
 from contract_tests.harness import Customer, Gateway, Receiver, running
-from contract_tests.operations import Operation, all_operations
+from contract_tests.operations import Operation, finite_operations
 from contract_tests.prism import Prism, prism_before, violations
 from contract_tests.raw_http import Request
 
 MEBIBYTE = 1024 * 1024
 # These have tests of their own, or need more than bad input. Prism itself refuses the headers of a 431.
 PREPARED = {408, 409, 413, 429, 431, 500, 503}
-BY_ID = {operation.id: operation for operation in all_operations()}
+# Prism passes a response on when it is complete.
+BY_ID = {operation.id: operation for operation in finite_operations()}
 OPERATIONS = [pytest.param(operation, id=name) for name, operation in BY_ID.items()]
 WITH_BODY = [
     pytest.param(operation, id=name)

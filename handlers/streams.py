@@ -104,6 +104,7 @@ class Streams:
         self._task: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
         self._check_at = 0.0
+        self._is_stopping = False
 
     @contextmanager
     def opened(self, stream: Stream) -> Iterator[None]:
@@ -114,6 +115,8 @@ class Streams:
                 self._wanted = asyncio.Event()
                 # It logs for itself, not for the request that opened the first stream.
                 self._task = asyncio.create_task(self._serve(), context=Context())
+            if self._is_stopping:
+                stream.end()
             try:
                 yield
             finally:
@@ -123,8 +126,13 @@ class Streams:
         """Poll now."""
         self._wanted.set()
 
+    def stop(self) -> None:
+        """End all streams, also those that are about to be opened: the server stops."""
+        self._is_stopping = True
+        self.end()
+
     def end(self) -> None:
-        """End all streams."""
+        """End the open streams."""
         for stream in self._open:
             stream.end()
 
@@ -140,8 +148,10 @@ class Streams:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), POLL_SECONDS)
                 self._wanted.clear()
+        except Exception:
+            logger.exception("the streams of events end")
         finally:
-            # After a crash the clients open their streams again.
+            # The clients open theirs again.
             self.end()
 
     async def _poll(self) -> None:

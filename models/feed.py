@@ -21,6 +21,8 @@ from models.event import Event
 # time, and a transaction has its number from its first write on.
 SLACK_MS = 600_000
 MAX_POSITION = 2**63 - 1
+# How many events a query looks at for those that match.
+MOST_LOOKED_AT = 10_000
 # As in the contract: a position is below 2**63.
 _CURSOR = re.compile(r"([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re.ASCII)
 
@@ -55,7 +57,7 @@ class Place(NamedTuple):
         return cls(event.position, event.id)
 
 
-START = Place()
+START, END = Place(), Place(MAX_POSITION, "")
 
 
 @dataclass(frozen=True)
@@ -70,25 +72,32 @@ class Wanted:
     def read(self, after: Place, limit: int) -> tuple[list[Event], Place]:
         """The next events after a place, and the place to go on from.
 
-        That is behind the last event, or where fewer than ``limit`` are left, behind all that were looked at.
+        That is behind the last event, or where fewer than ``limit`` match, behind all that were looked at.
         """
         with reading():
             end = newest(self.account_id)
             if end <= after:
                 _refuse_foreign(after, end)
                 return [], after
-            events = list(self._query(max(after, self._start()), end).limit(limit))
+            begin = max(after, self._start())
+            if self._conditions():
+                end = min(end, self._farthest(begin) or end)
+            events = list(self._between(begin, end).where(*self._conditions()).limit(limit))
         return events, Place.of(events[-1]) if len(events) == limit else end
 
-    def _query(self, after: Place, end: Place) -> Any:
+    def _between(self, begin: Place, end: Place) -> Any:
+        """All events of the account behind one place and up to another, in their order."""
         place = Tuple(Event.position, Event.id)
         query = Event.select().where(
-            Event.account == self.account_id,
-            place > Tuple(*after),
-            place <= Tuple(*end),
-            *self._conditions(),
+            Event.account == self.account_id, place > Tuple(*begin), place <= Tuple(*end)
         )
         return query.order_by(Event.position, Event.id)
+
+    def _farthest(self, begin: Place) -> Place | None:
+        """The place to which a query may look. None if fewer events follow."""
+        following = self._between(begin, END).offset(MOST_LOOKED_AT - 1).limit(1)
+        found = following.select(Event.position, Event.id).first()
+        return found and Place.of(found)
 
     def _conditions(self) -> list[Any]:
         conditions = []
@@ -110,7 +119,7 @@ class Wanted:
         bound = id_bound("evt", self.since - SLACK_MS)
         with reading():
             first = Event.select(Event.position).where(Event.id > bound).order_by(Event.id).first()
-        return START if first is None else Place(first.position, bound)
+        return END if first is None else Place(first.position, bound)
 
 
 def newest(account_id: str) -> Place:
@@ -131,6 +140,22 @@ def _refuse_foreign(place: Place, end: Place) -> None:
 _NOW = Prepared(lambda: Select([], [_number(fn.pg_snapshot_xmax(fn.pg_current_snapshot()))]))
 
 
+def is_held_back(before: int) -> bool:
+    """Whether an event from before this time cannot be read yet, which SQLite does not know."""
+    if answers_at_once():
+        return False
+    with reading():
+        latest = Event.select().where(Event.id < id_bound("evt", before)).order_by(Event.id.desc())
+        is_hidden = Event.position >= _horizon()
+        [hidden] = [*latest.select(is_hidden).limit(1).tuples(), (False,)][:1]
+        return bool(hidden[0])
+
+
+def _horizon() -> Any:
+    """What a transaction writes that still runs has this position or a later one."""
+    return _number(fn.pg_snapshot_xmin(fn.pg_current_snapshot()))
+
+
 def _number(transaction: Any) -> Any:
     """A transaction's number as an integer."""
     return Cast(Cast(transaction, "text"), "bigint")
@@ -140,9 +165,7 @@ def _number(transaction: Any) -> Any:
 def _newest(account_id: Any) -> Any:
     query = Event.select(Event.position, Event.id).where(Event.account == account_id)
     if not answers_at_once():
-        # What a transaction writes that still runs has its number or a later one.
-        horizon = fn.pg_snapshot_xmin(fn.pg_current_snapshot())
-        query = query.where(Event.position < _number(horizon))
+        query = query.where(Event.position < _horizon())
     return query.order_by(Event.position.desc(), Event.id.desc()).limit(1)
 
 

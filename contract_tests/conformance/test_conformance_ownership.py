@@ -53,6 +53,8 @@ REFERENCES = [
     Reference("listBlocked", "GET", "/numbers/{id}/blocked", "number"),
     Reference("blockPeople", "POST", "/numbers/{id}/blocked", "number", {"people": [PERSON]}),
     Reference("unblockPerson", "DELETE", f"/numbers/{{id}}/blocked/{PERSON}", "number"),
+    Reference("listEvents", "GET", "/events?numberId={id}", "number"),
+    Reference("streamEvents", "GET", "/events/stream?numberId={id}", "number"),
     Reference("listUsage", "GET", "/usage?numberId={id}", "number"),
     Reference("exportUsage", "GET", "/usage.csv?numberId={id}", "number"),
     Reference("createWebhook", "POST", "/webhooks", "number", NEW_HOOK | {"numberIds": ["{id}"]}),

@@ -34,6 +34,7 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "worker": (work.check_worker, "queue"),
     "deliveries": (work.check_deliveries, "database"),
     "callbacks": (work.check_callbacks, "database"),
+    "events": (work.check_events, "database"),
     "webhooks": (work.check_webhooks, "database"),
     "numbers": (work.check_numbers, "database"),
     "items set aside": (work.check_aside, "database"),

@@ -206,7 +206,7 @@ class GatewayProtocol(HttpToolsProtocol):
             return
         operation: Operation = cast("Any", self.cycle.scope).get(KEY, UNKNOWN_PAGE)
         if operation.stream:
-            streams.end()
+            streams.stop()
             if self.flow.write_paused:
                 self.transport.abort()
 

@@ -79,7 +79,7 @@ class Edge:
     def stop(self) -> None:
         """Refuse new requests, and end those that have no end."""
         self.is_stopping = True
-        streams.end()
+        streams.stop()
 
     async def _refuse(self, scope: Scope, receive: Receive, response: Response) -> None:
         # The connection is closed then. A body that is not read would take the response with it.

@@ -101,6 +101,22 @@ def test_a_reader_of_a_rare_kind_goes_on_behind_all_that_was_looked_at(account: 
     assert wanted.read(START, 3) == ([], newest(account.id))
 
 
+def test_a_search_for_few_among_many_takes_several_pages(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.feed.MOST_LOOKED_AT", 4)
+    for number in range(11):
+        factories.event(account, EventKind.NUMBER_BANNED if number in {5, 10} else "number.updated")
+    wanted, place, found = Wanted(account.id, kinds=(EventKind.NUMBER_BANNED,)), START, []
+    for _ in range(3):
+        events, after = wanted.read(place, 3)
+        found.append(len(events))
+        assert after > place
+        place = after
+    assert found == [0, 1, 1]
+    assert wanted.read(place, 3) == ([], place)
+
+
 def test_kind_and_number_and_time_select(account: Account, clock: Clock) -> None:
     factories.event(account, EventKind.NUMBER_BANNED, "num_1")
     since = clock.advance(minutes=30)

@@ -4,7 +4,7 @@ import time
 
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
-from models import clock
+from models import clock, feed
 from models.backlog import Backlog
 from models.callback import Callback, SetAside
 from models.number import Number, NumberStatus
@@ -53,6 +53,16 @@ def check_callbacks(_: Settings) -> str:
     since = Callback.oldest_waiting()
     late = 0 if since is None else (clock.now() - since) / 1000
     return _unless_overdue("callback", late, "If a worker runs, see its log.")
+
+
+def check_events(_: Settings) -> str:
+    """Those who read events by a cursor get them in time."""
+    if feed.is_held_back(clock.now() - LATE_SECONDS * 1000):
+        raise UnwellError(
+            f"Readers cannot see events that are {LATE_SECONDS} s old.",
+            "See what holds them back: docs/operations.md, Events that wait.",
+        )
+    return "Readers see all events."
 
 
 def _unless_overdue(what: str, seconds: float, hint: str) -> str:

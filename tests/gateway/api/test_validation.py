@@ -32,6 +32,13 @@ PARAMETERS: list[dict[str, Any]] = [
     {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 100}},
     {"name": "status", "in": "query", "schema": {"type": "string", "enum": ["sent", "read"]}},
     {
+        "name": "kind",
+        "in": "query",
+        "style": "form",
+        "explode": False,
+        "schema": {"type": "array", "maxItems": 2, "items": {"type": "string", "enum": ["a", "b"]}},
+    },
+    {
         "name": "id",
         "in": "path",
         "required": True,
@@ -212,7 +219,18 @@ def test_no_body_whatever_its_bytes_is_a_crash(body: bytes) -> None:
         assert json.loads(_check_body(body))["to"].isdecimal()
 
 
-@pytest.mark.parametrize("query", [b"", b"limit=1", b"limit=100&status=sent", b"limit=%31%30"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        b"",
+        b"limit=1",
+        b"limit=100&status=sent",
+        b"limit=%31%30",
+        b"kind=a",
+        b"kind=a,b",
+        b"kind=a%2Cb",
+    ],
+)
 def test_parameters_that_fit_pass(query: bytes) -> None:
     _check_parameters(query)
 
@@ -235,6 +253,11 @@ def test_parameters_that_fit_pass(query: bytes) -> None:
         b"limit=%D9%A1",
         b"limit=" + b"9" * 5000,
         b"status=SENT",
+        b"kind=",
+        b"kind=a,",
+        b"kind=a,c",
+        b"kind=a,b,a",
+        b"kind=a&kind=b",
         b"status=",
         b"limit=1&limit=1",
         b"limit=1&limit=2",
@@ -255,7 +278,12 @@ def test_parameters_that_do_not_fit_are_refused(query: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("query", "field"),
-    [(b"limit=0", "/limit"), (b"limit=x", "/limit"), (b"status=gone", "/status")],
+    [
+        (b"limit=0", "/limit"),
+        (b"limit=x", "/limit"),
+        (b"status=gone", "/status"),
+        (b"kind=a,c", "/kind"),
+    ],
 )
 def test_a_query_parameter_that_does_not_fit_is_named(query: bytes, field: str) -> None:
     with pytest.raises(BadRequestProblem) as caught:

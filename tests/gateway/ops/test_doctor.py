@@ -21,7 +21,8 @@ from gateway.settings import Settings
 from models import inspection, secret
 from models.account import Account
 from models.callback import Callback, Reason, SetAside
-from models.database import writing
+from models.database import answers_at_once, writing
+from models.event import Event
 from models.number import Number, NumberStatus
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -117,7 +118,7 @@ def test_of_a_well_installation_without_a_worker_only_the_worker_is_a_problem(
     assert "gateway worker" in found["worker"]["mend"]
     # Counts in a process' own memory are no place to check.
     assert ("rate limits" in found) == (settings.rate_limit_url != "memory")
-    assert len(found.keys() - {"rate limits"}) == 15
+    assert len(found.keys() - {"rate limits"}) == 16
     assert settings.data_dir.as_posix() in found["data directory"]["found"]
 
 
@@ -341,6 +342,21 @@ def test_overdue_work_is_a_warning(clock: Clock, account: Account) -> None:
     for name in ("deliveries", "callbacks"):
         assert found[name]["state"] == "warning"
         assert "120 s overdue" in found[name]["found"]
+
+
+@pytest.mark.usefixtures("settings")
+def test_events_that_readers_cannot_see_are_a_warning(clock: Clock, account: Account) -> None:
+    """As after a restore into another cluster of PostgreSQL."""
+    assert examine()["events"]["state"] == "ok"
+    row = factories.event(account)
+    with writing():
+        Event.update(position=row.created_at * 2000).where(Event.id == row.id).execute()
+    assert examine()["events"]["state"] == "ok"
+    clock.advance(minutes=1)
+    assert examine()["events"]["state"] == ("ok" if answers_at_once() else "warning")
+    with writing():
+        Event.update(position=0).execute()
+    assert examine()["events"]["state"] == "ok"
 
 
 @pytest.mark.usefixtures("settings")

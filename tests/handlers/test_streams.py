@@ -1,0 +1,236 @@
+"""Streams of events: what they send, when they end, and what they cost while nothing happens."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from peewee import OperationalError
+from starlette.types import Message
+
+from handlers import streams as module
+from handlers.streams import EACH, EventStream, Stream, streams
+from models.account import Account
+from models.api_key import ApiKey
+from models.feed import START, Place, Wanted
+from tasks.shares import TooMuchAtOnceError
+from tests import factories
+from tests.asgi import http_scope
+
+WAIT_SECONDS = 10
+
+
+class Client:
+    """One client of a stream. ``pieces`` are what it took; it takes none while it is ``stuck``."""
+
+    def __init__(self, account: Account, key_id: str = "", place: Place = START) -> None:
+        self.stream = Stream(Wanted(account.id), place, key_id)
+        self.pieces: list[str] = []
+        self.is_complete = False
+        self.stuck = asyncio.Event()
+        self.stuck.set()
+        self._left = asyncio.Event()
+        self.task = asyncio.create_task(self._ask("GET"))
+
+    async def _ask(self, method: str) -> None:
+        await EventStream(self.stream)(http_scope(method), self._receive, self._send)
+
+    async def _receive(self) -> Message:
+        await self._left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        await self.stuck.wait()
+        if message["type"] == "http.response.body":
+            self.pieces.append(message["body"].decode())
+            self.is_complete = not message.get("more_body", False)
+
+    async def leave(self) -> None:
+        """Close the connection."""
+        self._left.set()
+        await self.task
+
+    @property
+    def count(self) -> int:
+        """How many events came."""
+        return "".join(self.pieces).count("\ndata: ")
+
+
+async def _until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not condition():  # noqa: ASYNC110 - of any kind
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polls come fast."""
+    for name in ("POLL_SECONDS", "KEY_SECONDS", "PAUSE_SECONDS"):
+        monkeypatch.setattr(module, name, 0.02)
+
+
+@pytest.fixture
+def key(account: Account) -> ApiKey:
+    return ApiKey.issue(account, "test")[0]
+
+
+def _run(work: Callable[[], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await work()
+        # No stream is open: nothing polls.
+        await _until(lambda: streams._task is None or streams._task.done())
+
+    asyncio.run(run())
+
+
+def test_events_come_one_by_one_and_in_batches(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    for _ in range(8):
+        factories.event(account)
+
+    async def follow() -> None:
+        client = Client(account, key.id)
+        await _until(lambda: client.count == 8)
+        factories.event(account)
+        await _until(lambda: client.count == 9)
+        await client.leave()
+        assert client.pieces[0] == "retry: 1000\n\n"
+
+    _run(follow)
+
+
+def test_a_comment_comes_while_nothing_happens(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KEEP_ALIVE_SECONDS", 0.05)
+
+    async def follow() -> None:
+        client = Client(account, key.id)
+        await _until(lambda: len(client.pieces) == 4)
+        await client.leave()
+        assert client.pieces[1:] == [": keep-alive\n\n"] * 3
+
+    _run(follow)
+
+
+def test_a_client_that_is_stuck_is_given_one_batch_and_goes_on_later(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    factories.event(account)
+
+    async def follow() -> None:
+        stuck, other = Client(account, key.id), Client(account, key.id)
+        await _until(lambda: stuck.count == other.count == 1)
+        stuck.stuck.clear()
+        for _ in range(20):
+            factories.event(account)
+        await _until(lambda: other.count == 21)
+        assert len(stuck.stream._batch) <= 3
+        stuck.stuck.set()
+        await _until(lambda: stuck.count == 21)
+        for client in (stuck, other):
+            await client.leave()
+
+    _run(follow)
+
+
+def test_a_void_key_ends_its_stream_alone(account: Account, key: ApiKey) -> None:
+    other = ApiKey.issue(account, "other")[0]
+
+    async def follow() -> None:
+        ended, open_ = Client(account, key.id), Client(account, other.id)
+        await _until(lambda: ended.pieces and open_.pieces)
+        key.revoke()
+        await _until(ended.task.done)
+        assert ended.is_complete
+        assert not open_.task.done()
+        account.suspend()
+        await _until(open_.task.done)
+
+    _run(follow)
+
+
+def test_an_end_does_not_wait_for_a_client_that_is_stuck(account: Account, key: ApiKey) -> None:
+    async def follow() -> None:
+        stuck, other = Client(account, key.id), Client(account, key.id)
+        await _until(lambda: stuck.pieces and other.pieces)
+        stuck.stuck.clear()
+        factories.event(account)
+        await _until(lambda: other.count == 1)
+        streams.end()
+        await asyncio.wait_for(asyncio.gather(stuck.task, other.task), 1)
+        assert other.is_complete
+        assert not stuck.is_complete
+
+    _run(follow)
+
+
+def test_a_stream_that_is_opened_while_the_server_stops_ends_at_once(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_is_stopping", False)
+
+    async def follow() -> None:
+        streams.stop()
+        await asyncio.wait_for(Client(account, key.id).task, 1)
+
+    _run(follow)
+
+
+def test_a_database_that_is_away_for_a_while_costs_no_event(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = Wanted.read
+
+    def fail(*_: object) -> None:
+        raise OperationalError("away")
+
+    async def follow() -> None:
+        client = Client(account, key.id)
+        await _until(lambda: client.pieces)
+        monkeypatch.setattr(Wanted, "read", fail)
+        factories.event(account)
+        await _until(lambda: "events are not read: away" in caplog.text)
+        monkeypatch.setattr(Wanted, "read", read)
+        await _until(lambda: client.count == 1)
+        await client.leave()
+
+    _run(follow)
+
+
+def test_an_unexpected_crash_ends_the_streams_and_the_next_ones_work(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = Wanted.read
+
+    def fail(*_: object) -> None:
+        raise ArithmeticError
+
+    async def follow() -> None:
+        monkeypatch.setattr(Wanted, "read", fail)
+        await asyncio.wait_for(Client(account, key.id).task, 1)
+        monkeypatch.setattr(Wanted, "read", read)
+        factories.event(account)
+        client = Client(account, key.id)
+        await _until(lambda: client.count == 1)
+        await client.leave()
+
+    _run(follow)
+    assert "ArithmeticError" in caplog.text
+
+
+def test_a_place_is_free_again_when_its_client_has_left(account: Account, key: ApiKey) -> None:
+    async def follow() -> None:
+        clients = [Client(account, key.id) for _ in range(EACH)]
+        await _until(lambda: all(client.pieces for client in clients))
+        with pytest.raises(TooMuchAtOnceError):
+            await Client(account, key.id).task
+        await clients.pop().leave()
+        clients.append(Client(account, key.id))
+        await _until(lambda: clients[-1].pieces)
+        for client in clients:
+            await client.leave()
+
+    _run(follow)
