@@ -41,9 +41,6 @@ class Forwarder:
         self._url = url
         self._secret = secret
         self._pauses = pauses
-        self._session = requests.Session()
-        # No proxy stands between two programs of one machine, and ~/.netrc has no say.
-        self._session.trust_env = False
 
     def forward(self, record: dict[str, Any], note: Callable[[], None]) -> Iterator[Try]:
         """Send an event until the receiver takes it, a few times at most; each attempt, as it ends.
@@ -65,17 +62,20 @@ class Forwarder:
     def _post(self, record: dict[str, Any], body: bytes, number: int, pause: float | None) -> Try:
         began = time.monotonic()
         status, error = None, None
-        try:
-            with self._session.post(
-                self._url,
-                data=body,
-                headers=self._headers(record, body, number),
-                timeout=TIMEOUT_SECONDS,
-                allow_redirects=False,
-            ) as response:
-                status = response.status_code
-        except requests.RequestException as failure:
-            error = reason_of(failure)
+        # A connection for each attempt: one that the receiver has just closed would be a failed attempt.
+        with requests.Session() as session:
+            # No proxy stands between two programs of one machine, and ~/.netrc has no say.
+            session.trust_env = False
+            try:
+                status = session.post(
+                    self._url,
+                    data=body,
+                    headers=self._headers(record, body, number),
+                    timeout=TIMEOUT_SECONDS,
+                    allow_redirects=False,
+                ).status_code
+            except requests.RequestException as failure:
+                error = reason_of(failure)
         return Try(number, status, error, round((time.monotonic() - began) * 1000), pause)
 
     def _headers(self, record: dict[str, Any], body: bytes, number: int) -> dict[str, str]:

@@ -122,12 +122,12 @@ def _start(record: Record) -> str:
 
 
 def _result(record: Record, made: Try) -> str:
-    came = str(made.status or made.error)
-    row = f"{_start(record)}  {record['id']}  {came}  {made.duration_ms} ms"
+    row = f"{_start(record)}  {record['id']}  {made.status or '---'}  {made.duration_ms} ms"
     if made.is_done:
         return row
-    end = f"after {made.number} attempts: passed over"
-    return f"{row}\n{INDENT}{end if made.pause is None else f'again in {made.pause:g} s'}"
+    passed_over = f"passed over after {made.number} attempts"
+    then = passed_over if made.pause is None else f"again in {made.pause:g} s"
+    return f"{row}\n{INDENT}{made.error or 'failed'}: {then}"
 
 
 def _object(record: Record, made: Try) -> str:

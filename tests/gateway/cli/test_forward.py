@@ -63,6 +63,15 @@ def test_a_receiver_that_fails_is_tried_again_until_it_takes_the_event(receiver:
     assert len({r.headers["webhook-id"] for r in receiver.requests}) == 1
 
 
+def test_a_receiver_that_closes_its_connections_is_not_taken_for_a_failure(
+    receiver: Receiver,
+) -> None:
+    forwarder = Forwarder(receiver.url(), SECRET)
+    for number in range(100):
+        assert [made.is_done for made in forwarder.forward(event(number), lambda: None)] == [True]
+    assert len({request.peer for request in receiver.requests}) == 100
+
+
 def test_after_the_last_pause_it_is_given_up(receiver: Receiver) -> None:
     receiver.status = 400
     assert [made.pause for made in _forward(receiver.url())] == [0.01, 0.01, None]

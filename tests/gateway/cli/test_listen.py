@@ -95,7 +95,7 @@ def test_listen_shows_a_receiver_that_fails_and_tries_again(receiver: Receiver) 
         status, lines, _ = program.stop()
     assert status == 0
     assert "  500  " in lines[0]
-    assert lines[1].strip() == "again in 1 s"
+    assert lines[1].strip() == "failed: again in 1 s"
     assert "  200  " in lines[2]
 
 
