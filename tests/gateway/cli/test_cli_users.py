@@ -7,8 +7,10 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import cli
 from models.account import Account
+from models.audit import Audit
 from models.user import Role, User
 from models.user_session import UserSession
+from tests.people import member, with_two_factor
 
 pytestmark = pytest.mark.usefixtures("state")
 EMAIL = "ada@example.com"
@@ -109,3 +111,15 @@ def test_a_user_has_the_role_that_is_given_or_owns_the_account(
 
 def test_a_role_that_there_is_not_is_wrong_usage(account: Account) -> None:
     assert _run("create", EMAIL, "--account", account.id, "--role", "admin").exit_code == 2
+
+
+def test_the_operator_turns_two_factor_off_and_is_on_record(account: Account) -> None:
+    user = member(account, Role.OWNER)
+    with_two_factor(user)
+    assert _run("disable-two-factor", user.email).exit_code == 0
+    assert not User.get_by_id(user.id).has_two_factor
+    _run("reset-password", user.email)
+    assert [(row.who, row.action, row.subject) for row in Audit.all(account.id)] == [
+        ("operator", "user.two_factor_disabled", user.id),
+        ("operator", "user.password_reset", user.id),
+    ]
