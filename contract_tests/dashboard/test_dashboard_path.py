@@ -126,7 +126,7 @@ def test_a_notice_of_the_platform_stands_at_its_number(
     expect(page.get_by_text("phone_number_quality_update: THROUGHPUT_UPGRADE")).to_be_visible()
 
 
-def test_the_overview_counts_what_was_sent_and_names_webhooks_that_are_off(
+def test_the_overview_counts_what_was_sent_and_names_disabled_webhooks(
     page: Page, gateway: Gateway, enrol: Enrol
 ) -> None:
     customer = gateway.customer()
@@ -137,15 +137,18 @@ def test_the_overview_counts_what_was_sent_and_names_webhooks_that_are_off(
     customer.request("PATCH", f"/webhooks/{hook['id']}", json={"active": False})
     _sign_in(page, enrol(customer.account_id))
     expect(page.locator(".card > p").filter(has_text="1 sent")).to_be_visible()
-    expect(page.get_by_role("listitem").filter(has_text="1 active")).to_be_visible()
-    expect(page.get_by_role("listitem").filter(has_text="127.0.0.1:9/x")).to_contain_text("off")
+    attention = page.get_by_role("region", name="Needs attention").get_by_role("listitem")
+    expect(attention.filter(has_text="127.0.0.1:9/x")).to_contain_text("disabled")
 
 
 def test_a_new_account_finds_on_each_page_what_to_do_first(
     page: Page, gateway: Gateway, enrol: Enrol
 ) -> None:
     _sign_in(page, enrol(gateway.customer(with_number=False).account_id))
-    expect(page.get_by_text("No number yet.")).to_be_visible()
+    expect(page.get_by_text("Nothing needs attention.")).to_be_visible()
+    first = page.get_by_role("region", name="First steps").get_by_role("listitem").first
+    expect(first).to_contain_text("to do")
+    expect(first.get_by_role("link", name="Connect a number")).to_be_visible()
     for path, text in (("numbers", "No number yet."), ("links", "No signup link yet.")):
         page.goto(f"/dashboard/{path}")
         expect(page.get_by_text(text)).to_be_visible()
