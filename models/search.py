@@ -33,7 +33,7 @@ BLOCK_SIZE = 64
 # Of one message in the index, in bytes: PostgreSQL takes 1 MB for a whole block.
 MOST_BYTES = 8_000
 # What one search reads at most, and in one query.
-MOST_READ = 5_000
+MOST_READ = 3_000
 PART = 500
 # Two workers do not add the same messages.
 INDEX = "search index"

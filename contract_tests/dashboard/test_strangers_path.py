@@ -142,7 +142,7 @@ def test_a_stranger_finds_the_way_from_the_sign_in_to_a_mended_receiver(
     rows = page.get_by_role("row", name="message.sent")
     expect(rows).to_have_count(2)
     page.wait_for_load_state()
-    rows.first.get_by_role("link").click()
+    rows.first.get_by_role("rowheader").get_by_role("link").click()
     expect(heading).to_contain_text("delivered")
     expect(page.get_by_role("listitem").filter(has_text="Attempt 5")).to_contain_text("200")
 
