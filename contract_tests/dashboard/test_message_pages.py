@@ -54,11 +54,11 @@ def test_a_message_leads_to_its_steps_its_events_and_their_deliveries(
     signed_in(page, enrol(customer.account_id), "/dashboard/messages")
     row = page.get_by_role("row").filter(has_text="Good morning")
     expect(row).to_contain_text("+15551234567")
-    expect(row).to_contain_text("outbound")
+    expect(row).to_contain_text("Sent to")
     row.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("+15551234567")
     expect(page.locator("#id")).to_have_text(message_id)
-    steps = page.locator("ol.notices > li")
+    steps = page.locator("ol.steps > li")
     for position, status in enumerate(("pending", "sent", "delivered", "read")):
         expect(steps.nth(position)).to_contain_text(status)
     events = page.locator("ul.notices > li")
@@ -96,7 +96,7 @@ def test_a_failed_message_says_why_in_plain_sight(
     signed_in(page, person, f"/dashboard/messages/{message_id}")
     expect(page.get_by_role("alert")).to_contain_text("Error 131049.")
     expect(page.get_by_role("alert")).to_contain_text("gets enough marketing messages.")
-    expect(page.locator("ol.notices > li").last).to_contain_text("Error 131049")
+    expect(page.locator("ol.steps > li").last).to_contain_text("Error 131049")
 
 
 def test_the_filter_finds_by_number_direction_and_status(

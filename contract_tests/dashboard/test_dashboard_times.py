@@ -1,0 +1,91 @@
+"""Times in the reader's zone, the header of a narrow screen, the font and the icon, in a browser."""
+
+import re
+
+import requests
+from playwright.sync_api import Browser, Page, expect
+
+from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.person import let_in, signed_in
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
+
+TIP = "time => getComputedStyle(time, '::after').content"
+
+
+def test_a_list_says_how_long_ago_and_the_exact_time_in_the_readers_zone(
+    browser: Browser, gateway: Gateway, owner: Customer, enrol: Enrol
+) -> None:
+    owner.send("15551234567", "What time is it?")
+    context = browser.new_context(base_url=gateway.url, timezone_id="Asia/Kolkata")
+    let_in(context, enrol())
+    page = context.new_page()
+    page.goto("/dashboard/messages")
+    row = page.get_by_role("row").filter(has_text="What time is it?")
+    time = row.locator("time")
+    expect(time).to_have_text("just now")
+    assert time.evaluate(TIP) == "none"
+    time.hover()
+    assert re.search(r"[0-9]{2}:[0-9]{2}:[0-9]{2} GMT\+5:30", time.evaluate(TIP))
+    page.mouse.move(0, 0)
+    page.reload()
+    row.get_by_role("link").focus()
+    assert "GMT+5:30" in time.evaluate(TIP)
+    row.get_by_role("link").click()
+    expect(page.locator("ol.steps time").first).to_contain_text("GMT+5:30")
+    context.close()
+
+
+def test_a_time_grows_old_while_one_looks(page: Page, owner: Customer, enrol: Enrol) -> None:
+    owner.send("15551234567", "How old?")
+    page.clock.install()
+    signed_in(page, enrol(), "/dashboard/messages")
+    time = page.get_by_role("row").filter(has_text="How old?").locator("time")
+    expect(time).to_have_text("just now")
+    page.clock.fast_forward("05:30")
+    expect(time).to_have_text("5 min ago")
+    page.clock.fast_forward("02:00:00")
+    expect(time).to_have_text("2 h ago")
+
+
+def test_on_a_narrow_screen_the_menu_opens_without_scripts(
+    browser: Browser, gateway: Gateway, enrol: Enrol
+) -> None:
+    context = browser.new_context(
+        base_url=gateway.url, java_script_enabled=False, viewport={"width": 390, "height": 800}
+    )
+    let_in(context, enrol())
+    page = context.new_page()
+    page.goto("/dashboard/messages")
+    header = page.get_by_role("banner").bounding_box()
+    assert header is not None
+    assert header["height"] <= 64
+    pages = page.get_by_role("navigation", name="Pages", exact=True)
+    expect(pages).to_have_count(0)
+    page.get_by_text("Menu").click()
+    pages.get_by_role("link", name="Webhooks").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Webhooks")
+    context.close()
+
+
+def test_escape_closes_the_menu(page: Page, enrol: Enrol) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    signed_in(page, enrol(), "/dashboard/messages")
+    page.locator(".menu summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("navigation", name="Pages", exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("navigation", name="Pages", exact=True)).to_have_count(0)
+
+
+def test_the_font_and_the_icon_come_from_the_service_itself(
+    page: Page, gateway: Gateway, enrol: Enrol
+) -> None:
+    signed_in(page, enrol(), "/dashboard/")
+    page.wait_for_function("document.fonts.status === 'loaded'")
+    assert page.evaluate("document.fonts.check('16px \"Inter Variable\"', 'Text')")
+    icon = page.locator("link[rel=icon]").get_attribute("href")
+    answer = requests.get(f"{gateway.url}{icon}", timeout=WAIT_SECONDS)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (
+        200,
+        "image/svg+xml; charset=utf-8",
+    )
