@@ -20,6 +20,7 @@ NAVIGATION = (
     ("/dashboard/deliveries", "Deliveries"),
     ("/dashboard/webhooks", "Webhooks"),
     ("/dashboard/numbers", "Numbers"),
+    ("/dashboard/requests", "API requests"),
     ("/dashboard/keys", "API keys"),
     ("/dashboard/links", "Signup links"),
 )

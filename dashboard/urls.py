@@ -15,6 +15,7 @@ from dashboard import (
     numbers,
     overview,
     redelivering,
+    requests,
     signing_in,
     verifying,
     webhook_forms,
@@ -38,6 +39,7 @@ PAGES = (
     deliveries,
     delivery,
     redelivering,
+    requests,
     broken,
 )
 

@@ -24,6 +24,7 @@ GROWING = {
     "callback",
     "idempotency_key",
     "set_aside",
+    "api_request",
     # With what an account has at the platform.
     "template",
     # With the days.

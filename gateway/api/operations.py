@@ -47,8 +47,9 @@ class Part(Enum):
 class Operation:
     """The target of a request.
 
-    ``route`` is the template of its path, which logs and spans show in place of the path. ``body_limit`` is
-    in bytes. A ``transfer`` moves media. ``refusal`` says why there is no such operation.
+    ``name`` is the operationId, empty beside the contract. ``route`` is the template of its path, which logs
+    and spans show in place of the path. ``body_limit`` is in bytes. A ``transfer`` moves media. ``refusal``
+    says why there is no such operation.
     """
 
     route: str
@@ -57,6 +58,7 @@ class Operation:
     body_limit: int = MEBIBYTE
     transfer: bool = False
     refusal: HTTPException | None = None
+    name: str = ""
 
 
 UNKNOWN = "*"
@@ -105,10 +107,10 @@ def _by_method(route: str, item: Mapping[str, Any]) -> dict[str, Operation]:
 
 
 def _operation(route: str, described: Mapping[str, Any]) -> Operation:
-    takes_body = "requestBody" in described
-    transfer = described["operationId"] in TRANSFERS
+    takes_body, name = "requestBody" in described, described["operationId"]
+    transfer = name in TRANSFERS
     limit = UPLOAD_LIMIT if transfer and takes_body else MEBIBYTE
-    return Operation(route, takes_body=takes_body, transfer=transfer, body_limit=limit)
+    return Operation(route, takes_body=takes_body, transfer=transfer, body_limit=limit, name=name)
 
 
 def _page(rule: str) -> Operation:

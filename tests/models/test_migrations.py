@@ -141,6 +141,7 @@ def _described(table: str) -> Any:
         ("0004_pricing", ("usage_total",)),
         ("0005_templates", ("template", "template_list")),
         ("0006_quality", ()),
+        ("0013_requests", ("api_request",)),
     ],
 )
 def test_a_migrated_database_has_the_tables_of_a_new_one(

@@ -15,6 +15,7 @@ from handlers import deliveries, messages, sending, usage
 from models import activity, clock, tally
 from models.account import Account
 from models.api_key import ApiKey
+from models.api_request import RequestFilter
 from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog
 from models.callback import Callback, SetAside
@@ -209,6 +210,12 @@ READS: dict[str, Work] = {
     ),
     "messages of a contact are read": lambda world: newest_messages(
         Contact.get_by_id(world.message.contact_id), 20
+    ),
+    "API requests are listed": lambda world: RequestFilter(key_id="key_1").newest(
+        world.account.id, 20, "arq_1"
+    ),
+    "failed API requests are listed": lambda world: RequestFilter("5xx").newest(
+        world.account.id, 20, None
     ),
     "templates are listed": lambda world: Template.search(world.number, 20, 0, name="x"),
     "usage is listed": lambda world: usage.list_usage(world.account.id, 20, 0, since="2026-11-01"),
