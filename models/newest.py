@@ -14,8 +14,8 @@ from models.database import reading
 
 Row = TypeVar("Row", bound=Model)
 
-# How many rows one look examines: some 50 ms on either database.
-MOST_EXAMINED = 20_000
+# How many rows one look examines: at most some 100 ms.
+MOST_EXAMINED = 10_000
 
 
 @dataclass(frozen=True)

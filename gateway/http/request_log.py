@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 import orjson
-import prometheus_client
 from peewee import DatabaseError
 from starlette.types import Scope
 
 from gateway.api.operations import KEY, Operation
 from gateway.http.auth import CALLER, NOBODY, Caller
 from gateway.http.observation import Response
+from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from handlers.errors import CODES
 from models import clock
 from models.api_request import ERROR, ApiRequest
@@ -36,9 +36,6 @@ MOST_WAITING = 5_000
 MOST_THROTTLED = 10
 MAX_PATH, MAX_NAME, MAX_PARAMETERS, MAX_MESSAGE = 200, 50, 20, 1_000
 THROTTLED = 429
-DROPPED = prometheus_client.Counter(
-    "gateway_request_log_dropped", "Requests that the API request log left out"
-)
 # Query parameters whose values are no text of people.
 PLAIN = frozenset(
     [
@@ -112,7 +109,7 @@ class RequestLog:
             status == THROTTLED and self._throttled[account_id] > MOST_THROTTLED
         )
         if is_too_much:
-            DROPPED.inc()
+            REQUEST_LOG_DROPPED.inc()
         return is_too_much
 
     async def finish(self) -> None:
@@ -133,7 +130,7 @@ class RequestLog:
             try:
                 await commit(partial(ApiRequest.keep, [_as_kept(entry) for entry in batch]))
             except (DatabaseError, OSError) as error:
-                DROPPED.inc(len(batch))
+                REQUEST_LOG_DROPPED.inc(len(batch))
                 logger.warning("%d requests are not in the log: %s", len(batch), error)
             del self._waiting[: len(batch)]
 

@@ -12,7 +12,8 @@ from gateway.api.operations import Part
 from gateway.http import request_log
 from gateway.http.edge import Edge
 from gateway.http.rate_limit import RateLimiter
-from gateway.http.request_log import DROPPED, HIDDEN, RequestLog, plain_query, without_values
+from gateway.http.request_log import HIDDEN, RequestLog, plain_query, without_values
+from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from handlers.errors import ConflictError
 from models.account import Account
 from models.api_key import ApiKey
@@ -183,14 +184,14 @@ def test_entries_are_dropped_and_counted_while_the_database_is_slow(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_log, "MOST_WAITING", 2)
-    before = DROPPED._value.get()
+    before = REQUEST_LOG_DROPPED._value.get()
 
     async def many(edge: Edge) -> None:
         for _ in range(5):
             await _ask(key)(edge)
 
     assert len(_run(many)) == 2
-    assert DROPPED._value.get() - before == 3
+    assert REQUEST_LOG_DROPPED._value.get() - before == 3
 
 
 def test_a_database_that_fails_fails_no_request(
