@@ -15,6 +15,7 @@ from dashboard.paging import address_of, page_number
 # Path and label; what lies below a path belongs to its section.
 NAVIGATION = (
     ("/dashboard/", "Overview"),
+    ("/dashboard/inbox", "Inbox"),
     ("/dashboard/messages", "Messages"),
     ("/dashboard/contacts", "Contacts"),
     ("/dashboard/deliveries", "Deliveries"),
@@ -36,6 +37,7 @@ SAID = {
     "redeliveries-full": "The oldest 10,000 are scheduled, as many as go at once. Repeat it for the rest.",
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
+    "reply-sent": "The message is sent. Its state is shown beside it.",
     "signed-out": "You are signed out.",
     "webhook-changed": "The webhook is changed. The change holds for all new attempts.",
     "webhook-deleted": "The webhook is deleted, with its deliveries.",

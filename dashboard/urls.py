@@ -8,6 +8,7 @@ from dashboard import (
     contacts,
     deliveries,
     delivery,
+    inbox,
     keys,
     links,
     message_templates,
@@ -40,6 +41,7 @@ PAGES = (
     delivery,
     redelivering,
     requests,
+    inbox,
     broken,
 )
 

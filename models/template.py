@@ -5,6 +5,7 @@ own. TemplateList says how fresh they are, and tasks.templates keeps them so.
 """
 
 import json
+import re
 from enum import StrEnum
 from typing import Any, Self
 
@@ -16,6 +17,9 @@ from models.clock import new_id
 from models.database import Prepared, reading
 from models.number import Number, NumberStatus
 from models.page import Page, fetch_page
+
+# A place for a parameter in a text or URL.
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
 
 class TemplateStatus(StrEnum):
@@ -121,6 +125,11 @@ class Template(Owned):
     def components(self) -> list[Any]:
         """Its parts in the network's words."""
         return list(json.loads(self.components_json))
+
+    def part(self, kind: str) -> dict[str, Any]:
+        """The component of this type, empty where there is none."""
+        parts = (part for part in self.components if isinstance(part, dict))
+        return next((part for part in parts if str(part.get("type", "")).upper() == kind), {})
 
     @property
     def shown_status(self) -> str:

@@ -9,12 +9,23 @@ from flask import Flask
 
 from contract_tests.dashboard.conftest import SETTINGS, Enrol
 from contract_tests.dashboard.person import SESSION, Person
+from contract_tests.dashboard.world import logged
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, running, wait_for
 from dashboard.urls import blueprint
 
 SIGN_IN = "/dashboard/sign-in"
 PUBLIC = {"sign_in", "sign_in_form", "static", "to_home"}
-LISTS = ["keys", "links", "numbers", "messages", "contacts", "deliveries", "webhooks"]
+LISTS = [
+    "keys",
+    "links",
+    "numbers",
+    "messages",
+    "contacts",
+    "deliveries",
+    "webhooks",
+    "requests",
+    "inbox",
+]
 MARKUP = "<script>alert(1)</script>"
 
 
@@ -53,6 +64,7 @@ def ids(gateway: Gateway, owner: Customer) -> dict[str, str]:
     [contact] = owner.request("GET", "/contacts").json()["data"]
     return {
         "<contact_id>": contact["id"],
+        "<entry_id>": logged(gateway, owner),
         "<key_id>": key["id"],
         "<link_id>": link["id"],
         "<number_id>": owner.number["id"],

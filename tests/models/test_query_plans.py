@@ -21,7 +21,12 @@ from models.backlog import Backlog
 from models.callback import Callback, SetAside
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
 from models.contact import Contact
-from models.conversation import last_inbound, newest_messages
+from models.conversation import (
+    conversations,
+    last_inbound,
+    messages_before,
+    newest_messages,
+)
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -210,6 +215,13 @@ READS: dict[str, Work] = {
     ),
     "messages of a contact are read": lambda world: newest_messages(
         Contact.get_by_id(world.message.contact_id), 20
+    ),
+    "conversations are listed": lambda world: conversations(world.account.id, 20, "msg_Z"),
+    "conversations of a number are listed": lambda world: conversations(
+        world.account.id, 20, None, world.number.id
+    ),
+    "a conversation is read": lambda world: messages_before(
+        Contact.get_by_id(world.message.contact_id), 20, "msg_Z"
     ),
     "API requests are listed": lambda world: RequestFilter(key_id="key_1").newest(
         world.account.id, 20, "arq_1"
