@@ -11,6 +11,7 @@ from dashboard import cookies, guard
 from dashboard.assets import CACHE_CONTROL, asset
 from dashboard.pages import CONTENT_TYPE, render
 from dashboard.paging import address_of, page_number
+from gateway.settings import get_settings
 
 # Path and label; what lies below a path belongs to its section.
 NAVIGATION = (
@@ -25,6 +26,8 @@ NAVIGATION = (
     ("/dashboard/keys", "API keys"),
     ("/dashboard/links", "Signup links"),
 )
+# Only with the sandbox as the network.
+SANDBOX = ("/dashboard/sandbox", "Sandbox")
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
     "key-revoked": "The key is revoked. It opens nothing any more.",
@@ -66,7 +69,7 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         headers={"Referrer-Policy": "same-origin"},
         asset=asset,
         form_token=guard.form_token(),
-        navigation=NAVIGATION,
+        navigation=(*NAVIGATION, *([SANDBOX] if get_settings().uses_sandbox else [])),
         section=section(),
         page=page_number(),
         address_of=address_of,

@@ -17,6 +17,7 @@ from dashboard import (
     overview,
     redelivering,
     requests,
+    sandbox,
     signing_in,
     verifying,
     webhook_forms,
@@ -42,6 +43,7 @@ PAGES = (
     redelivering,
     requests,
     inbox,
+    sandbox,
     broken,
 )
 
