@@ -87,7 +87,7 @@ def api_request(entry_id: str) -> Response:
     row: ApiRequest = mine(ApiRequest.by_id(entry_id))
     error = row.error or {}
     details = error.get("details", {})
-    code = details.get("networkCode")
+    told = explanation(str(details.get("networkCode")))
     return show(
         "request.html",
         row=row,
@@ -96,7 +96,8 @@ def api_request(entry_id: str) -> Response:
         error=error,
         field=details.get("field"),
         advice=ADVICE.get(error.get("code", "")),
-        network_advice=explanation(str(code)) if code is not None else None,
+        # Most messages have it already.
+        network_advice=told if told and told not in error.get("message", "") else None,
         mentioned=_mentioned(f"{row.path} {row.query} {row.error_json}"),
     )
 

@@ -13,7 +13,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, IntegerField, TextFiel
 
 from models.account import Account
 from models.clock import new_id
-from models.database import BaseModel, appending
+from models.database import BaseModel, Prepared, appending
 from models.newest import Newest, fetch_newest
 
 ERROR, SERVER_ERROR, END = 400, 500, 600
@@ -58,10 +58,14 @@ class ApiRequest(BaseModel):
         """Write entries, all or none."""
         with appending():
             for entry in entries:
-                cls.create(id=new_id("arq"), **entry)
+                _KEEP.execute(new_id("arq"), *(entry[name] for name in _NAMES))
 
 
 ApiRequest.add_index(ApiRequest.account, ApiRequest.id, where=IS_FAILED, name="api_request_failed")
+
+
+_NAMES = [name for name in ApiRequest._meta.sorted_field_names if name != "id"]  # noqa: SLF001 - documented
+_KEEP = Prepared(lambda *slots: ApiRequest.insert(dict(zip(("id", *_NAMES), slots, strict=True))))
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ class InProcess:
             "raw_path": path.encode(),
             "root_path": "",
             "query_string": b"",
-            "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
+            "headers": [
+                (name.encode(), value.encode("latin-1", "replace")) for name, value in given.items()
+            ],
             "client": None,
             "server": None,
             KEY: operation,

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import re
 from collections import Counter as Tally
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -75,6 +76,7 @@ class RequestLog:
         self._waiting: list[dict[str, Any]] = []
         self._throttled: Tally[str] = Tally()
         self._writing: asyncio.Task[None] | None = None
+        self._is_ending = asyncio.Event()
 
     def note(self, scope: Scope, response: Response, seconds: float) -> None:
         """Note a request that was answered, if it has a valid key and asks for an operation."""
@@ -114,25 +116,27 @@ class RequestLog:
 
     async def finish(self) -> None:
         """Write what waits. For a process that ends."""
+        self._is_ending.set()
         if self._writing is not None:
-            self._writing.cancel()
-        await self._write()
+            await self._writing
 
     async def _write_soon(self) -> None:
-        await asyncio.sleep(PAUSE_SECONDS)
-        await self._write()
-        self._writing = None
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_ending.wait(), PAUSE_SECONDS)
+            await self._write()
+        finally:
+            self._writing = None
 
     async def _write(self) -> None:
         self._throttled.clear()
         while self._waiting:
-            batch = self._waiting[:BATCH]
+            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             try:
                 await commit(partial(ApiRequest.keep, [_as_kept(entry) for entry in batch]))
             except (DatabaseError, OSError) as error:
                 REQUEST_LOG_DROPPED.inc(len(batch))
                 logger.warning("%d requests are not in the log: %s", len(batch), error)
-            del self._waiting[: len(batch)]
 
 
 def _as_kept(entry: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def _keep(key: ApiKey, clock: Clock, **values: Any) -> ApiRequest:
         "status": 200,
         "duration_ms": 12,
         "request_id": "req_1",
+        "error_json": None,
     }
     clock.advance(milliseconds=1)
     ApiRequest.keep(

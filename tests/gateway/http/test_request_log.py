@@ -197,10 +197,10 @@ def test_entries_are_dropped_and_counted_while_the_database_is_slow(
 def test_a_database_that_fails_fails_no_request(
     key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(**_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise OperationalError("disk full")
 
-    monkeypatch.setattr(ApiRequest, "create", fail)
+    monkeypatch.setattr(ApiRequest, "keep", fail)
     assert _run(_ask(key)) == []
     assert "1 requests are not in the log: disk full" in caplog.text
 
