@@ -19,6 +19,7 @@ SAYS = {
     "contact.note_changed": "Changed a contact's note",
     "contact.opted_in": "Opted a contact in",
     "contact.opted_out": "Opted a contact out",
+    "contact.replied": "Replied to a contact",
     "deliveries.replayed": "Replayed deliveries",
     "delivery.redelivered": "Redelivered an event",
     "invitation.accepted": "Accepted an invitation",

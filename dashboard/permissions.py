@@ -63,6 +63,9 @@ RULES = {
     "change_note": _at_once(AGENTS, "contact.note_changed"),
     "opt_out": _done(AGENTS, "contact.opted_out"),
     "opt_in": _done(AGENTS, "contact.opted_in"),
+    "inbox": _READ,
+    "conversation": _READ,
+    "reply": _done(AGENTS, "contact.replied"),
     # Numbers and templates.
     "numbers": _READ,
     "number": _READ,
@@ -95,6 +98,10 @@ RULES = {
     "switch_on": _at_once(DEVELOPERS, "webhook.enabled"),
     "confirm_delete_webhook": _DEVELOP,
     "delete_webhook": _done(DEVELOPERS, "webhook.deleted"),
+    # The API and the sandbox.
+    "requests": _DEVELOP,
+    "api_request": _DEVELOP,
+    "sandbox": _DEVELOP,
     # Notifications.
     "notifications": _DEVELOP,
     "keep_notifications": _at_once(DEVELOPERS, "account.notifications_changed"),

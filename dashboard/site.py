@@ -11,15 +11,19 @@ from dashboard import cookies, guard
 from dashboard.assets import CACHE_CONTROL
 from dashboard.pages import CONTENT_TYPE, render
 from dashboard.paging import address_of, page_number
+from gateway.settings import get_settings
 
 # Path, label, group and icon (templates/icons.html); what lies below a path belongs to its section.
 NAVIGATION = (
     ("/dashboard/", "Overview", "", "overview"),
+    ("/dashboard/inbox", "Inbox", "Conversations", "inbox"),
     ("/dashboard/messages", "Messages", "Conversations", "message"),
     ("/dashboard/contacts", "Contacts", "Conversations", "contact"),
     ("/dashboard/deliveries", "Deliveries", "Developers", "delivery"),
     ("/dashboard/webhooks", "Webhooks", "Developers", "webhook"),
+    ("/dashboard/requests", "API requests", "Developers", "request"),
     ("/dashboard/keys", "API keys", "Developers", "key"),
+    ("/dashboard/sandbox", "Sandbox", "Developers", "sandbox"),
     ("/dashboard/numbers", "Numbers", "Setup", "number"),
     ("/dashboard/links", "Signup links", "Setup", "link"),
     ("/dashboard/notifications", "Notifications", "Setup", "warn"),
@@ -28,6 +32,8 @@ NAVIGATION = (
     ("/dashboard/you", "Your account", "Setup", "contact"),
 )
 SEARCH = "/dashboard/search"
+# Only with the sandbox as the network.
+SANDBOX = "/dashboard/sandbox"
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
     "invitation-withdrawn": "The invitation is withdrawn. Its link opens nothing any more.",
@@ -44,6 +50,7 @@ SAID = {
     "redeliveries-full": "The oldest 10,000 are scheduled, as many as go at once. Repeat it for the rest.",
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
+    "reply-sent": "The message is sent. Its state is shown beside it.",
     "role-changed": "The role is changed. It applies from the next page on.",
     "session-revoked": "The session has ended.",
     "sessions-revoked": "All other sessions have ended.",
@@ -77,7 +84,7 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         sources={"connect-src": "'self'"},
         headers={"Referrer-Policy": "same-origin"},
         form_token=guard.form_token(),
-        navigation=[entry for entry in NAVIGATION if guard.may_open(entry[0])],
+        navigation=[entry for entry in NAVIGATION if _is_shown(entry[0])],
         may=guard.may,
         section=section(),
         search_path=SEARCH,
@@ -93,6 +100,11 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
     if "new_visitor" in g:
         cookies.set_cookie(response, cookies.VISITOR, g.new_visitor)
     return response
+
+
+def _is_shown(path: str) -> bool:
+    """Whether the navigation leads to this page."""
+    return guard.may_open(path) and (path != SANDBOX or get_settings().uses_sandbox)
 
 
 def go(path: str, say: str | None = None) -> Response:

@@ -15,8 +15,8 @@ PATH = "/dashboard/users"
 MAY = {
     Role.OWNER: "Everything, users and the audit log included.",
     Role.DEVELOPER: "Everything but users and the audit log: keys, webhooks, signup links, deliveries.",
-    Role.AGENT: "Read all but signup links; change contacts.",
-    Role.VIEWER: "Read all but signup links, change nothing.",
+    Role.AGENT: "Read all but signup links and API requests; answer people, change contacts.",
+    Role.VIEWER: "Read all but signup links and API requests; change nothing.",
 }
 LAST_OWNER = "This is the only owner. Make somebody else an owner first."
 

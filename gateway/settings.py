@@ -181,6 +181,7 @@ class Settings(BaseSettings):
     allow_local_webhooks: bool | None = None
     sweep_interval: _Seconds = 5
     retention_days: PositiveInt = 30
+    request_log_days: NonNegativeInt = 7
 
     # It may hold a password.
     smtp_url: _SmtpUrl = SecretStr("")

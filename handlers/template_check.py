@@ -4,15 +4,13 @@ Only what the network would refuse is refused. A template that is not known, and
 understood here, is left to the network.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from handlers.errors import InvalidError
 from models.number import Number
-from models.template import Template, TemplateList, TemplateStatus
+from models.template import VARIABLE, Template, TemplateList, TemplateStatus
 
-VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 PLACE = "/template"
 # What keeps a template from being sent, and what to do about it.
 UNSENDABLE = {

@@ -8,6 +8,7 @@ from peewee import ModelSelect
 from models.contact import Contact
 from models.database import reading
 from models.message import Direction, Message
+from models.newest import Newest, fetch_newest
 
 
 def newest_messages(contact: Contact, limit: int) -> list[Message]:
@@ -23,6 +24,23 @@ def last_inbound(contacts: Sequence[Contact]) -> dict[str, int | None]:
     rows: Any = Contact.select(Contact.id, at).where(Contact.id.in_([row.id for row in contacts]))
     with reading():
         return dict(rows.tuples())
+
+
+def conversations(
+    account_id: str, limit: int, before: str | None, number_id: str | None = None
+) -> Newest[Message]:
+    """The newest message with each person, newest first, from before this message."""
+    later = Message.alias()
+    # Not as a condition that no later one exists: PostgreSQL may answer that by a join of the whole table.
+    latest = later.select(later.id).where(later.contact_id == Message.contact_id)
+    is_latest = Message.id == latest.order_by(later.id.desc()).limit(1)
+    kept = [Message.account == account_id if number_id is None else Message.number == number_id]
+    return fetch_newest(Message, kept, [is_latest], limit, before)
+
+
+def messages_before(contact: Contact, limit: int, before: str | None) -> Newest[Message]:
+    """The messages with a contact in both directions, newest first, from before this message."""
+    return fetch_newest(Message, [Message.contact_id == contact.id], [], limit, before)
 
 
 def _newest(contact_id: object) -> "ModelSelect[Message]":

@@ -5,6 +5,7 @@ own. TemplateList says how fresh they are, and tasks.templates keeps them so.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
@@ -20,6 +21,8 @@ from models.page import Page, fetch_page
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
 IS_REJECTED = SQL("status = 'REJECTED'")
+# A place for a parameter in a text or URL.
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
 
 class TemplateStatus(StrEnum):
@@ -125,6 +128,11 @@ class Template(Owned):
     def components(self) -> list[Any]:
         """Its parts in the network's words."""
         return list(json.loads(self.components_json))
+
+    def part(self, kind: str) -> dict[str, Any]:
+        """The component of this type, empty where there is none."""
+        parts = (part for part in self.components if isinstance(part, dict))
+        return next((part for part in parts if str(part.get("type", "")).upper() == kind), {})
 
     @property
     def shown_status(self) -> str:

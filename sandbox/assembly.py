@@ -10,6 +10,7 @@ from aiohttp.typedefs import Handler
 from sandbox import (
     attachments,
     control,
+    controls,
     dialog,
     errors,
     graph,
@@ -54,6 +55,7 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     rules.add_routes(app)
     templates_control.add_routes(app)
     page.add_routes(app)
+    controls.add_routes(app)
     attachments.add_routes(app)
     sdk.add_routes(app)
     dialog.add_routes(app)

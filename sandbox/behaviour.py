@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from sandbox.knobs import CHECK, knob, milliseconds, one_of, optional, seconds, share, switch, whole
+from sandbox.knobs import CHECK, knob, milliseconds, optional, seconds, share, switch, whole, word
 
 # One callback holds at most 1000 updates (Cloud API, Webhooks: delivery).
 MAX_BATCH = 1000
@@ -70,7 +70,7 @@ class Behaviour:
 
     # The platform's rules. Those that would surprise a first send, or a load test, are off.
     service_window: bool = knob(default=False, check=switch)
-    service_window_refusal: str = knob(IN_ANSWER, one_of(IN_ANSWER, IN_STATUS))
+    service_window_refusal: str = word(IN_ANSWER, IN_ANSWER, IN_STATUS)
     throughput_per_second: int = knob(0, whole(0, MAX_THROUGHPUT))
     pair_limit: bool = knob(default=False, check=switch)
     register_limit: bool = knob(default=True, check=switch)
@@ -81,12 +81,12 @@ class Behaviour:
     known_templates: bool = knob(default=False, check=switch)
 
     # What the review of a template ends with, and when.
-    template_review: str = knob(APPROVE, one_of(APPROVE, REJECT, NO_REVIEW))
+    template_review: str = word(APPROVE, APPROVE, REJECT, NO_REVIEW)
     template_review_ms: float = knob(1000, milliseconds)
-    template_reject_reason: str = knob(INVALID_FORMAT, one_of(*REASONS))
+    template_reject_reason: str = word(INVALID_FORMAT, *REASONS)
 
-    template_category: str = knob(CATEGORIES[0], one_of(*CATEGORIES))
-    message_status: str = knob(ACCEPTED, one_of(ACCEPTED, HELD, PAUSED))
+    template_category: str = word(CATEGORIES[0], *CATEGORIES)
+    message_status: str = word(ACCEPTED, ACCEPTED, HELD, PAUSED)
 
     seed: int | None = knob(None, optional(whole(0, MAX_SEED)))
 

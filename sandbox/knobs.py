@@ -10,12 +10,17 @@ DAY_MS = 24 * 60 * 60 * 1000
 YEAR_SECONDS = 366 * 24 * 60 * 60
 # Raises ValueError with the end of a sentence that begins with the knob's name.
 Check = Callable[[object], None]
-CHECK = "check"
+CHECK, CHOICES = "check", "choices"
 
 
 def knob(default: Any, check: Check) -> Any:
     """A field of a dataclass that knows what it may be."""
     return field(default=default, metadata={CHECK: check})
+
+
+def word(default: str, *choices: str) -> Any:
+    """A knob that is one of these words."""
+    return field(default=default, metadata={CHECK: one_of(*choices), CHOICES: choices})
 
 
 def switch(value: object) -> None:

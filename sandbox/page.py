@@ -47,6 +47,11 @@ async def show(request: web.Request) -> web.Response:
         phones=[_phone(network, number_id, each) for each in _chosen(request, number_id)],
         most_phones=MOST_PHONES,
     )
+    return page_of(text, nonce)
+
+
+def page_of(text: str, nonce: str) -> web.Response:
+    """The response with a page whose styles and scripts have this nonce."""
     # Everything on the page comes from itself: what people write can never become a script, nor
     # make the browser ask anybody else.
     policy = (

@@ -15,6 +15,7 @@ from peewee import fn
 
 from gateway.settings import get_settings
 from models import clock
+from models.api_request import ApiRequest
 from models.attempt import NARROW, WIDE, AttemptTotal
 from models.audit import Audit
 from models.callback import Callback, SetAside
@@ -49,7 +50,7 @@ WINDOW = 2_000
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of row, which is removed after ``days``, by default the setting's, if ``may_go`` holds.
+    """One kind of row, which is removed after ``days``, by default those of ``setting``, if ``may_go`` holds.
 
     Its age is that of its identifier, which is ``prefix`` and the time of its making. With ``since`` the age
     counts from that time, which is null while the row has to stay.
@@ -61,6 +62,7 @@ class Kind:
     may_go: tuple[Any, ...] = ()
     days: int | None = None
     since: Any = None
+    setting: str = "retention_days"
 
     def search(self, before: int, limit: int) -> Any:
         """The query for a batch of the rows from before this time."""
@@ -105,6 +107,7 @@ KINDS = (
     # A signup keeps the platform's token until it is complete; its link expired long before.
     Kind("signups", Signup, "sgn"),
     Kind("notices", Notice, "ntc"),
+    Kind("API requests", ApiRequest, "arq", setting="request_log_days"),
     # An ingested callback is of use only to an operator who looks into yesterday's problem.
     Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
     # No operator replayed it in all that time.
@@ -128,7 +131,8 @@ def remove_old() -> None:
     """One round: of each kind the oldest, at most MAX_BATCHES; the next sweep goes on."""
     now = clock.now()
     for kind in KINDS:
-        before = now - (kind.days or get_settings().retention_days) * DAY_MS
+        days = kind.days or getattr(get_settings(), kind.setting)
+        before = now - days * DAY_MS
         _remove(f"old {kind.name}", partial(kind.remove, before))
     _remove("rows of deleted webhooks", remove_deleted)
     _remove_totals(now)

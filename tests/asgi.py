@@ -12,6 +12,7 @@ from gateway.api import contract
 from gateway.api.operations import Operations, Part
 from gateway.http.edge import Edge
 from gateway.http.rate_limit import RateLimiter
+from gateway.http.request_log import RequestLog
 
 RULES = (
     "/connect/<slug>",
@@ -30,7 +31,9 @@ PLANS = {"starter": 9, "pro": 9, "anonymous": 9}
 
 def edge_of(app: ASGIApp, plans: dict[str, int] = PLANS, transfers: int = 2) -> Edge:
     """The edge around one application for everything."""
-    return Edge(dict.fromkeys(Part, app), OPERATIONS, RateLimiter(plans), transfers)
+    return Edge(
+        dict.fromkeys(Part, app), OPERATIONS, RateLimiter(plans), transfers, RequestLog(is_on=False)
+    )
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,13 @@ def one_message(body: bytes) -> Receive:
 
 def ask(app: ASGIApp, scope: Scope, chunks: Sequence[bytes | None] = (b"",)) -> Answered | None:
     """Send a request in chunks (None hangs up). None when the application does not answer."""
+    return asyncio.run(ask_in_loop(app, scope, chunks))
+
+
+async def ask_in_loop(
+    app: ASGIApp, scope: Scope, chunks: Sequence[bytes | None] = (b"",)
+) -> Answered | None:
+    """As ask(), from an event loop."""
     unread = [
         {"type": "http.disconnect"}
         if chunk is None
@@ -103,10 +113,7 @@ def ask(app: ASGIApp, scope: Scope, chunks: Sequence[bytes | None] = (b"",)) -> 
     async def send(message: Message) -> None:
         sent.append(message)
 
-    async def run() -> None:
-        await app(scope, receive, send)
-
-    asyncio.run(run())
+    await app(scope, receive, send)
     if not sent:
         return None
     headers = [(k.decode(), v.decode("latin-1")) for k, v in sent[0]["headers"]]

@@ -26,6 +26,7 @@ GROWING = {
     "set_aside",
     "contact",
     "search_block",
+    "api_request",
     # With what an account has at the platform.
     "template",
     # With the days.

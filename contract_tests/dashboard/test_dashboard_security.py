@@ -9,6 +9,7 @@ from flask import Flask
 
 from contract_tests.dashboard.conftest import SETTINGS, Enrol
 from contract_tests.dashboard.person import SESSION, Person
+from contract_tests.dashboard.world import logged
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, running, wait_for
 from dashboard.permissions import RULES
 from dashboard.urls import blueprint
@@ -17,7 +18,7 @@ SIGN_IN = "/dashboard/sign-in"
 PUBLIC = {name for name, rule in RULES.items() if rule.is_public}
 LISTS = [
     *("keys", "links", "numbers", "messages", "contacts", "deliveries", "webhooks"),
-    *("users", "audit"),
+    *("users", "audit", "requests", "inbox"),
 ]
 MARKUP = "<script>alert(1)</script>"
 
@@ -63,6 +64,7 @@ def ids(gateway: Gateway, owner: Customer, enrol: Enrol) -> dict[str, str]:
         "<invitation_id>": _id(gateway, "SELECT id FROM invitation"),
         "<session_id>": _id(gateway, "SELECT id FROM user_session ORDER BY id LIMIT 1"),
         "<contact_id>": contact["id"],
+        "<entry_id>": logged(gateway, owner),
         "<key_id>": key["id"],
         "<link_id>": link["id"],
         "<number_id>": owner.number["id"],

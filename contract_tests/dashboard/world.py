@@ -58,6 +58,7 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
         "<number_id>": [owner.number["id"]],
         "<key_id>": [_key(gateway, owner)],
         "<link_id>": _links(gateway, owner),
+        "<entry_id>": [logged(gateway, owner), logged(gateway, owner, 400)],
     }
 
 
@@ -70,6 +71,15 @@ def people(gateway: Gateway, owner: Customer, person: Person) -> Ids:
     rows = gateway.stored.rows("SELECT id, email FROM invitation")
     [invitation] = [id_ for id_, invited in rows if invited == form["email"]]
     return {"<user_id>": [made["id"]], "<invitation_id>": [str(invitation)]}
+
+
+def logged(gateway: Gateway, owner: Customer, status: int = 200) -> str:
+    """The identifier of a request in the account's log."""
+    query = "SELECT id FROM api_request WHERE account_id = ? AND status = ?"
+    found = wait_for(
+        lambda: gateway.stored.rows(query, owner.account_id, status), f"a request with {status}"
+    )
+    return str(found[0][0])
 
 
 def _webhook(owner: Customer, url: str) -> str:

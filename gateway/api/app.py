@@ -1,5 +1,6 @@
 """The web application: Connexion's AsyncApp, built from the contract, with Flask's pages beside it."""
 
+import asyncio
 import gc
 import importlib
 import inspect
@@ -7,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from copy import deepcopy
+from functools import partial
 from typing import Any, cast
 
 import orjson
@@ -21,14 +23,16 @@ from connexion.middleware.security import SecurityMiddleware
 from flask import Flask
 from starlette.types import ASGIApp
 
-from dashboard import connect, limit_use, reference, urls
+from dashboard import api_calls, connect, limit_use, reference, requests, urls
 from gateway.api import contract
 from gateway.api.operations import METHODS, Operations, Part
 from gateway.api.validation import VALIDATORS
 from gateway.http.auth import SCHEME, BearerSecurity
 from gateway.http.edge import Edge
+from gateway.http.in_process import InProcess
 from gateway.http.intake import intake
 from gateway.http.rate_limit import MEMORY, RateLimiter
+from gateway.http.request_log import RequestLog
 from gateway.ops import health, metrics, tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import Settings, get_settings
@@ -80,11 +84,11 @@ def handlers_of(paths: Mapping[str, Any]) -> Callable[[str], Callable[..., Any]]
     return resolve
 
 
-def _api() -> AsyncApp:
+def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
     """The contract at work: Connexion routes, authenticates, validates and calls the handlers."""
     app = AsyncApp(
         "gateway",
-        lifespan=_lifespan,
+        lifespan=partial(_lifespan, request_log, calls),
         middlewares=MIDDLEWARES,
         # It needs no more of one than dumps().
         jsonifier=cast("Any", orjson),
@@ -97,13 +101,15 @@ def _api() -> AsyncApp:
 
 
 @asynccontextmanager
-async def _lifespan(_app: object) -> AsyncIterator[None]:
+async def _lifespan(request_log: RequestLog, calls: InProcess, _app: object) -> AsyncIterator[None]:
     """Bound the threads of plain handlers; record what was begun before the process ends."""
     settings = get_settings()
+    calls.loop = asyncio.get_running_loop()
     to_thread.current_default_thread_limiter().total_tokens = settings.threads
     yield
     await sending.finish(settings.network_timeout)
     await get_network().close()
+    await request_log.finish()
     tracing.stop()
 
 
@@ -111,19 +117,25 @@ def build_app(settings: Settings) -> ASGIApp:
     """The ASGI application of a process whose database and queue are connected."""
     flask_app = _flask_app()
     limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
+    request_log = RequestLog(is_on=settings.request_log_days > 0)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
+    flask_app.extensions[requests.EXTENSION] = contract.operations()
     pages, probes = (
         cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))
         for threads in (PAGE_THREADS, PROBE_THREADS)
     )
+    rules = map(str, flask_app.url_map.iter_rules())
+    operations = Operations(contract.load(), rules)
+    api = _api(request_log, calls := InProcess(operations))
+    calls.part = api
+    flask_app.extensions[api_calls.EXTENSION] = calls
     parts: dict[Part, ASGIApp] = {
-        Part.API: _api(),
+        Part.API: api,
         Part.CALLBACK: intake,
         Part.PAGES: pages,
         Part.PROBES: probes,
     }
-    rules = map(str, flask_app.url_map.iter_rules())
-    return Edge(parts, Operations(contract.load(), rules), limiter, settings.transfers)
+    return Edge(parts, operations, limiter, settings.transfers, request_log)
 
 
 def create_app() -> ASGIApp:

@@ -9,6 +9,7 @@ import orjson
 import yaml
 from flask import Blueprint, Response
 
+from gateway.api.operations import BASE, METHODS
 from gateway.settings import get_settings
 
 blueprint = Blueprint("contract", __name__)
@@ -26,6 +27,16 @@ def load() -> dict[str, Any]:
     """The contract as an object."""
     contract: dict[str, Any] = _parse(path().read_bytes())
     return contract
+
+
+def operations() -> dict[str, str]:
+    """The method and route of each operationId."""
+    return {
+        described["operationId"]: f"{method.upper()} {BASE}{path}"
+        for path, item in load()["paths"].items()
+        for method, described in item.items()
+        if method.upper() in METHODS
+    }
 
 
 def _parse(text: str | bytes) -> Any:

@@ -48,9 +48,9 @@ class Part(Enum):
 class Operation:
     """The target of a request.
 
-    ``route`` is the template of its path, which logs and spans show in place of the path. ``body_limit`` is
-    in bytes. A ``transfer`` moves media. A ``stream`` has no end. ``refusal`` says why there is no such
-    operation.
+    ``name`` is the operationId, empty beside the contract. ``route`` is the template of its path, which logs
+    and spans show in place of the path. ``body_limit`` is in bytes. A ``transfer`` moves media. A ``stream``
+    has no end. ``refusal`` says why there is no such operation.
     """
 
     route: str
@@ -60,6 +60,7 @@ class Operation:
     transfer: bool = False
     stream: bool = False
     refusal: HTTPException | None = None
+    name: str = ""
 
 
 UNKNOWN = "*"
@@ -108,12 +109,16 @@ def _by_method(route: str, item: Mapping[str, Any]) -> dict[str, Operation]:
 
 
 def _operation(route: str, described: Mapping[str, Any]) -> Operation:
-    takes_body = "requestBody" in described
-    transfer = described["operationId"] in TRANSFERS
+    takes_body, name = "requestBody" in described, described["operationId"]
+    transfer = name in TRANSFERS
     limit = UPLOAD_LIMIT if transfer and takes_body else MEBIBYTE
-    stream = described["operationId"] == STREAM
     return Operation(
-        route, takes_body=takes_body, body_limit=limit, transfer=transfer, stream=stream
+        route,
+        takes_body=takes_body,
+        body_limit=limit,
+        transfer=transfer,
+        stream=name == STREAM,
+        name=name,
     )
 
 

@@ -12,8 +12,8 @@ from gateway.settings import get_settings
 from models.account import Account
 from models.api_key import ApiKey
 from models.number import Number
-from models.user import User, new_password
 from models.password import change_password
+from models.user import User, new_password
 
 NAME = "Demo"
 EMAIL = "demo@example.com"

@@ -5,6 +5,7 @@ rate limit headers on every response, and turns a crash of anything inside into 
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -18,6 +19,7 @@ from gateway.http.auth import CALLER, NOBODY, Caller, credentials_of, identify, 
 from gateway.http.connections import EDGE
 from gateway.http.observation import Response, observed
 from gateway.http.rate_limit import RateLimiter, Window
+from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
 from handlers.errors import ApiError, ThrottledError
 from handlers.streams import streams
@@ -38,6 +40,7 @@ class Edge:
         operations: Operations,
         limiter: RateLimiter,
         transfers: int,
+        log: RequestLog,
     ) -> None:
         self.limiter = limiter
         # The requests that are being answered, and whether new ones are refused.
@@ -45,6 +48,7 @@ class Edge:
         self.is_stopping = False
         self._parts = parts
         self._operations = operations
+        self._log = log
         # One account takes at most half of them.
         each = max(1, transfers // 2)
         self._transfers = Share("uploads and downloads of media", each, transfers)
@@ -60,7 +64,7 @@ class Edge:
             await self._parts[Part.API](scope, receive, send)
             return
         operation = scope[KEY] = self._operations.find(scope["method"], scope["path"])
-        response = Response(scope, receive, send)
+        response, began = Response(scope, receive, send), time.perf_counter()
         work = self._refuse
         if not self.is_stopping:
             work = self._serve
@@ -75,6 +79,7 @@ class Edge:
                 await response.fail(error)
             finally:
                 self.running.discard(response)
+        self._log.note(scope, response, time.perf_counter() - began)
 
     def stop(self) -> None:
         """Refuse new requests, and end those that have no end."""

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 HEADER = "x-request-id"
 # Of an identifier for a request that brought none.
 PREFIX = "req"
-SERVER_ERROR = 500
+CLIENT_ERROR, SERVER_ERROR = 400, 500
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _PROPAGATOR = TraceContextTextMapPropagator()
 
@@ -46,6 +46,8 @@ class Response:
         self.headers = [(HEADER.encode(), self.request_id.encode())]
         self.status: int | None = None
         self.size = 0
+        # The body, if it is an error.
+        self.error = b""
         self._scope, self._receive, self._send = scope, receive, send
 
     async def send(self, message: Message) -> None:
@@ -57,7 +59,10 @@ class Response:
             self.status = message["status"]
             message = {**message, "headers": headers}
         else:
-            self.size += len(message.get("body", b""))
+            body = message.get("body", b"")
+            self.size += len(body)
+            if self.status is not None and self.status >= CLIENT_ERROR:
+                self.error += body
         await self._send(message)
 
     async def fail(self, error: Exception) -> None:

@@ -33,6 +33,10 @@ RATE_LIMITED = Counter(
     "gateway_rate_limited", "Requests past the limit of their account or address"
 )
 
+REQUEST_LOG_DROPPED = Counter(
+    "gateway_request_log_dropped", "Requests that the API request log left out"
+)
+
 
 def share(folder: Path) -> None:
     """Have the processes started from now on share their counts in ``folder``, which starts empty.

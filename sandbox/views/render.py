@@ -29,6 +29,11 @@ def page(**shown: Any) -> str:
     return _templates.get_template("page.html").render(**shown)
 
 
+def controls(**shown: Any) -> str:
+    """The page of the controls; see ``templates/phone/controls.html`` for what it wants."""
+    return _templates.get_template("controls.html").render(**shown)
+
+
 def bubble(entry: Entry) -> str:
     """One message, as a list item."""
     return _templates.get_template("bubble.html").render(entry=entry)

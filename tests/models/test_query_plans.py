@@ -15,12 +15,18 @@ from handlers import deliveries, events, messages, sending, usage
 from models import activity, clock, tally
 from models.account import Account
 from models.api_key import ApiKey
+from models.api_request import RequestFilter
 from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog, oldest_waiting
 from models.callback import Callback, SetAside
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
 from models.contact import Contact
-from models.conversation import last_inbound, newest_messages
+from models.conversation import (
+    conversations,
+    last_inbound,
+    messages_before,
+    newest_messages,
+)
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
@@ -220,6 +226,19 @@ READS: dict[str, Work] = {
     ),
     "messages of a contact are read": lambda world: newest_messages(
         Contact.get_by_id(world.message.contact_id), 20
+    ),
+    "conversations are listed": lambda world: conversations(world.account.id, 20, "msg_Z"),
+    "conversations of a number are listed": lambda world: conversations(
+        world.account.id, 20, None, world.number.id
+    ),
+    "a conversation is read": lambda world: messages_before(
+        Contact.get_by_id(world.message.contact_id), 20, "msg_Z"
+    ),
+    "API requests are listed": lambda world: RequestFilter(key_id="key_1").newest(
+        world.account.id, 20, "arq_1"
+    ),
+    "failed API requests are listed": lambda world: RequestFilter("5xx").newest(
+        world.account.id, 20, None
     ),
     "templates are listed": lambda world: Template.search(world.number, 20, 0, name="x"),
     "usage is listed": lambda world: usage.list_usage(world.account.id, 20, 0, since="2026-11-01"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # A newcomer reads them all. The number rises only with what a send does.
-MOST = 28
+MOST = 29
 TEST = "tests/structure/test_one_request.py"
 
 

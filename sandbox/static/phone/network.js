@@ -1,6 +1,6 @@
 // What the page asks the sandbox. Every function throws an Error with a sentence for people.
 
-async function call(path, options) {
+export async function call(path, options) {
   let answer;
   try {
     answer = await fetch("/_sandbox/" + path, options);

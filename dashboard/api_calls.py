@@ -1,0 +1,50 @@
+"""The API's own operations, for pages: what a person does here runs through the contract and the handlers.
+
+They stand above this package, so the application hands in a way to call them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from flask import current_app
+
+from models.account import Account
+
+EXTENSION = "api_calls"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The response to a call. Names of ``headers`` are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the operation succeeded."""
+        return self.status < 300  # noqa: PLR2004 - as HTTP says
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The one error shape, unwrapped."""
+        return dict(json.loads(self.body)["error"])
+
+
+class Call(Protocol):
+    """Calls an operation for an account, as a request with a key of the account would."""
+
+    def __call__(
+        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer: ...
+
+
+def call_api(account: Account, method: str, path: str, payload: object, key: str) -> Answer:
+    """Call an operation with a body in JSON and an Idempotency-Key."""
+    call = cast("Call", current_app.extensions[EXTENSION])
+    headers = {"content-type": "application/json", "idempotency-key": key}
+    # Half of a surrogate pair, which has no UTF-8, is refused by the contract.
+    return call(account, method, path, headers, json.dumps(payload).encode())

@@ -1,0 +1,161 @@
+"""/dashboard/inbox: conversations by person, and one of them with a form to reply.
+
+A reply goes through the API's own operation (dashboard.api_calls). Its form has an idempotency key, so that a
+form that is sent twice sends one message.
+"""
+
+import secrets
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response, abort, request
+
+from dashboard.api_calls import Answer, call_api
+from dashboard.guard import account
+from dashboard.messages import STATUS_LIKELY_MS
+from dashboard.paging import PER_PAGE
+from dashboard.replies import MEDIA, request_body, slots
+from dashboard.site import blueprint, go, mine, show
+from models import clock
+from models.contact import Contact
+from models.conversation import conversations, last_inbound, messages_before
+from models.database import reading, writing
+from models.message import Message
+from models.newest import Newest
+from models.number import Number, NumberStatus
+from models.template import Template, TemplateList, TemplateStatus
+from tasks.emit import window_open_until
+from webhooks.envelope import timestamp
+
+PATH = "/dashboard/inbox"
+MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 2048, 1024
+MOST_TEMPLATES = 100
+KINDS = {"text": "Text", "media": "Image or file", "template": "Template"}
+SERVER_ERROR = 500
+UNDER_WAY = 409
+
+
+@blueprint.get("/inbox")
+def inbox() -> Response:
+    """The conversations, the one with the newest message first."""
+    number_id, before = (request.args.get(name) or None for name in ("number_id", "before"))
+    if number_id is not None:
+        mine(Number.by_id(number_id))
+    found = conversations(account().id, PER_PAGE, before, number_id)
+    with reading():
+        people = Contact.rows_of(row.contact_id for row in found.rows)
+    kept = {"number_id": number_id} if number_id else {}
+    return show(
+        "inbox.html",
+        found=found,
+        people=people,
+        numbers={number.id: number for number in Number.all(account().id)},
+        number_id=number_id,
+        before=before,
+        newest=f"{PATH}?{urlencode(kept)}",
+        older=f"{PATH}?{urlencode(kept | {'before': str(found.before)})}",
+    )
+
+
+@blueprint.get("/inbox/<contact_id>")
+def conversation(contact_id: str) -> Response:
+    """The newest messages with a person. A merged contact leads to the one that it became part of."""
+    row = _find(contact_id)
+    return _page(row, request.args) if row.id == contact_id else go(f"{PATH}/{row.id}")
+
+
+@blueprint.post("/inbox/<contact_id>")
+def reply(contact_id: str) -> Response:
+    """Send what was typed. What is wrong stands in the form, with what was typed."""
+    row, typed = _find(contact_id), request.form
+    key = typed.get("once", "")
+    template = _chosen(row, typed)
+    if typed.get("reply") == "template" and template is None:
+        return _page(row, typed, problem="Choose a template.")
+    answer = call_api(account(), "POST", "/messages/send", request_body(row, typed, template), key)
+    if answer.is_ok or _is_sent_by_its_twin(answer):
+        return go(f"{PATH}/{row.id}#newest", say="reply-sent")
+    # An unclear outcome keeps the key, so that the same form never sends a second message.
+    is_unclear = answer.status >= SERVER_ERROR
+    return _page(row, typed, problem=_in_words(answer), once=key if is_unclear else None)
+
+
+def _is_sent_by_its_twin(answer: Answer) -> bool:
+    """Whether the same form was sent a moment ago, and that request still runs."""
+    return answer.status == UNDER_WAY and "retry-after" in answer.headers
+
+
+def _in_words(answer: Answer) -> str:
+    """The message of an error, without its place in a request that nobody here wrote."""
+    message = str(answer.error["message"])
+    place, _, told = message.partition(": ")
+    return told[:1].upper() + told[1:] if place.startswith("Request body") else message
+
+
+def _find(contact_id: str) -> Contact:
+    found: Contact = mine(Contact.find(contact_id))
+    return found
+
+
+def _chosen(row: Contact, typed: Mapping[str, str]) -> Template | None:
+    if typed.get("reply") != "template" or not typed.get("template"):
+        return None
+    found: Template = mine(Template.by_id(typed["template"]))
+    if found.waba_id != Number.get_by_id(row.number_id).waba_id:
+        abort(404)
+    return found
+
+
+def _templates(number: Number) -> list[Template]:
+    """Those that the number can send. Where they were never read, the worker reads them now."""
+    if TemplateList.of(number) is None and number.status == NumberStatus.ACTIVE:
+        with writing():
+            TemplateList.ask(number)
+    return Template.search(number, MOST_TEMPLATES, 0, status=TemplateStatus.APPROVED).rows
+
+
+def _page(
+    row: Contact, typed: Mapping[str, str], *, problem: str = "", once: str | None = None
+) -> Response:
+    number = Number.get_by_id(row.number_id)
+    before = request.args.get("before") or None
+    found = messages_before(row, PER_PAGE, before)
+    open_until = window_open_until(last_inbound([row])[row.id])
+    kind = typed.get("reply", "")
+    kind = kind if kind in KINDS else "text" if open_until else "template"
+    template = _chosen(row, typed) if kind == "template" else None
+    return show(
+        "conversation.html",
+        422 if problem else 200,
+        contact=row,
+        number=number,
+        days=_by_day(found),
+        earlier=found.before,
+        before=before,
+        open_until=open_until,
+        can_send=number.status == NumberStatus.ACTIVE,
+        kinds=KINDS,
+        kind=kind,
+        typed=typed,
+        problem=problem,
+        once=once or secrets.token_urlsafe(18),
+        media=MEDIA,
+        templates=_templates(number) if kind == "template" else [],
+        chosen=template,
+        slots=slots(template) if template else [],
+        is_live=before is None and _is_fresh(found),
+        limits={"text": MAX_TEXT, "caption": MAX_CAPTION, "link": MAX_LINK, "slot": MAX_PARAMETER},
+    )
+
+
+def _by_day(found: Newest[Message]) -> list[tuple[str, list[Message]]]:
+    """The messages in the order in which they were written, by day in UTC."""
+    days = groupby(reversed(found.rows), lambda row: timestamp(row.created_at)[:10])
+    return [(day, list(rows)) for day, rows in days]
+
+
+def _is_fresh(found: Newest[Any]) -> bool:
+    """Whether an answer or a status is likely soon."""
+    return bool(found.rows) and clock.now() - found.rows[0].created_at < STATUS_LIKELY_MS

@@ -1,0 +1,81 @@
+"""What a person types into the form of a conversation, as the body of POST /messages/send."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.contact import Contact
+from models.template import VARIABLE, Template
+
+# The types that are sent by a link, and whether they take a caption.
+MEDIA = {"image": True, "video": True, "document": True, "audio": False, "sticker": False}
+FILES = {"IMAGE": "image", "VIDEO": "video", "DOCUMENT": "document"}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A parameter of a template: the name of its field, and what to say to the person.
+
+    ``component`` is what it belongs to in the request, without parameters. The value is a text, or a link to
+    a file of this ``kind``.
+    """
+
+    name: str
+    label: str
+    component: dict[str, str]
+    kind: str = "text"
+    parameter_name: str | None = None
+
+    def parameter(self, value: str) -> dict[str, Any]:
+        """The parameter with its value."""
+        if self.kind != "text":
+            return {"type": self.kind, self.kind: {"link": value}}
+        named = {"parameter_name": self.parameter_name} if self.parameter_name else {}
+        return {"type": "text", **named, "text": value}
+
+
+def slots(template: Template) -> list[Slot]:
+    """What a send of this template has to fill in, in the order in which people read it."""
+    header = template.part("HEADER")
+    found = list(_texts("header", str(header.get("text") or "")))
+    if kind := FILES.get(str(header.get("format")).upper()):
+        found = [Slot("header-file", f"Link to the {kind} on top", {"type": "header"}, kind)]
+    found += _texts("body", str(template.part("BODY").get("text") or ""))
+    for position, button in enumerate(template.part("BUTTONS").get("buttons") or []):
+        if isinstance(button, dict) and VARIABLE.search(str(button.get("url") or "")):
+            component = {"type": "button", "sub_type": "url", "index": str(position)}
+            label = f"End of the link of the button “{button.get('text')}”"
+            found.append(Slot(f"button-{position}", label, component))
+    return found
+
+
+def _texts(kind: str, text: str) -> Iterator[Slot]:
+    for variable in dict.fromkeys(VARIABLE.findall(text)):
+        name = None if variable.isdecimal() else variable
+        label = f"{{{{{variable}}}}} in the {'heading' if kind == 'header' else 'text'}"
+        yield Slot(f"{kind}-{variable}", label, {"type": kind}, parameter_name=name)
+
+
+def request_body(contact: Contact, typed: Mapping[str, str], template: Template | None) -> Any:
+    """The request for what was typed; of a ``template`` where one is chosen."""
+    kind = typed.get("kind", "text")
+    if template is not None:
+        kind, content = "template", _template(template, typed)
+    elif kind == "text":
+        content = {"body": typed.get("text", "")}
+    else:
+        caption = typed.get("caption", "").strip()
+        content = {"link": typed.get("link", "").strip()}
+        content |= {"caption": caption} if caption and MEDIA.get(kind) else {}
+    to = contact.phone or contact.user_id or contact.parent_user_id
+    return {"number_id": contact.number_id, "to": to, "type": kind, kind: content}
+
+
+def _template(template: Template, typed: Mapping[str, str]) -> dict[str, Any]:
+    components: dict[str, dict[str, Any]] = {}
+    for slot in slots(template):
+        key = slot.name if slot.component["type"] == "button" else slot.component["type"]
+        component = components.setdefault(key, {**slot.component, "parameters": []})
+        component["parameters"].append(slot.parameter(typed.get(slot.name, "").strip()))
+    content: dict[str, Any] = {"name": template.name, "language": {"code": template.language}}
+    return content | ({"components": list(components.values())} if components else {})

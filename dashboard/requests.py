@@ -1,0 +1,129 @@
+"""/dashboard/requests: the API request log, and for each request that failed what to do."""
+
+import re
+from collections.abc import Mapping
+from typing import cast
+from urllib.parse import urlencode
+
+from flask import Response, current_app, request
+
+from dashboard.guard import account
+from dashboard.paging import PER_PAGE
+from dashboard.site import blueprint, mine, show
+from gateway.settings import get_settings
+from models.api_key import ApiKey
+from models.api_request import ApiRequest, RequestFilter
+from models.newest import Newest
+from networks.error_codes import explanation
+
+# The application hands in the operations of the contract: for each operationId its method and route.
+EXTENSION = "operations"
+METHODS = ("GET", "POST", "PATCH", "DELETE")
+OUTCOME_NAMES = {
+    "ok": "Succeeded",
+    "failed": "Failed",
+    "4xx": "Failed with 4xx",
+    "5xx": "Failed with 5xx",
+}
+FILTERS = ("outcome", "method", "operation", "key_id")
+IDENTIFIER = re.compile(r"\b(?:num|msg|wh|dlv|ctc)_[0-9A-Z]{26}\b")
+PAGES = {
+    "num": ("number", "numbers"),
+    "msg": ("message", "messages"),
+    "wh": ("webhook", "webhooks"),
+    "dlv": ("delivery", "deliveries"),
+    "ctc": ("contact", "contacts"),
+}
+# What to do about an error, by its code (docs/errors.md).
+ADVICE = {
+    "VALIDATION_ERROR": "Correct the request where the message says. Do not repeat it unchanged.",
+    "UNAUTHORIZED": "Check the header Authorization: Bearer mk_live_....",
+    "FORBIDDEN": "Check the identifier and which key is used: the resource is another account's.",
+    "NOT_FOUND": "Check the identifier and the path.",
+    "METHOD_NOT_ALLOWED": "Use one of the methods in the response header Allow.",
+    "REQUEST_TIMEOUT": "Send the request again. Nothing was done.",
+    "CONFLICT": "The message says what stands in the way. With the header Retry-After, repeat the request"
+    " after so many seconds. Otherwise change it first.",
+    "PAYLOAD_TOO_LARGE": "Send a smaller body or file.",
+    "UNSUPPORTED_MEDIA_TYPE": "Send JSON in UTF-8, or a file of one of the listed types.",
+    "RATE_LIMITED": "Wait for the seconds in the header Retry-After. The overview shows how much of the"
+    " limit is used.",
+    "HEADERS_TOO_LARGE": "Send fewer or shorter headers.",
+    "INTERNAL_ERROR": "The message says whether anything may have been sent. With an Idempotency-Key, repeat"
+    " the request. Give the request id to the operator when you ask for help.",
+    "SERVICE_UNAVAILABLE": "Send the request again in a moment.",
+}
+
+
+@blueprint.get("/requests")
+def requests() -> Response:
+    """The account's requests that match the filter, newest first."""
+    chosen = {name: request.args.get(name, "") for name in FILTERS}
+    keys = {key.id: key.name for key in reversed(ApiKey.all(account().id))}
+    choices = {
+        "outcome": OUTCOME_NAMES,
+        "method": dict(zip(METHODS, METHODS, strict=True)),
+        "operation": operations(),
+        "key_id": keys,
+    }
+    unknown = [name for name, known in choices.items() if chosen[name] not in {"", *known}]
+    return show(
+        "requests.html",
+        422 if unknown else 200,
+        found=Newest[ApiRequest]([], None) if unknown else _find(chosen),
+        chosen=chosen,
+        unknown=unknown,
+        choices=choices,
+        keys=keys,
+        before=request.args.get("before", ""),
+        address=_address,
+        days=get_settings().request_log_days,
+    )
+
+
+@blueprint.get("/requests/<entry_id>")
+def api_request(entry_id: str) -> Response:
+    """One request, and what to do about its error."""
+    row: ApiRequest = mine(ApiRequest.by_id(entry_id))
+    error = row.error or {}
+    details = error.get("details", {})
+    told = explanation(str(details.get("networkCode")))
+    return show(
+        "request.html",
+        row=row,
+        key=ApiKey.by_id(row.key_id),
+        route=operations().get(row.operation),
+        error=error,
+        field=details.get("field"),
+        advice=ADVICE.get(error.get("code", "")),
+        # Most messages have it already.
+        network_advice=told if told and told not in error.get("message", "") else None,
+        mentioned=_mentioned(f"{row.path} {row.query} {row.error_json}"),
+    )
+
+
+def operations() -> Mapping[str, str]:
+    """The method and route of each operationId."""
+    return cast("Mapping[str, str]", current_app.extensions.get(EXTENSION, {}))
+
+
+def _find(chosen: dict[str, str]) -> Newest[ApiRequest]:
+    wanted = RequestFilter(**{name: value or None for name, value in chosen.items()})
+    return wanted.newest(account().id, PER_PAGE, request.args.get("before") or None)
+
+
+def _address(before: str | None) -> str:
+    """The query of the same list from before a request, of its beginning without one."""
+    kept = [(name, value) for name, value in request.args.items() if name in FILTERS and value]
+    query = urlencode([*kept, *([("before", before)] if before else [])], errors="replace")
+    return f"/dashboard/requests?{query}" if query else "/dashboard/requests"
+
+
+def _mentioned(text: str) -> list[tuple[str, str, str]]:
+    """The kind, identifier and page of each resource that a text names."""
+    found = dict.fromkeys(IDENTIFIER.findall(text))
+    return [
+        (kind, name, f"/dashboard/{folder}/{name}")
+        for name in found
+        for kind, folder in [PAGES[name.partition("_")[0]]]
+    ]

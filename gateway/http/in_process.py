@@ -1,0 +1,80 @@
+"""Calls of the contract's operations from threads of this process: the dashboard sends by them.
+
+They pass through the same routing, validation and handlers as requests from outside. They are neither counted
+against the rate limit nor in the API request log: the person's request for the page is counted.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp, Message
+
+from dashboard.api_calls import Answer
+from gateway.api.operations import BASE, KEY, Operations
+from gateway.http.auth import CALLER, Caller
+from gateway.http.edge import bounded, replayed
+from gateway.http.observation import Response
+from models.account import Account
+
+
+class InProcess:
+    """Calls ``part``, the application of the contract, on ``loop``, which serves requests."""
+
+    part: ASGIApp
+    loop: asyncio.AbstractEventLoop
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+
+    def __call__(
+        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer:
+        """See dashboard.api_calls.Call."""
+        asked = self._ask(account, method, f"{BASE}{path}", headers, body)
+        return asyncio.run_coroutine_threadsafe(asked, self.loop).result()
+
+    async def _ask(
+        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer:
+        operation = self._operations.find(method, path)
+        given = {**headers, "content-length": str(len(body))}
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": b"",
+            "headers": [
+                (name.encode(), value.encode("latin-1", "replace")) for name, value in given.items()
+            ],
+            "client": None,
+            "server": None,
+            KEY: operation,
+            CALLER: Caller(account),
+        }
+        sent: list[Message] = []
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        response = Response(scope, replayed(body, _silence), send)
+        try:
+            receive = bounded(replayed(body, _silence), operation.body_limit)
+            await self.part(scope, receive, response.send)
+        except Exception as error:  # noqa: BLE001 - it is logged, and the caller gets 500
+            await response.fail(error)
+        return _answer(sent)
+
+
+async def _silence() -> Message:
+    # Nobody hangs up.
+    return await asyncio.Future()
+
+
+def _answer(sent: list[Message]) -> Answer:
+    headers = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+    return Answer(sent[0]["status"], headers, b"".join(each.get("body", b"") for each in sent))

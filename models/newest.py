@@ -1,0 +1,50 @@
+"""Lists by cursor: the newest rows that match, without a count, whose time does not grow with the table.
+
+Filters without an index of their own may match few of many rows. So a look examines at most so many rows, and
+says where the next one goes on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from peewee import Model
+
+from models.database import reading
+
+Row = TypeVar("Row", bound=Model)
+
+# How many rows one look examines: at most some 100 ms.
+MOST_EXAMINED = 10_000
+
+
+@dataclass(frozen=True)
+class Newest(Generic[Row]):
+    """``rows`` match, newest first. ``before`` is where the next look begins, None after the last row.
+
+    A look that ``gave_up`` examined as many rows as it may before it had found enough of them.
+    """
+
+    rows: list[Row]
+    before: str | None
+    gave_up: bool = False
+
+
+def fetch_newest(
+    model: type[Row], kept: Sequence[Any], wanted: Sequence[Any], limit: int, before: str | None
+) -> Newest[Row]:
+    """The newest ``limit`` rows from before an identifier.
+
+    ``kept`` are the conditions that an index on the identifier serves, ``wanted`` the others.
+    """
+    key: Any = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
+    since = [key < before] if before is not None else []
+    examined = model.select(key).where(*kept, *since).order_by(key.desc())
+    with reading():
+        last = examined.offset(MOST_EXAMINED - 1).limit(1).scalar() if wanted else None
+        bound = [key >= last] if last is not None else []
+        matching = model.select().where(*kept, *since, *bound, *wanted)
+        rows = list(matching.order_by(key.desc()).limit(limit + 1))
+    if len(rows) > limit:
+        return Newest(rows[:limit], str(getattr(rows[limit - 1], key.name)))
+    return Newest(rows, last, gave_up=last is not None)

@@ -1,0 +1,290 @@
+"""The inbox: conversations by person, one of them, and replies through the API's own operation."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from dashboard import api_calls, inbox
+from dashboard.api_calls import Answer
+from handlers.errors import ApiError, ConflictError, InvalidError
+from models.account import Account
+from models.contact import Contact
+from models.database import writing
+from models.message import Message
+from models.number import Number, NumberStatus
+from models.template import Template
+from tests import factories
+from tests.conftest import Clock
+from tests.dashboard.conftest import Submit, Visit
+from tests.fake_templates import definition, known
+
+PERSON = "15551234567"
+
+
+class Api:
+    """The API as the application hands it in: keeps what it is asked, and answers ``answer``."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.keys: list[str] = []
+        self.answer = Answer(200, {}, b"{}")
+
+    def __call__(
+        self, _account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer:
+        assert (method, path) == ("POST", "/messages/send")
+        self.asked.append(json.loads(body))
+        self.keys.append(headers["idempotency-key"])
+        return self.answer
+
+    def fail(self, error: ApiError) -> None:
+        headers = {name.lower(): value for name, value in error.headers.items()}
+        self.answer = Answer(error.status, headers, error.body.encode())
+
+
+@pytest.fixture
+def api(browser: FlaskClient) -> Api:
+    made = Api()
+    browser.application.extensions[api_calls.EXTENSION] = made
+    return made
+
+
+@pytest.fixture
+def contact(number: Number) -> Contact:
+    """Somebody who wrote just now."""
+    message = factories.inbound(number)
+    assert message is not None
+    return Contact.get_by_id(message.contact_id)
+
+
+def _people(page: str) -> list[str]:
+    return re.findall(r'href="/dashboard/inbox/(ctc_\w+)#newest"', page)
+
+
+def _write(number: Number, clock: Clock, to: str) -> str:
+    clock.advance(seconds=1)
+    return str(factories.outbound(number, to).contact_id)
+
+
+def test_an_empty_inbox_says_who_appears_there(visit: Visit) -> None:
+    assert "No conversation yet." in visit("inbox")
+
+
+def test_conversations_are_listed_by_their_newest_message_each_once(
+    visit: Visit, number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "PER_PAGE", 2)
+    ann, bob, cleo = (_write(number, clock, f"1555123450{i}") for i in range(3))
+    _write(number, clock, "15551234500")
+    first = visit("inbox")
+    assert _people(first) == [ann, cleo]
+    [older] = re.findall(r'href="/dashboard/(inbox\?before=\w+)" rel="next"', first)
+    assert _people(visit(older)) == [bob]
+    assert "No older conversation." in visit("inbox?before=msg_0")
+
+
+def test_the_inbox_shows_the_last_text_and_who_wrote_it(
+    visit: Visit, contact: Contact, number: Number, clock: Clock
+) -> None:
+    assert "Hi" in visit("inbox")
+    clock.advance(seconds=1)
+    factories.outbound(number, PERSON, "On its way")
+    page = visit("inbox")
+    assert "You:" in page
+    assert "On its way" in page
+    assert _people(page) == [contact.id]
+
+
+def test_conversations_are_filtered_by_number(
+    visit: Visit, account: Account, number: Number, clock: Clock
+) -> None:
+    other = factories.active_number(account, "1002", phone_number="15550002222")
+    _write(number, clock, PERSON)
+    theirs = _write(other, clock, PERSON)
+    assert _people(visit(f"inbox?number_id={other.id}")) == [theirs]
+
+
+def test_a_conversation_has_both_directions_in_order_by_day(
+    visit: Visit, contact: Contact, number: Number, clock: Clock
+) -> None:
+    clock.advance(days=1)
+    factories.outbound(number, PERSON, "A day later")
+    page = visit(f"inbox/{contact.id}")
+    assert re.findall(r'<time datetime="([\d-]+)">', page) == ["2026-11-20", "2026-11-21"]
+    assert page.index("Hi") < page.index("A day later")
+    assert "window closed" in page
+
+
+def test_a_long_conversation_has_its_earlier_messages_on_other_pages(
+    visit: Visit, number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "PER_PAGE", 2)
+    first = factories.outbound(number, PERSON, "one")
+    for text in ("two", "three"):
+        clock.advance(seconds=1)
+        factories.outbound(number, PERSON, text)
+    page = visit(f"inbox/{first.contact_id}")
+    assert "one" not in re.findall(r'class="typed">(\w+)<', page)
+    [earlier] = re.findall(r'href="(\?before=\w+)"', page)
+    assert re.findall(r'class="typed">(\w+)<', visit(f"inbox/{first.contact_id}{earlier}")) == [
+        "one"
+    ]
+
+
+def test_a_text_is_sent_through_the_api_with_the_key_of_its_form(
+    visit: Visit, submit: Submit, api: Api, contact: Contact, number: Number
+) -> None:
+    page = visit(f"inbox/{contact.id}")
+    assert "window open" in page
+    [key] = re.findall('name="once" value="([^"]+)"', page)
+    form = {"reply": "text", "kind": "text", "text": "Hello"}
+    answer = submit(f"inbox/{contact.id}", 303, once=key, **form)
+    assert answer.headers["Location"] == f"/dashboard/inbox/{contact.id}#newest"
+    assert api.keys == [key]
+    assert api.asked == [
+        {"number_id": number.id, "to": PERSON, "type": "text", "text": {"body": "Hello"}}
+    ]
+
+
+def test_media_is_sent_by_link(submit: Submit, api: Api, contact: Contact) -> None:
+    form = {"reply": "media", "link": "https://example.com/a", "caption": "Look", "once": "k"}
+    for kind in ("image", "audio"):
+        submit(f"inbox/{contact.id}", 303, kind=kind, **form)
+    assert [body[body["type"]] for body in api.asked] == [
+        {"link": "https://example.com/a", "caption": "Look"},
+        {"link": "https://example.com/a"},
+    ]
+
+
+@pytest.fixture
+def template(number: Number) -> Callable[..., Template]:
+    """A template with these components that the number can send."""
+
+    def make(*components: dict[str, Any], **values: Any) -> Template:
+        known(number, definition("order_shipped", "en_US", *components, **values))
+        return Template.named(number, "order_shipped")[0]
+
+    return make
+
+
+def test_a_template_is_filled_in_and_sent(
+    visit: Visit,
+    submit: Submit,
+    api: Api,
+    contact: Contact,
+    template: Callable[..., Template],
+) -> None:
+    chosen = template(
+        {"type": "HEADER", "format": "IMAGE"},
+        {"type": "BODY", "text": "Hello {{1}}, {{2}} and {{1}} again."},
+        {
+            "type": "BUTTONS",
+            "buttons": [
+                {"type": "QUICK_REPLY", "text": "Stop"},
+                {"type": "URL", "text": "Track", "url": "https://example.com/{{1}}"},
+            ],
+        },
+    )
+    page = visit(f"inbox/{contact.id}?reply=template&template={chosen.id}")
+    names = re.findall(r'<label>[^<]+<input name="([^"]+)"', page)
+    assert names == ["header-file", "body-1", "body-2", "button-1"]
+    typed = dict(zip(names, ["https://example.com/a.png", "Ada", "42", "abc"], strict=True))
+    submit(f"inbox/{contact.id}", 303, reply="template", template=chosen.id, once="k", **typed)
+    [asked] = api.asked
+    assert asked["template"] == {
+        "name": "order_shipped",
+        "language": {"code": "en_US"},
+        "components": [
+            {
+                "type": "header",
+                "parameters": [{"type": "image", "image": {"link": "https://example.com/a.png"}}],
+            },
+            {
+                "type": "body",
+                "parameters": [{"type": "text", "text": "Ada"}, {"type": "text", "text": "42"}],
+            },
+            {
+                "type": "button",
+                "sub_type": "url",
+                "index": "1",
+                "parameters": [{"type": "text", "text": "abc"}],
+            },
+        ],
+    }
+
+
+def test_named_parameters_are_named(
+    submit: Submit, api: Api, contact: Contact, template: Callable[..., Template]
+) -> None:
+    chosen = template({"type": "BODY", "text": "Hello {{first}}."})
+    form = {"reply": "template", "template": chosen.id, "once": "k", "body-first": "Ada"}
+    submit(f"inbox/{contact.id}", 303, **form)
+    [component] = api.asked[0]["template"]["components"]
+    assert component["parameters"] == [{"type": "text", "parameter_name": "first", "text": "Ada"}]
+
+
+def test_without_a_choice_a_template_is_asked_for(
+    submit: Submit, api: Api, contact: Contact, template: Callable[..., Template]
+) -> None:
+    template()
+    answer = submit(f"inbox/{contact.id}", 422, reply="template", once="k")
+    assert "Choose a template." in answer.text
+    assert api.asked == []
+
+
+def test_what_is_wrong_stands_in_the_form_with_what_was_typed(
+    submit: Submit, api: Api, contact: Contact
+) -> None:
+    api.fail(InvalidError("Request body, text.body: too long", field="/text/body"))
+    answer = submit(f"inbox/{contact.id}", 422, reply="text", kind="text", text="<b>", once="k")
+    assert 'role="alert" id="problem">Too long</p>' in answer.text
+    assert "&lt;b&gt;</textarea>" in answer.text
+    assert 'value="k"' not in answer.text, "the next try is another message"
+
+
+def test_after_an_unclear_outcome_the_form_never_sends_a_second_message(
+    submit: Submit, api: Api, contact: Contact
+) -> None:
+    api.fail(ApiError("The messaging network gave no clear answer."))
+    answer = submit(f"inbox/{contact.id}", 422, reply="text", kind="text", text="Hi", once="k")
+    assert 'name="once" value="k"' in answer.text
+
+
+def test_a_double_click_shows_the_message_that_is_under_way(
+    submit: Submit, api: Api, contact: Contact
+) -> None:
+    api.fail(ConflictError("The first request has no outcome yet.", retry_after=2))
+    submit(f"inbox/{contact.id}", reply="text", kind="text", text="Hi", once="k")
+
+
+def test_a_number_that_cannot_send_has_no_form(
+    visit: Visit, number: Number, contact: Contact
+) -> None:
+    with writing():
+        number.move_to(NumberStatus.BANNED)
+    page = visit(f"inbox/{contact.id}")
+    assert "is banned and cannot send" in page
+    assert "<textarea" not in page
+
+
+def test_another_accounts_conversation_is_not_there(visit: Visit, submit: Submit, api: Api) -> None:
+    theirs = factories.active_number(Account.open("Other", "pro"), "1002")
+    message: Message = factories.outbound(theirs)
+    visit(f"inbox/{message.contact_id}", 404)
+    submit(f"inbox/{message.contact_id}", 404, reply="text", kind="text", text="Hi", once="k")
+    visit(f"inbox?number_id={theirs.id}", 404)
+    assert api.asked == []
+
+
+def test_another_accounts_template_is_not_there(
+    visit: Visit, contact: Contact, clock: Clock
+) -> None:
+    clock.advance(seconds=1)
+    theirs = factories.active_number(Account.open("Other", "pro"), "1002", "2002")
+    known(theirs, definition())
+    [chosen] = Template.named(theirs, "order_shipped")
+    visit(f"inbox/{contact.id}?reply=template&template={chosen.id}", 404)

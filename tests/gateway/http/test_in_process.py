@@ -1,0 +1,64 @@
+"""Calls of the API's operations from a thread of this process: who asks, what is answered."""
+
+import asyncio
+import json
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dashboard.api_calls import Answer
+from gateway.api.operations import KEY
+from gateway.http.auth import CALLER
+from gateway.http.in_process import InProcess
+from handlers.errors import ConflictError
+from models.account import Account
+from tests.asgi import OPERATIONS
+
+
+def _call(account: Account, part: ASGIApp) -> Answer:
+    """The answer to a call, made from a thread as pages make it."""
+
+    async def run() -> Answer:
+        calls = InProcess(OPERATIONS)
+        calls.part, calls.loop = part, asyncio.get_running_loop()
+        headers = {"idempotency-key": "k"}
+        return await asyncio.to_thread(
+            calls, account, "POST", "/messages/send", headers, b'{"to":"1"}'
+        )
+
+    return asyncio.run(run())
+
+
+def test_an_operation_is_called_for_the_account(account: Account) -> None:
+    seen: list[Any] = []
+
+    async def part(scope: Scope, receive: Receive, send: Send) -> None:
+        body = (await receive())["body"]
+        seen.append((scope[CALLER].account, scope[KEY].name, dict(scope["headers"]), body))
+        headers = [(b"Idempotency-Replayed", b"true")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    answer = _call(account, part)
+    assert answer.is_ok
+    assert answer.headers["idempotency-replayed"] == "true"
+    assert answer.body == b"{}"
+    headers = {b"idempotency-key": b"k", b"content-length": b"10"}
+    assert seen == [(account, "sendMessage", headers, b'{"to":"1"}')]
+
+
+def test_an_error_has_the_one_shape(account: Account) -> None:
+    async def part(*_: object) -> None:
+        raise ConflictError("The number is BANNED.", retry_after=2)
+
+    answer = _call(account, part)
+    assert (answer.status, answer.headers["retry-after"]) == (409, "2")
+    assert answer.error["message"] == "The number is BANNED."
+    assert not answer.is_ok
+
+
+def test_a_crash_is_told_as_one(account: Account) -> None:
+    async def part(*_: object) -> None:
+        raise ZeroDivisionError
+
+    assert json.loads(_call(account, part).body)["error"]["code"] == "INTERNAL_ERROR"

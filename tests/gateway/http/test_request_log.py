@@ -1,0 +1,223 @@
+"""The API request log: what it keeps of which requests, and that no request waits for it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from peewee import OperationalError
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.api.operations import Part
+from gateway.http import request_log
+from gateway.http.edge import Edge
+from gateway.http.rate_limit import RateLimiter
+from gateway.http.request_log import HIDDEN, RequestLog, plain_query, without_values
+from gateway.ops.metrics import REQUEST_LOG_DROPPED
+from handlers.errors import ConflictError
+from models.account import Account
+from models.api_key import ApiKey
+from models.api_request import ApiRequest
+from tests.asgi import OPERATIONS, PLANS, ask_in_loop, http_scope
+from tests.conftest import Clock
+
+MESSAGE = "msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C"
+
+
+async def _ok(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"12345"})
+
+
+async def _conflict(*_: object) -> None:
+    raise ConflictError("The number num_1 is BANNED.", message_id=MESSAGE)
+
+
+@pytest.fixture
+def key(account: Account) -> str:
+    return ApiKey.issue(account, "test")[1]
+
+
+def _run(
+    requests: Callable[[Edge], Awaitable[object]], app: ASGIApp = _ok, *, is_on: bool = True
+) -> list[ApiRequest]:
+    """The log after these requests, newest first."""
+
+    async def run() -> None:
+        log = RequestLog(is_on=is_on)
+        edge = Edge(dict.fromkeys(Part, app), OPERATIONS, RateLimiter(PLANS), 2, log)
+        await requests(edge)
+        await log.finish()
+
+    asyncio.run(run())
+    return list(ApiRequest.select().order_by(ApiRequest.id.desc()))
+
+
+def _ask(
+    key: str | None, method: str = "GET", path: str = "/api/messages", query: bytes = b""
+) -> Callable[[Edge], Awaitable[object]]:
+    headers = {"X-Request-Id": "mine"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    scope = http_scope(method, path, query=query, headers=headers)
+    return lambda edge: ask_in_loop(edge, scope)
+
+
+def test_a_request_is_kept_with_its_key_and_outcome(
+    key: str, account: Account, clock: Clock
+) -> None:
+    [row] = _run(_ask(key, path=f"/api/messages/{MESSAGE}"))
+    assert row.account_id == account.id
+    assert row.key_id == ApiKey.unrevoked(key)[0].id  # type: ignore[index]
+    assert (row.method, row.path, row.operation) == (
+        "GET",
+        f"/api/messages/{MESSAGE}",
+        "getMessage",
+    )
+    assert (row.status, row.request_id, row.error) == (200, "mine", None)
+    assert clock.at - 10_000 < row.created_at <= clock.at
+
+
+def test_a_failed_one_is_kept_with_its_error(key: str) -> None:
+    [row] = _run(_ask(key), _conflict)
+    assert row.status == 409
+    assert row.error == {
+        "code": "CONFLICT",
+        "message": "The number num_1 is BANNED.",
+        "status": 409,
+        "details": {"messageId": MESSAGE},
+    }
+
+
+def test_a_crash_is_kept_as_the_client_saw_it(key: str) -> None:
+    async def crash(*_: object) -> None:
+        raise ZeroDivisionError
+
+    [row] = _run(_ask(key), crash)
+    assert row.error is not None
+    assert row.error["code"] == "INTERNAL_ERROR"
+
+
+@pytest.mark.parametrize("path", ["/api/ui/", "/api/openapi.yaml", "/healthz", "/dashboard/"])
+def test_pages_and_probes_are_not_kept(key: str, path: str) -> None:
+    assert _run(_ask(key, path=path)) == []
+
+
+def test_a_request_without_a_valid_key_is_nobodys(account: Account) -> None:
+    assert account.id
+    assert _run(_ask("mk_live_unknown")) == _run(_ask(None)) == []
+
+
+def test_a_path_that_does_not_exist_is_not_kept(key: str) -> None:
+    assert _run(_ask(key, path="/api/nothing")) == []
+
+
+def test_it_can_be_turned_off(key: str) -> None:
+    assert _run(_ask(key), is_on=False) == []
+
+
+def test_the_slug_of_a_signup_link_is_not_kept(key: str) -> None:
+    [row] = _run(_ask(key, path="/api/signup/secret-slug"))
+    assert row.path == "/api/signup/{slug}"
+
+
+def test_a_path_is_kept_as_text_whatever_is_in_it(key: str) -> None:
+    [row] = _run(_ask(key, path="/api/messages/a\x00ü" + "x" * 500))
+    assert row.path.startswith("/api/messages/a%00")
+    assert len(row.path) == request_log.MAX_PATH
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        (b"", ""),
+        (b"limit=5&since=2026-11-20T09:30:00Z", "limit=5&since=2026-11-20T09:30:00Z"),
+        (b"name=Ada+Lovelace&errorText=secret", f"name={HIDDEN}&errorText={HIDDEN}"),
+        (b"status=my%20secret", f"status={HIDDEN}"),
+        (b"phone=15551234567", f"phone={HIDDEN}"),
+    ],
+)
+def test_values_of_a_query_that_may_be_text_are_hidden(query: bytes, kept: str) -> None:
+    assert plain_query(query) == kept
+
+
+@pytest.mark.parametrize(
+    ("message", "field", "kept"),
+    [
+        (
+            'Request body, text.body: "my secret is not here ... secret" is longer than 4096 characters',
+            "/text/body",
+            f"Request body, text.body: {HIDDEN} is longer than 4096 characters",
+        ),
+        (
+            'Request body, text: {"a":"b secret"} is not of type "string"',
+            "/text",
+            f'Request body, text: {HIDDEN} is not of type "string"',
+        ),
+        (
+            'Request body: "to" is a required property',
+            "/to",
+            'Request body: "to" is a required property',
+        ),
+        (
+            'Something "secret" and "to".',
+            "/to",
+            f'Something "{HIDDEN}" and "to".',
+        ),
+    ],
+)
+def test_an_error_does_not_repeat_what_was_sent(message: str, field: str, kept: str) -> None:
+    assert without_values(message, field) == kept
+
+
+def test_refusals_of_the_rate_limit_are_kept_up_to_a_bound(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_log, "MOST_THROTTLED", 2)
+
+    async def many(edge: Edge) -> None:
+        for _ in range(PLANS["pro"] + 5):
+            await _ask(key)(edge)
+
+    assert [row.status for row in _run(many)] == [429] * 2 + [200] * PLANS["pro"]
+
+
+def test_entries_are_dropped_and_counted_while_the_database_is_slow(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_log, "MOST_WAITING", 2)
+    before = REQUEST_LOG_DROPPED._value.get()
+
+    async def many(edge: Edge) -> None:
+        for _ in range(5):
+            await _ask(key)(edge)
+
+    assert len(_run(many)) == 2
+    assert REQUEST_LOG_DROPPED._value.get() - before == 3
+
+
+def test_a_database_that_fails_fails_no_request(
+    key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OperationalError("disk full")
+
+    monkeypatch.setattr(ApiRequest, "keep", fail)
+    assert _run(_ask(key)) == []
+    assert "1 requests are not in the log: disk full" in caplog.text
+
+
+def test_entries_are_written_by_themselves_after_a_moment(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_log, "PAUSE_SECONDS", 0.01)
+    found: list[int] = []
+
+    async def wait(edge: Edge) -> None:
+        for _ in range(2):
+            await _ask(key)(edge)
+            async with asyncio.timeout(10):
+                while ApiRequest.select().count() == len(found):  # noqa: ASYNC110 - another thread writes
+                    await asyncio.sleep(0.005)
+            found.append(ApiRequest.select().count())
+
+    _run(wait)
+    assert found == [1, 2]
