@@ -185,5 +185,14 @@ def test_nothing_of_another_account_is_found(visit: Visit) -> None:
 
 
 def test_what_is_no_identifier_is_searched_for(visit: Visit) -> None:
-    for typed in ("msg_1", "key_", "wh_%00", "evt_" + "0" * 300, "'\" OR *", "a AND b", "-- \\"):
+    for typed in (
+        "msg_1",
+        "key_",
+        "wh_%00",
+        "evt_" + "0" * 300,
+        "'\" OR *",
+        "a AND b",
+        "-- \\",
+        "no\0 such",
+    ):
         assert NOTHING in _search(visit, typed)
