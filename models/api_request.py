@@ -7,6 +7,8 @@ may be text of people are hidden (gateway.http.request_log).
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from peewee import SQL, BigIntegerField, ForeignKeyField, IntegerField, TextField
@@ -19,6 +21,8 @@ from models.newest import Newest, fetch_newest
 ERROR, SERVER_ERROR, END = 400, 500, 600
 # As a literal, because SQLite uses a partial index only for a condition it can read.
 IS_FAILED = SQL("status >= 400")
+# Rows of one statement. After each the thread waits for its turn beside the event loop, which costs both.
+SIZES = (64, 8, 1)
 # The lowest status of each, and the first above it.
 OUTCOMES = {
     "ok": (0, ERROR),
@@ -57,15 +61,30 @@ class ApiRequest(BaseModel):
     def keep(cls, entries: Sequence[Mapping[str, Any]]) -> None:
         """Write entries, all or none."""
         with appending():
-            for entry in entries:
-                _KEEP.execute(new_id("arq"), *(entry[name] for name in _NAMES))
+            left = list(entries)
+            while left:
+                count = next(size for size in SIZES if size <= len(left))
+                rows = ((new_id("arq"), *(each[name] for name in _NAMES)) for each in left[:count])
+                _insert(count).execute(*chain.from_iterable(rows))
+                del left[:count]
 
 
 ApiRequest.add_index(ApiRequest.account, ApiRequest.id, where=IS_FAILED, name="api_request_failed")
 
 
 _NAMES = [name for name in ApiRequest._meta.sorted_field_names if name != "id"]  # noqa: SLF001 - documented
-_KEEP = Prepared(lambda *slots: ApiRequest.insert(dict(zip(("id", *_NAMES), slots, strict=True))))
+
+
+@cache
+def _insert(_count: int) -> Prepared:
+    """Write so many rows, whose values come row by row."""
+    names = ("id", *_NAMES)
+
+    def build(*slots: Any) -> Any:
+        rows = (slots[at : at + len(names)] for at in range(0, len(slots), len(names)))
+        return ApiRequest.insert_many([dict(zip(names, row, strict=True)) for row in rows])
+
+    return Prepared(build)
 
 
 @dataclass(frozen=True)
