@@ -16,6 +16,7 @@ from dashboard.api_calls import Answer, call_api
 from dashboard.guard import account
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.paging import PER_PAGE
+from dashboard.recording import unchanged
 from dashboard.replies import MEDIA, request_body, slots
 from dashboard.site import blueprint, go, mine, show
 from models import clock
@@ -75,6 +76,8 @@ def reply(contact_id: str) -> Response:
     if typed.get("reply") == "template" and template is None:
         return _page(row, typed, problem="Choose a template.")
     answer = call_api(account(), "POST", "/messages/send", request_body(row, typed, template), key)
+    if _is_sent_by_its_twin(answer):
+        unchanged()
     if answer.is_ok or _is_sent_by_its_twin(answer):
         return go(f"{PATH}/{row.id}#newest", say="reply-sent")
     # An unclear outcome keeps the key, so that the same form never sends a second message.

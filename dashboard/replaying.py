@@ -9,6 +9,7 @@ from dashboard.deliveries import PATH
 from dashboard.delivery_filters import Asked, read_filters
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE
+from dashboard.recording import about, unchanged
 from dashboard.site import blueprint, confirm, go, show
 from models.delivery import Delivery, DeliveryState
 from models.redelivery import MAX_REDELIVERIES
@@ -45,7 +46,10 @@ def confirm_replay() -> Response:
 def replay() -> Response:
     """Schedule them; the worker takes the oldest first."""
     asked = read_filters()
-    return go(_list_of(asked)) if asked.filter is None else _replay(asked, _matching(asked))
+    if asked.filter is None:
+        unchanged()
+        return go(_list_of(asked))
+    return _replay(asked, _matching(asked))
 
 
 def _matching(asked: Asked) -> list[Delivery]:
@@ -71,6 +75,7 @@ def _replay(asked: Asked, rows: list[Delivery]) -> Response:
     going: dict[str, list[str]] = defaultdict(list)
     for row in _that_can_go(asked.hooks, rows):
         going[row.webhook_id].append(row.id)
+    about(None, count=sum(map(len, going.values())))
     if not going:
         return show("replay.html", 422, asked=asked, back=_list_of(asked), problem="")
     try:

@@ -7,7 +7,6 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from dashboard import reference, site
-from dashboard.urls import blueprint
 from models.account import Account
 from models.database import writing
 from models.number import Number, NumberStatus
@@ -36,16 +35,6 @@ def test_the_menu_of_a_narrow_screen_has_what_the_side_bar_has(visit: Visit) -> 
     page = visit("keys")
     for path, *_ in site.NAVIGATION:
         assert page.count(f'<a href="{path}"') >= 2
-
-
-def test_the_search_stands_there_once_there_is_its_page(user: User) -> None:
-    app = Flask("pages")
-    app.register_blueprint(blueprint)
-    browser = app.test_client()
-    app.view_functions.pop("dashboard.search", None)
-    assert 'class="search"' not in _keys(browser, user)
-    app.view_functions["dashboard.search"] = lambda: ""
-    assert 'action="/dashboard/search"' in _keys(browser, user)
 
 
 def _keys(browser: FlaskClient, user: User) -> str:

@@ -57,7 +57,8 @@ def test_a_viewer_does_nothing_and_an_agent_only_contacts() -> None:
         for role in Role
     }
     assert done[Role.VIEWER] == set()
-    assert done[Role.AGENT] == {"contact.note_changed", "contact.opted_out", "contact.opted_in"}
+    contacts = {"contact.note_changed", "contact.opted_out", "contact.opted_in", "contact.replied"}
+    assert done[Role.AGENT] == contacts
 
 
 @pytest.mark.parametrize("role", list(Role))

@@ -8,15 +8,17 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard import limit_use
+from dashboard import api_calls, limit_use
 from dashboard.permissions import RULES
 from dashboard.urls import blueprint
 from models import clock, two_factor
 from models.account import Account
 from models.api_key import ApiKey
+from models.api_request import ApiRequest
 from models.clock import new_id
 from models.contact import Contact, Source
 from models.database import writing
+from models.delivery import Delivery, DeliveryState
 from models.invitation import Invitation
 from models.number import Number
 from models.password import PasswordReset
@@ -27,6 +29,8 @@ from models.webhook import Webhook
 from tasks import people, subscriptions
 from tests import factories
 from tests.people import PASSWORD, app_code, member, with_two_factor
+from webhooks.kinds import EventKind
+from webhooks.sample import sample_event
 
 # What each action needs to succeed. Others need no field.
 FORMS: dict[str, dict[str, str]] = {
@@ -43,6 +47,9 @@ FORMS: dict[str, dict[str, str]] = {
     "change_webhook": {"url": "http://127.0.0.1:9/hook", "events": "message.read"},
     "create_key": {"name": "another"},
     "create_link": {"slug": "another"},
+    "send_composed": {"payload": sample_event(EventKind.MESSAGE_SENT, 0)},
+    "reply": {"reply": "text", "text": "Hello", "once": "once"},
+    "keep_notifications": {"emails": "ops@example.com"},
 }
 QUERIES = {
     "redeliver_since": "?since=2026-01-01T00:00",
@@ -64,6 +71,7 @@ def application() -> Flask:
     app = Flask("pages")
     app.register_blueprint(blueprint)
     app.extensions[limit_use.EXTENSION] = lambda _account: (100, 99, clock.now() // 1000)
+    app.extensions[api_calls.EXTENSION] = lambda *_: api_calls.Answer(200, {}, b"{}")
     return app
 
 
@@ -104,6 +112,8 @@ class World:
         if view.method == "GET":
             return browser.get(path)
         form = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
+        if view.name == "replay_selected":
+            form["id"] = self.ids["<delivery_id>"]
         if view.name.endswith("two_factor") and view.name.startswith("turn"):
             form |= {
                 "code": app_code(user, view.name == "turn_off_two_factor"),
@@ -118,6 +128,8 @@ class World:
                 two_factor.set_up(user)
             case "turn_off_two_factor":
                 with_two_factor(user)
+            case "replay" | "replay_selected":
+                Delivery.update(state=DeliveryState.FAILED).execute()
             case "switch_on":
                 subscriptions.change(Webhook.get_by_id(self.ids["<webhook_id>"]), active=False)
             case "opt_in":
@@ -136,6 +148,7 @@ def furnish(account: Account, number: Number) -> World:
     hook = factories.webhook(account)
     [delivery] = factories.deliveries(account, hook)
     message = factories.outbound(number)
+    key, _ = ApiKey.issue(account, "key")
     someone = member(account, Role.VIEWER, "someone")
     invitation, invited = Invitation.open(account, "guest@example.com", Role.AGENT)
     ids = {
@@ -145,13 +158,27 @@ def furnish(account: Account, number: Number) -> World:
         "password/<token>": f"password/{PasswordReset.open(someone)}",
         "<webhook_id>": hook.id,
         "<delivery_id>": delivery.id,
+        "<entry_id>": logged_request(key),
         "<message_id>": message.id,
         "<contact_id>": str(message.contact_id),
         "<number_id>": number.id,
-        "<key_id>": ApiKey.issue(account, "key")[0].id,
+        "<key_id>": key.id,
         "<link_id>": SignupLink.open(account, new_id("slug").replace("_", "-")).id,
     }
     return World(account, ids)
+
+
+def logged_request(key: ApiKey) -> str:
+    """The identifier of a request with this key in the request log."""
+    given: dict[str, object] = {
+        "operation": "listNumbers",
+        "method": "GET",
+        "path": "/api/numbers",
+        "query": "",
+    }
+    given |= {"status": 200, "duration_ms": 12, "request_id": "req_1", "error_json": None}
+    ApiRequest.keep([given | {"account": key.account_id, "key_id": key.id, "created_at": 0}])
+    return str(ApiRequest.get().id)
 
 
 def browser_of(user: User | None) -> FlaskClient:

@@ -26,7 +26,9 @@ from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
 
-DELIVERIES, MESSAGES, EVENTS, SIGNUPS, NOTICES, INGESTED_CALLBACKS, SET_ASIDE, *_ = KINDS
+DELIVERIES, MESSAGES, EVENTS, SIGNUPS, NOTICES, _REQUESTS, INGESTED_CALLBACKS, SET_ASIDE, *_REST = (
+    KINDS
+)
 
 
 def _finish_all(*, success: bool = True) -> None:
