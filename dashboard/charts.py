@@ -72,7 +72,9 @@ class Chart:
     @property
     def is_empty(self) -> bool:
         """Whether no step has a value."""
-        return not any(value for series in self.series for value in series.values)
+        # A line at 0 is to be seen, a bar of 0 is not.
+        values = (value for series in self.series for value in series.values)
+        return all(value is None if self.is_lines else not value for value in values)
 
     @property
     def ticks(self) -> list[Tick]:

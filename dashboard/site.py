@@ -27,9 +27,9 @@ NAVIGATION = (
     ("/dashboard/numbers", "Numbers", "Setup", "number"),
     ("/dashboard/links", "Signup links", "Setup", "link"),
     ("/dashboard/notifications", "Notifications", "Setup", "warn"),
-    ("/dashboard/users", "Users", "Setup", "users"),
-    ("/dashboard/audit", "Audit log", "Setup", "audit"),
-    ("/dashboard/you", "Your account", "Setup", "contact"),
+    ("/dashboard/users", "Users", "Account", "users"),
+    ("/dashboard/audit", "Audit log", "Account", "audit"),
+    ("/dashboard/you", "Your account", "Account", "contact"),
 )
 SEARCH = "/dashboard/search"
 # Only with the sandbox as the network.
@@ -60,8 +60,8 @@ SAID = {
     "user-removed": "The user is removed, and their sessions have ended.",
     "webhook-changed": "The webhook is changed. The change holds for all new attempts.",
     "webhook-deleted": "The webhook is deleted, with its deliveries.",
-    "webhook-off": "The webhook is switched off. What waited for it is kept as skipped.",
-    "webhook-on": "The webhook is switched on. Events flow again.",
+    "webhook-off": "The webhook is disabled. Deliveries that waited are kept as skipped.",
+    "webhook-on": "The webhook is enabled. It gets new events from now on.",
     "words-saved": "The words are saved. They apply to messages from now on.",
 }
 

@@ -23,7 +23,7 @@ from webhooks.client import Answer
 from webhooks.kinds import EventKind
 
 PATH = "/dashboard/webhooks"
-ACTIVE, FAILING, OFF = "active", "failing", "switched off"
+ACTIVE, FAILING, OFF = "active", "failing", "disabled"
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ def rotate_secret(webhook_id: str) -> Response:
 def confirm_switch_off(webhook_id: str) -> Response:
     """Ask first."""
     return confirm(
-        title="Switch this webhook off?",
-        text="Nothing is sent to it any more. What waits now and what comes while it is off is kept as"
-        " skipped, and can be delivered once it is on again.",
-        action="Switch off",
+        title="Disable this webhook?",
+        text="It gets no events until you enable it again. Deliveries that wait, and events that come"
+        " meanwhile, are kept as skipped. You can redeliver them later.",
+        action="Disable",
         back=path_of(find(webhook_id)),
     )
 
@@ -152,7 +152,7 @@ def state_of(row: Webhook) -> str:
 
 
 def why_off(row: Webhook) -> str:
-    """Why a webhook that is off was switched off, in plain words."""
+    """Why a webhook is disabled, in plain words."""
     match row.deactivated_because:
         case Deactivation.FAILURES:
             count = get_settings().deactivate_after
@@ -162,8 +162,8 @@ def why_off(row: Webhook) -> str:
                 else f"{count} deliveries in a row failed, each after all its retries."
             )
         case Deactivation.REQUESTED:
-            return "This account switched it off."
-    return "It was switched off before reasons were kept."
+            return "A person or program of this account disabled it."
+    return "It was disabled before reasons were kept."
 
 
 def _page(row: Webhook, answer: Answer | None = None) -> Response:

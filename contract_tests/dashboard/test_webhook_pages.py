@@ -173,18 +173,18 @@ def test_a_webhook_is_switched_off_after_a_question_and_on_again(
     page = member_page
     hook = register(owner, receiver.url("/switched"))
     page.goto(f"{WEBHOOKS}/{hook['id']}")
-    follow(page, "Switch off")
+    follow(page, "Disable")
     assert stored(owner, hook["id"])["active"] is True
-    press(page, "Switch off")
-    expect(page.get_by_role("status")).to_contain_text("The webhook is switched off.")
-    expect(page.get_by_text("This account switched it off.")).to_be_visible()
+    press(page, "Disable")
+    expect(page.get_by_role("status")).to_contain_text("The webhook is disabled.")
+    expect(page.get_by_text("A person or program of this account disabled it.")).to_be_visible()
     assert stored(owner, hook["id"])["active"] is False
     page.goto(WEBHOOKS)
-    expect(page.get_by_role("row", name=hook["url"])).to_contain_text("switched off")
+    expect(page.get_by_role("row", name=hook["url"])).to_contain_text("disabled")
     assert owner.send(TO).ok
     follow(page, hook["url"])
-    press(page, "Switch on")
-    expect(page.get_by_role("status")).to_contain_text("The webhook is switched on.")
+    press(page, "Enable")
+    expect(page.get_by_role("status")).to_contain_text("The webhook is enabled.")
     expect(page.get_by_role("heading", level=1)).to_contain_text("active")
     sent = owner.send(TO).json()
     [received] = receiver.wait("/switched")
@@ -208,7 +208,7 @@ def test_a_webhook_that_fails_says_so_why_it_went_off_and_what_to_do(
     row = page.get_by_role("row", name=hook["url"])
     expect(row).to_contain_text("2 deliveries in a row failed, each after all its retries.")
     follow(page, hook["url"])
-    trouble = page.get_by_role("region", name="Switched off since")
+    trouble = page.get_by_role("region", name="Disabled since")
     expect(trouble).to_contain_text("2 deliveries in a row failed")
     expect(trouble).to_contain_text("The last of them: The receiver answered 500.")
     failed = f"/dashboard/deliveries?webhook={hook['id']}&state=failed"
@@ -216,7 +216,7 @@ def test_a_webhook_that_fails_says_so_why_it_went_off_and_what_to_do(
     receiver.status = 200
     press(page, "Send a test event")
     expect(page.locator("#answer")).to_contain_text("The receiver answered 200.")
-    press(page, "Switch on")
+    press(page, "Enable")
     expect(page.get_by_role("heading", level=1)).to_contain_text("active")
     expect(trouble).to_have_count(0)
     sent = owner.send(TO).json()

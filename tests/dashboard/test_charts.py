@@ -81,6 +81,7 @@ def test_a_chart_without_a_value_is_empty() -> None:
     assert _chart("24h", _ones("24h", 0)).is_empty
     assert _chart("24h", Series("One", "solid", [None] * 24)).is_empty
     assert not _chart("24h", _ones("24h")).is_empty
+    assert not _chart("24h", _ones("24h", 0), is_lines=True).is_empty
 
 
 def test_the_top_may_be_given() -> None:
