@@ -54,6 +54,7 @@ RULES = {
     "sign_out": _done(ALL, "session.ended"),
     "overview": _READ,
     "search": _READ,
+    "live": _READ,
     # Messages and contacts.
     "messages": _READ,
     "message": _READ,

@@ -19,6 +19,7 @@ NAVIGATION = (
     ("/dashboard/inbox", "Inbox", "Conversations", "inbox"),
     ("/dashboard/messages", "Messages", "Conversations", "message"),
     ("/dashboard/contacts", "Contacts", "Conversations", "contact"),
+    ("/dashboard/live", "Live", "Developers", "live"),
     ("/dashboard/deliveries", "Deliveries", "Developers", "delivery"),
     ("/dashboard/webhooks", "Webhooks", "Developers", "webhook"),
     ("/dashboard/requests", "API requests", "Developers", "request"),

@@ -19,6 +19,7 @@ from models.api_key import ApiKey
 from models.database import reading
 from models.event import Event
 from models.feed import Place, Wanted
+from models.user_session import UserSession
 from tasks.shares import Share
 
 logger = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 BATCH = 100
 KEEP_ALIVE_SECONDS = 15
-# A stream of a revoked key ends so much later at most.
+# A stream whose key or session was revoked ends so much later at most.
 KEY_SECONDS = 2
 # Open streams in this process, of one account and of all.
 EACH, TOTAL = 10, 500
@@ -37,12 +38,15 @@ OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 
 
 class Stream:
-    """One client's events, in batches. ``place`` is behind the last batch."""
+    """One client's events, in batches. ``place`` is behind the last batch.
 
-    def __init__(self, wanted: Wanted, place: Place, key_id: str) -> None:
+    ``opener`` is the API key or the session of a user by which it was opened. It ends with that.
+    """
+
+    def __init__(self, wanted: Wanted, place: Place, opener: str) -> None:
         self.wanted = wanted
         self.place = place
-        self.key_id = key_id
+        self.opener = opener
         # Whether more events can be read at once.
         self.is_behind = True
         # Ends the response, whatever it waits for.
@@ -157,15 +161,22 @@ class Streams:
     async def _poll(self) -> None:
         now = asyncio.get_running_loop().time()
         if now >= self._check_at:
-            void = await to_thread.run_sync(ApiKey.void_among, {s.key_id for s in self._open})
+            void = await to_thread.run_sync(_void_among, {s.opener for s in self._open})
             for stream in self._open:
-                if stream.key_id in void:
+                if stream.opener in void:
                     stream.end()
             self._check_at = now + KEY_SECONDS
         ready = [stream for stream in self._open if stream.is_ready]
         answers = await to_thread.run_sync(_read, {(s.wanted, s.place) for s in ready})
         for stream in ready:
             stream.give(*answers[stream.wanted, stream.place])
+
+
+def _void_among(openers: set[str]) -> set[str]:
+    """Those that open nothing any more."""
+    sessions = {opener for opener in openers if opener.startswith("ses_")}
+    with reading():
+        return ApiKey.void_among(openers - sessions) | UserSession.void_among(sessions)
 
 
 def _read(

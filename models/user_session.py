@@ -7,6 +7,7 @@ refused for its own attempts only, so no number of attempts from elsewhere keeps
 
 import math
 import secrets
+from collections.abc import Iterable
 from typing import Self
 
 from peewee import BigIntegerField, ForeignKeyField, TextField, fn
@@ -170,6 +171,20 @@ class UserSession(BaseModel):
         if session is not None and now - session.last_used_at >= USE_GRANULARITY_MS:
             session.amend(last_used_at=now)
         return session
+
+    @classmethod
+    def void_among(cls, session_ids: Iterable[str]) -> set[str]:
+        """Those of these sessions that have ended."""
+        given, now = set(session_ids), clock.now()
+        with reading():
+            query = cls.select(cls.id).join(User).join(Account)
+            is_open = query.where(
+                cls.id.in_(list(given)),
+                cls.created_at > now - LIFETIME_MS,
+                cls.last_used_at > now - IDLE_MS,
+                Account.suspended_at.is_null(),
+            )
+            return given - {row.id for row in is_open} if given else set()
 
     @classmethod
     def end(cls, token: str) -> None:

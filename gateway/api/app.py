@@ -25,12 +25,13 @@ from starlette.types import ASGIApp
 
 from dashboard import api_calls, connect, limit_use, reference, requests, urls
 from gateway.api import contract
-from gateway.api.operations import METHODS, Operations, Part
+from gateway.api.operations import LIVE, METHODS, Operations, Part
 from gateway.api.validation import VALIDATORS
 from gateway.http.auth import SCHEME, BearerSecurity
 from gateway.http.edge import Edge
 from gateway.http.in_process import InProcess
 from gateway.http.intake import intake
+from gateway.http.live import with_live
 from gateway.http.rate_limit import MEMORY, RateLimiter
 from gateway.http.request_log import RequestLog
 from gateway.ops import health, metrics, tracing
@@ -124,7 +125,7 @@ def build_app(settings: Settings) -> ASGIApp:
         cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))
         for threads in (PAGE_THREADS, PROBE_THREADS)
     )
-    rules = map(str, flask_app.url_map.iter_rules())
+    rules = [LIVE, *map(str, flask_app.url_map.iter_rules())]
     operations = Operations(contract.load(), rules)
     api = _api(request_log, calls := InProcess(operations))
     calls.part = api
@@ -132,7 +133,7 @@ def build_app(settings: Settings) -> ASGIApp:
     parts: dict[Part, ASGIApp] = {
         Part.API: api,
         Part.CALLBACK: intake,
-        Part.PAGES: pages,
+        Part.PAGES: with_live(pages),
         Part.PROBES: probes,
     }
     return Edge(parts, operations, limiter, settings.transfers, request_log)

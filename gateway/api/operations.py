@@ -23,6 +23,8 @@ BASE = "/api"
 CALLBACK = "/network/callback"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 STREAM = "streamEvents"
+# The same for users of the dashboard.
+LIVE = "/dashboard/live/stream"
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
 MEBIBYTE = 1024 * 1024
 # A document at its largest, and the multipart form around it.
@@ -125,4 +127,4 @@ def _operation(route: str, described: Mapping[str, Any]) -> Operation:
 def _page(rule: str) -> Operation:
     if rule == CALLBACK:
         return Operation(rule, Part.CALLBACK, body_limit=CALLBACK_LIMIT)
-    return Operation(rule, Part.PROBES if rule in PROBES else Part.PAGES)
+    return Operation(rule, Part.PROBES if rule in PROBES else Part.PAGES, stream=rule == LIVE)

@@ -45,6 +45,7 @@ class Caller:
     key: ApiKey | None = None
     user: User | None = None
     is_suspended: bool = False
+    session_id: str | None = None
 
     def counted(self, client: tuple[str, int] | None) -> tuple[str, str]:
         """The plan, and the identifier or client address, against which its requests count."""
@@ -79,7 +80,7 @@ def identify(given: str | None, token: str | None) -> Caller:
         note(account_id=account.id)
     elif user is not None:
         note(account_id=str(user.account_id))
-    return Caller(account, key, user)
+    return Caller(account, key, user, session_id=session.id if session else None)
 
 
 def note_use(caller: Caller) -> None:

@@ -1,0 +1,93 @@
+"""Events as they happen, in a browser: shown at once, paused, filtered; and the stream behind them."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+
+from contract_tests.dashboard.conftest import Enrol
+from contract_tests.dashboard.looks import faults
+from contract_tests.dashboard.person import Person, signed_in
+from contract_tests.harness import Customer, Gateway, wait_for
+
+LIVE, STREAM = "/dashboard/live", "/dashboard/live/stream"
+MOST_LAG_SECONDS = 1
+Send = Callable[[str], None]
+
+
+@pytest.fixture(scope="module")
+def person(enrol: Enrol) -> Person:
+    return enrol().signed_in()
+
+
+@pytest.fixture
+def send(owner: Customer) -> Send:
+    """Send a text, which causes three events."""
+
+    def send_text(text: str) -> None:
+        body = {"number_id": owner.number["id"], "to": "15557650001", "type": "text"}
+        owner.request("POST", "/messages/send", json=body | {"text": {"body": text}})
+
+    return send_text
+
+
+def test_events_appear_at_once_and_wait_while_paused(
+    page: Page, person: Person, send: Send
+) -> None:
+    signed_in(page, person, LIVE)
+    state, rows = page.locator("#state"), page.locator("#events li:not([hidden])")
+    expect(state).to_have_text("Connected.")
+    send("the first")
+    began = time.monotonic()
+    expect(rows.filter(has_text="message.sent")).to_contain_text("the first")
+    assert time.monotonic() - began < MOST_LAG_SECONDS
+    expect(rows.filter(has_text="message.read")).to_have_count(1)
+    page.get_by_role("button", name="Pause").press("Enter")
+    send("the second")
+    expect(state).to_have_text("Paused. 3 new.")
+    expect(rows).to_have_count(3)
+    page.get_by_role("button", name="Resume").press("Enter")
+    expect(rows).to_have_count(6)
+    expect(rows.first).to_contain_text("message.read")
+    page.locator("#filter select").select_option("message.sent")
+    expect(rows).to_have_count(2)
+    assert faults(page, "live") == []
+    page.get_by_role("link", name="15557650001").first.click()
+    expect(page.locator("main")).to_contain_text("the second")
+
+
+def test_a_browser_that_comes_back_misses_nothing(
+    gateway: Gateway, owner: Customer, person: Person, send: Send
+) -> None:
+    send("seen")
+    seen = owner.request("GET", "/events?limit=1").json()["data"][0]
+    after = owner.request("GET", f"/events?limit=100&after={seen['cursor']}").json()["data"]
+    assert after
+    headers = {"Last-Event-ID": seen["cursor"]}
+    with person.jar.get(gateway.url + STREAM, headers=headers, stream=True, timeout=10) as answer:
+        ids = (line[4:] for line in answer.iter_lines(decode_unicode=True) if line[:4] == "id: ")
+        assert [next(ids) for _ in after] == [each["cursor"] for each in after]
+
+
+def test_a_visitor_gets_no_stream(gateway: Gateway) -> None:
+    answer = requests.get(gateway.url + STREAM, timeout=5)
+    assert answer.status_code == 401
+    assert requests.post(gateway.url + STREAM, timeout=5).status_code == 405
+
+
+def test_the_stream_ends_with_the_session(enrol: Enrol, gateway: Gateway) -> None:
+    someone = enrol().signed_in()
+    with someone.jar.get(gateway.url + STREAM, stream=True, timeout=10) as answer:
+        assert answer.status_code == 200
+        ended = threading.Event()
+
+        def read() -> None:
+            list(answer.iter_lines())
+            ended.set()
+
+        threading.Thread(target=read, daemon=True).start()
+        someone.submit("/dashboard/sign-out", page="/dashboard/you")
+        wait_for(ended.is_set, "the end of the stream")

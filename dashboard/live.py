@@ -1,0 +1,12 @@
+"""/dashboard/live: the account's events as they happen. Its script reads a stream (gateway.http.live)."""
+
+from flask import Response
+
+from dashboard.site import blueprint, show
+from webhooks.kinds import EventKind
+
+
+@blueprint.get("/live")
+def live() -> Response:
+    """The page, which is empty until something happens."""
+    return show("live.html", kinds=[*EventKind])
