@@ -320,7 +320,7 @@ def test_redelivering_all_asks_for_a_time_that_makes_sense(
     assert text in answer.text
 
 
-def test_an_inactive_webhook_has_to_be_switched_on_first(person: Person, owner: Customer) -> None:
+def test_an_inactive_webhook_has_to_be_enabled_first(person: Person, owner: Customer) -> None:
     hook = _hook(owner, "http://127.0.0.1:9/off")
     _switch_off(owner, hook)
     delivery_id = _delivery(owner, hook, "skipped")
@@ -334,7 +334,7 @@ def test_an_inactive_webhook_has_to_be_switched_on_first(person: Person, owner: 
         _list(person, webhook=hook),
     ):
         assert f'<a href="/dashboard/webhooks/{hook}">' in answer.text
-        assert "witch it on first" in answer.text
+        assert "nable it first" in answer.text
     assert person.submit(f"{one}/redeliver", page=one).status_code == 409
     assert person.submit(many, page=one).status_code == 409
     assert "Skipped, because its webhook was off." in person.get(one).text
