@@ -25,6 +25,8 @@ UNWATCHED = {
     ("heartbeat", "at"),
     *(("template_list", name) for name in ("read_at", "due_at", "tries", "version")),
 }
+# Each request with a valid key has a row there, the refused ones above all.
+UNWATCHED_TABLES = {"api_request"}
 
 
 class Database:
@@ -48,7 +50,7 @@ class Database:
 
     def _read(self) -> str:
         digest = hashlib.sha256()
-        for table in self._stored.tables():
+        for table in sorted({*self._stored.tables()} - UNWATCHED_TABLES):
             rows = sorted(map(repr, self._watched(table)))
             digest.update(repr((table, rows)).encode())
         return digest.hexdigest()

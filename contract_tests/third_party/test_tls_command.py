@@ -24,6 +24,7 @@ def test_the_command_serves_the_platforms_host(
     ) as process:
         assert process.stdout is not None
         assert f"127.0.0.1:{port}" in process.stdout.readline()
+        assert "callbacks to" in process.stdout.readline()
         said = process.stdout.readline()
         trusted = tmp_path / "var" / "tls" / "ca.pem"
         assert f"port {tls_port}" in said
