@@ -76,7 +76,8 @@ class Stream:
 
     async def pieces(self) -> AsyncIterator[str]:
         """The body."""
-        text = OPENING
+        # A client that loses the connection before the first event goes on from here.
+        text = f"id: {self.place.cursor}\n{OPENING}"
         while not self._is_over:
             self._is_sending = True
             yield text

@@ -69,7 +69,7 @@ def test_a_browser_that_comes_back_misses_nothing(
     headers = {"Last-Event-ID": seen["cursor"]}
     with person.jar.get(gateway.url + STREAM, headers=headers, stream=True, timeout=10) as answer:
         ids = (line[4:] for line in answer.iter_lines(decode_unicode=True) if line[:4] == "id: ")
-        assert [next(ids) for _ in after] == [each["cursor"] for each in after]
+        assert [next(ids) for _ in (seen, *after)] == [each["cursor"] for each in (seen, *after)]
 
 
 def test_a_visitor_gets_no_stream(gateway: Gateway) -> None:

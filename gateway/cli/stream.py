@@ -4,14 +4,12 @@ The connection is made again whenever it breaks, is silent or carries what canno
 the last event.
 """
 
-import email.utils
 import http.client
 import json
 import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC
 from typing import Any
 
 import requests
@@ -50,7 +48,6 @@ class Stream:
     cursor: str | None = None
     silence: float = SILENCE_SECONDS
     pause: float = PAUSE_SECONDS
-    _since: str | None = None
     _failures: int = 0
     _is_broken: bool = False
     _seen: dict[str, None] = field(default_factory=dict)
@@ -86,17 +83,12 @@ class Stream:
 
     def _open(self) -> requests.Response:
         headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
-        query = dict(self.query)
         if self.cursor is not None:
             headers["Last-Event-ID"] = self.cursor
-        elif self._since is not None:
-            query["since"] = self._since
-        response = self.remote.stream(PATH, query, headers, self.silence)
+        response = self.remote.stream(PATH, self.query, headers, self.silence)
         if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
             response.close()
             raise NoAnswerError(f"{response.url} is no stream of events.")
-        # Before the first event there is no cursor: then the server's time says where to go on.
-        self._since = self._since or _time_of(response)
         return response
 
     def _connect(self) -> requests.Response:
@@ -168,12 +160,3 @@ def _record(data: bytes) -> Record:
     except (ValueError, TypeError, LookupError):
         pass
     raise BrokenError("an event came that cannot be read")
-
-
-def _time_of(response: requests.Response) -> str | None:
-    """The second in which the gateway answered, by its own clock."""
-    try:
-        at = email.utils.parsedate_to_datetime(response.headers["Date"])
-    except (LookupError, ValueError):
-        return None
-    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"

@@ -95,7 +95,7 @@ def test_events_come_one_by_one_and_in_batches(
         factories.event(account)
         await _until(lambda: client.count == 9)
         await client.leave()
-        assert client.pieces[0] == "retry: 1000\n\n"
+        assert client.pieces[0] == "id: 0-\nretry: 1000\n\n"
 
     _run(follow)
 

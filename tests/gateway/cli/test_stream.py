@@ -119,14 +119,6 @@ def test_an_event_that_comes_again_is_left_out() -> None:
         assert [connection.after for connection in fake.connections] == [None, 3]
 
 
-def test_before_the_first_event_the_servers_time_says_where_to_go_on() -> None:
-    with gateway(_sends(b"retry: 1\n\n"), _goes_on) as fake:
-        assert _read(fake, 1)[0] == _ids(1, 1)
-        second = fake.connections[1]
-    assert "since=20" in second.path
-    assert second.path.endswith("Z")
-
-
 def test_a_cursor_without_an_event_counts() -> None:
     with gateway(_sends(b"id: 5-\n\n"), _goes_on) as fake:
         assert _read(fake, 1)[0] == _ids(6, 6)
