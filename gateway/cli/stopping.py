@@ -13,7 +13,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @contextlib.contextmanager
 def until_stopped() -> Iterator[None]:
     """End what is inside with status 0 at such a signal."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in SIGNALS:
+        # A shell has commands that it starts in the background ignore SIGINT.
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
