@@ -41,7 +41,7 @@ def blocks(response: requests.Response) -> Iterator[dict[str, str]]:
 
 
 def events(response: requests.Response) -> Iterator[Mapping[str, Any]]:
-    """The records of a stream. Each is told of as it should be."""
+    """The records of a stream. Checks ``id`` and ``event`` of each block."""
     for block in blocks(response):
         if "data" in block:
             record = json.loads(block["data"])

@@ -11,7 +11,7 @@ from models.activity import DEFAULT, SPANS, Attempts, Span, attempts, messages, 
 from models.message import MessageStatus
 from models.webhook import Webhook
 
-# What a message that went out has come to, the best first; below each other in its bar.
+# Final statuses of outbound messages, best first: the order of the stacked bar.
 SENT = (
     ("Read", "solid", [MessageStatus.READ]),
     ("Delivered", "striped", [MessageStatus.DELIVERED]),
@@ -24,7 +24,7 @@ ENDED = (
     ("Attempt failed, retry follows", "dotted", "retried"),
     ("Failed for good", "crossed", "failed"),
 )
-# Half of the answers came within the first, all but one of twenty within the second.
+# Median and 95th percentile.
 SHARES = (("Median", "round", 0.5), ("95th percentile", "square", 0.95))
 
 

@@ -46,5 +46,5 @@ def call_api(account: Account, method: str, path: str, payload: object, key: str
     """Call an operation with a body in JSON and an Idempotency-Key."""
     call = cast("Call", current_app.extensions[EXTENSION])
     headers = {"content-type": "application/json", "idempotency-key": key}
-    # Half of a surrogate pair, which has no UTF-8, is refused by the contract.
+    # JSON escapes a lone surrogate, which has no UTF-8. The contract refuses it.
     return call(account, method, path, headers, json.dumps(payload).encode())

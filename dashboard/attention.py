@@ -1,4 +1,4 @@
-"""What of an account needs attention, the most urgent kind first: each with what to do about it and where."""
+"""What needs attention in an account, most urgent first, with the action to take."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from models.number import Number, NumberStatus
 from models.template import Template
 from models.webhook import Deactivation, Webhook
 
-# A first attempt takes no longer, so what has waited less is on its way.
+# Shorter waits are normal: the first attempt is under way.
 LATE_MS = 60_000
 LOST = (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
@@ -37,7 +37,7 @@ class Item:
 def attention(
     account_id: str, webhooks: Sequence[Webhook], numbers: Sequence[Number]
 ) -> list[Item]:
-    """All of it; an empty list is good news."""
+    """All items. Empty if nothing needs attention."""
     return [
         *_webhooks(webhooks),
         *_waiting(webhooks),

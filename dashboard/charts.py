@@ -72,7 +72,7 @@ class Chart:
     @property
     def is_empty(self) -> bool:
         """Whether no step has a value."""
-        # A line at 0 is to be seen, a bar of 0 is not.
+        # A line at 0 is visible, a bar of 0 is not.
         values = (value for series in self.series for value in series.values)
         return all(value is None if self.is_lines else not value for value in values)
 

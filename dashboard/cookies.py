@@ -1,4 +1,4 @@
-"""The cookies of the dashboard: who is signed in, who is about to, which form a visitor has, what to say.
+"""The cookies of the dashboard: session, pending sign-in, visitor (CSRF) and flash message.
 
 All are HttpOnly and SameSite=Lax: a link from elsewhere opens the page, a form from elsewhere does not
 post. Where the service is public by https they are Secure, and their prefix keeps other hosts from

@@ -1,4 +1,4 @@
-"""What stands before every page of the dashboard: a session, a role, and for a POST a form that is ours."""
+"""Checks before every page of the dashboard: session, role, and for a POST the CSRF token."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Pages for who has a link: /dashboard/invitation/<token> and /dashboard/password/<token>.
+"""Pages behind single-use links: /dashboard/invitation/<token> and /dashboard/password/<token>.
 
 The token stands in the path, so that the link works without scripts. The log of requests names the route in
 place of the path, and no other page or host is told the address (Referrer-Policy). To open a page spends
@@ -17,7 +17,7 @@ from models.password import PasswordReset
 from models.sign_in import enter as begin_session
 from models.user import EmailTakenError
 
-TAKEN = "This email is in use already. Ask whoever invited you to invite another one."
+TAKEN = "This email is in use already. Ask an owner of the account to invite another address."
 
 
 @blueprint.get("/invitation/<token>")

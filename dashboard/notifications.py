@@ -1,4 +1,4 @@
-"""/dashboard/notifications: who is told when something of the account fails, and what was told."""
+"""/dashboard/notifications: recipients of notifications, and the incidents."""
 
 import re
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ def notifications() -> Response:
 
 @blueprint.post("/notifications")
 def keep_notifications() -> Response:
-    """Tell these people from now on."""
+    """Replace the recipients."""
     target = AlertTarget.of(account().id)
     emails = list(dict.fromkeys(request.form.get("emails", "").split()))
     try:
@@ -43,7 +43,7 @@ def keep_notifications() -> Response:
 
 @blueprint.post("/notifications/test")
 def test_notifications() -> Response:
-    """Tell everybody something now, and show what came of it."""
+    """Send a test to all recipients, and show the results."""
     target = AlertTarget.of(account().id)
     try:
         return _page(target, results=notify.test(target.account_id))

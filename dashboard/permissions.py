@@ -130,7 +130,7 @@ RULES = {
     "confirm_remove_user": _OWN,
     "remove_user": _at_once(OWNERS, "user.removed"),
     "audit": _OWN,
-    # Who has the link is let in.
+    # The token in the link authorizes the request.
     "invitation": _PUBLIC,
     "accept_invitation": _PUBLIC,
     "password_reset": _PUBLIC,

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 
 def qr_code(text: str, title: str) -> Markup:
-    """The QR code as SVG, black on white in both themes: many readers see it only so."""
+    """The QR code as SVG, black on white in both themes: many scanners need that."""
     out = io.BytesIO()
     segno.make(text, error="m").save(
         out,

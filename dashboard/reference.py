@@ -41,7 +41,7 @@ def to_folder() -> Response:
 
 @blueprint.get("/")
 def to_dashboard() -> Response:
-    """What people type who know the host alone."""
+    """Redirect the bare host to the dashboard."""
     return Response(status=303, headers={"Location": "dashboard/"})
 
 

@@ -49,7 +49,7 @@ class Stream:
         self.opener = opener
         # Whether more events can be read at once.
         self.is_behind = True
-        # Ends the response, whatever it waits for.
+        # Cancels the response, also while it waits for the client.
         self.scope = CancelScope()
         self._batch: list[Event] = []
         self._is_over = False
@@ -118,7 +118,7 @@ class Streams:
             self._open.add(stream)
             if self._task is None or self._task.done():
                 self._wanted = asyncio.Event()
-                # It logs for itself, not for the request that opened the first stream.
+                # An empty context: log lines do not carry the request that opened the first stream.
                 self._task = asyncio.create_task(self._serve(), context=Context())
             if self._is_stopping:
                 stream.end()
@@ -174,7 +174,7 @@ class Streams:
 
 
 def _void_among(openers: set[str]) -> set[str]:
-    """Those that open nothing any more."""
+    """Those of these keys and sessions that are no longer valid."""
     sessions = {opener for opener in openers if opener.startswith("ses_")}
     with reading():
         return ApiKey.void_among(openers - sessions) | UserSession.void_among(sessions)

@@ -1,4 +1,4 @@
-"""What an account did in a time up to now: messages by status, attempts at webhooks and their latency."""
+"""An account's activity up to now: messages by status, delivery attempts and their latency."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class Attempts:
         return self.delivered + self.retried + self.failed
 
     def took(self, share: float) -> float | None:
-        """Within how many milliseconds this share of the answers came, about; None without an answer."""
+        """Estimate the latency percentile ``share`` in milliseconds. None without a response."""
         wanted = share * sum(self.buckets)
         for number, count in enumerate(self.buckets):
             if count and wanted <= count:
@@ -74,7 +74,7 @@ def messages(account_id: str, span: Span, now: int) -> list[Mapping[str, int]]:
         since = starts[0] // HOUR_MS
         query = query.where(MessageHour.account_id == account_id, MessageHour.hour >= since)
     found: dict[int, Counter[str]] = {start: Counter() for start in starts}
-    # Whole numbers divide into whole numbers. PostgreSQL would not know two parameters for the same one.
+    # Integer division. Grouped by column number: PostgreSQL treats two equal parameters as different.
     for step, status, count in _rows(query.group_by(SQL("1"), SQL("2"))):
         if step * span.step in found:
             found[step * span.step][status] = int(count)

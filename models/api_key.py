@@ -56,7 +56,7 @@ class ApiKey(Owned):
 
     @classmethod
     def void_among(cls, key_ids: Iterable[str]) -> set[str]:
-        """Those of these keys that open no account any more."""
+        """Those of these keys that are revoked, deleted, or of a suspended account."""
         given = list(key_ids)
         with reading():
             return set(given) - {key_id for (key_id,) in _OPENING.execute(given)}

@@ -1,4 +1,4 @@
-"""The API request log: what an account's programs asked for, and what came of it.
+"""The API request log: an account's requests and their results.
 
 It never holds the body of a request. ``error_json`` is the error of the response. Values of ``query`` that
 may be text of people are hidden (gateway.http.request_log).
@@ -21,7 +21,7 @@ from models.newest import Newest, fetch_newest
 ERROR, SERVER_ERROR, END = 400, 500, 600
 # As a literal, because SQLite uses a partial index only for a condition it can read.
 IS_FAILED = SQL("status >= 400")
-# Rows of one statement. After each the thread waits for its turn beside the event loop, which costs both.
+# Rows per statement. After each statement the thread competes with the event loop for the interpreter lock.
 SIZES = (64, 8, 1)
 # The lowest status of each, and the first above it.
 OUTCOMES = {

@@ -83,7 +83,7 @@ class Attempt(BaseModel):
             return list(newest_first.limit(MOST_SHOWN))[::-1]
 
 
-# Two to each doubling. The last ends above 10 s, the longest that a receiver is waited for by default.
+# Two buckets per power of two. The last one ends above 10 s, the default DELIVERY_TIMEOUT.
 BUCKETS = tuple(f"bucket_{number}" for number in range(28))
 # Ends of attempts that totals are kept of, and the widths of their times in ms.
 ENDS = ("delivered", "retried", "failed")

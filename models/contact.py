@@ -30,7 +30,7 @@ CONTACT, OPTED_OUT = "contact", "opted_out"
 IS_PERSON = SQL("merged_into IS NULL")
 IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
 HAS_USERNAME = SQL("username IS NOT NULL")
-# A query for so many contacts at most is not run again for their number.
+# Up to so many matches the rows themselves are counted, without a second query.
 FEW = 500
 # A response has a bound.
 MOST_SHOWN = 100
@@ -310,7 +310,7 @@ class Contact(Owned):
         with reading():
             few = [row.id for row in named.limit(FEW + 1)]
         if len(few) <= FEW:
-            # They are not looked for again to count them, and to sort them.
+            # Read once, then counted and sorted here.
             query = query.where(cls.id.in_([*few, *others]))
             return fetch_page(query.order_by(cls.id.desc()), limit, offset)
         query = query.where(has_part | cls.id.in_(others))

@@ -1,4 +1,4 @@
-"""Finding deliveries over several webhooks, newest first, by what they are about and what was answered."""
+"""Lists deliveries of several webhooks, newest first, filtered by event, person, time and response."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -95,7 +95,7 @@ class DeliveryFilter:
         tallied = self._tallied()
         sources = []
         for webhook_id, (kind, states) in product(self.webhook_ids, self._kinds()):
-            # Behind the last one that matches, the database would look at all the others in vain.
+            # Past the last match the database would scan all remaining rows.
             if most := sum(tallied[webhook_id, state] for state in states):
                 found = _pages((Delivery.webhook == webhook_id, *conditions, *kind), before)
                 sources.append(islice(found, most))

@@ -28,14 +28,14 @@ _CURSOR = re.compile(r"([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re
 
 
 class ForeignCursorError(Exception):
-    """A cursor of another database: a copy has numbers of transactions that are still to come here."""
+    """The cursor belongs to another database: its transaction number is higher than any here."""
 
     def __init__(self) -> None:
         super().__init__("The cursor belongs to another database. Begin again with since.")
 
 
 class Place(NamedTuple):
-    """Behind an event, or before all of them: what a cursor stands for."""
+    """The position of a cursor: after an event, or before all events."""
 
     position: int = 0
     event_id: str = ""
@@ -110,7 +110,7 @@ class Wanted:
         return conditions
 
     def _start(self) -> Place:
-        """A place before all events since ``since``, and not far before."""
+        """A place shortly before the first event since ``since``."""
         if self.since is None:
             return START
         if answers_at_once():
@@ -141,7 +141,7 @@ _NOW = Prepared(lambda: Select([], [_number(fn.pg_snapshot_xmax(fn.pg_current_sn
 
 
 def is_held_back(before: int) -> bool:
-    """Whether an event from before this time cannot be read yet, which SQLite does not know."""
+    """Whether an event from before this time cannot be read yet. Never on SQLite."""
     if answers_at_once():
         return False
     with reading():
@@ -152,7 +152,7 @@ def is_held_back(before: int) -> bool:
 
 
 def _horizon() -> Any:
-    """What a transaction writes that still runs has this position or a later one."""
+    """The lowest position that a running transaction may still write."""
     return _number(fn.pg_snapshot_xmin(fn.pg_current_snapshot()))
 
 

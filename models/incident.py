@@ -1,4 +1,4 @@
-"""Incidents of an account, of which people are told once when they begin and once when they end, and whom.
+"""Incidents of an account, and the recipients of their notifications: one at the beginning, one at the end.
 
 A row that waits to be told is due at ``due_at``, which a claim moves to the end of its lease.
 """
@@ -29,7 +29,7 @@ class IncidentKind(StrEnum):
 
 
 class AlertTarget(BaseModel):
-    """Whom an account has told of incidents: ``emails`` as lines, and an incoming webhook of Slack's kind."""
+    """Recipients of an account's notifications: ``emails``, one a line, and a Slack-compatible webhook."""
 
     account_id: str
     account = ForeignKeyField(Account, primary_key=True, lazy_load=False)
@@ -47,12 +47,12 @@ class AlertTarget(BaseModel):
 
     @classmethod
     def of(cls, account_id: str) -> Self:
-        """The account's, perhaps without anybody in it."""
+        """The account's recipients. There may be none."""
         return cls.by_id(account_id) or cls(account=account_id)
 
     @classmethod
     def keep(cls, account_id: str, emails: Sequence[str], url: str | None) -> None:
-        """Tell these from now on, and nobody else."""
+        """Replace the recipients."""
         values = {
             "emails": "\n".join(emails),
             "sealed_url": None if url is None else secret.encrypt(url),
@@ -64,7 +64,7 @@ class AlertTarget(BaseModel):
 
     @classmethod
     def accounts(cls) -> Any:
-        """The query for the accounts that have anybody told."""
+        """The query for accounts with a recipient."""
         return cls.select(cls.account).where((cls.emails != "") | cls.sealed_url.is_null(False))
 
 
@@ -101,7 +101,7 @@ class Incident(Owned):
 
     @classmethod
     def begin(cls, account_id: str, kind: IncidentKind, subject: str, **words: str) -> None:
-        """Open one that is to be told, unless it is open, inside the caller's transaction."""
+        """Open an incident and make it due, unless it is open, in the caller's transaction."""
         now = clock.now()
         cls.create(
             once=True,
@@ -116,14 +116,14 @@ class Incident(Owned):
 
     @classmethod
     def open(cls) -> list[Self]:
-        """Those that have not ended, of accounts that have anybody told."""
+        """Open incidents of accounts with a recipient."""
         with reading():
             return list(cls.select().where(IS_OPEN, cls.account.in_(AlertTarget.accounts())))
 
     def end(self) -> None:
-        """It is over, inside the caller's transaction. Whoever was told of it is to be told.
+        """End the incident, in the caller's transaction. Those who got its first notification get a second.
 
-        A worker that is telling of the beginning first says whom it told.
+        If a worker is sending the first one now, it records its recipients before the second is due.
         """
         now = clock.now()
         due_at = Case(None, [(Incident.lease_token.is_null(), now)], Incident.due_at)
@@ -131,7 +131,7 @@ class Incident(Owned):
         Incident.update(changes).where(Incident.id == self.id, IS_OPEN).execute()
 
     def clear(self, at: int | None) -> None:
-        """Found gone at this time, or there again, inside the caller's transaction."""
+        """Record since when the problem has been gone, None if it is back, in the caller's transaction."""
         Incident.update(cleared_at=at).where(Incident.id == self.id).execute()
 
     @classmethod
@@ -151,7 +151,7 @@ class Incident(Owned):
             return found
 
     def note_told(self, targets: Collection[str], due_at: int | None, error: str | None) -> None:
-        """These were told by now. Nothing happens if the claim is another worker's in the meantime."""
+        """Record who was notified. Does nothing if another worker holds the claim."""
         is_begin = self.ended_at is None
         column = Incident.told_json if is_begin else Incident.end_told_json
         # It may have ended in the meantime.

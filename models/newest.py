@@ -14,7 +14,7 @@ from models.database import reading
 
 Row = TypeVar("Row", bound=Model)
 
-# How many rows one look examines: at most some 100 ms.
+# How many rows one query examines: about 100 ms at most.
 MOST_EXAMINED = 10_000
 
 

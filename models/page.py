@@ -34,7 +34,7 @@ def fetch_page(
     """
     with reading():
         total = _count(query, tallies) if total is None else total
-        # Behind the last row that matches, the database would look at all the others in vain.
+        # Past the last match the database would scan all remaining rows.
         wanted = min(limit, total - offset)
         rows = list(query.limit(wanted).offset(offset)) if wanted > 0 else []
     return Page(rows, total, limit, offset)

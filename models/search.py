@@ -69,7 +69,7 @@ class SearchWords(Model):
 
 
 _ON_SQLITE = (
-    # The words have been parted already. No phrase is looked for.
+    # The text is already split into words. Phrase search is not needed.
     "CREATE VIRTUAL TABLE IF NOT EXISTS search_words USING fts5(words, tokenize='ascii', detail='none')",
     """
     CREATE TRIGGER IF NOT EXISTS search_words_out AFTER DELETE ON search_block

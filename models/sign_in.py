@@ -96,14 +96,14 @@ class PendingSignIn(BaseModel):
 
 
 def sign_in(email: str, password: str, client: Client) -> Entry | None:
-    """What email and password open, or None if they do not belong together.
+    """What email and password open, or None if they are wrong.
 
     Raises TooManyAttemptsError.
     """
     is_attacked = SignInAttempt.begin(email, client.address)
     user = User.authenticate(email, password)
     if user is None:
-        # Under attack no more rows are written, so that they are bounded.
+        # No further rows during an attack: their number is bounded.
         if not is_attacked:
             _note_failure(email, client)
         return None
@@ -122,7 +122,7 @@ def enter(user: User, client: Client) -> str:
 
 
 def _note_failure(email: str, client: Client) -> None:
-    """A row of the audit log. For an unknown email a row of the same cost: time tells nobody who is known."""
+    """Write a row of the audit log. An unknown email costs the same, so timing does not reveal known ones."""
     user = User.find(email)
     if user is None:
         SignInAttempt.pretend()

@@ -29,7 +29,7 @@ def code_of(secret: str, step: int, digits: int = DIGITS) -> str:
 
 
 def matching_step(secret: str, code: str, now: int) -> int | None:
-    """The step of now, the one before or the one after, whose code this is; the newest if several."""
+    """The newest time step within one of now whose code matches, or None."""
     present = step_at(now)
     matching = [
         step

@@ -50,7 +50,7 @@ class RecoveryCode(BaseModel):
 
 
 def set_up(user: User) -> None:
-    """Begin with a new secret, which counts for nothing until ``turn_on``."""
+    """Store a new secret. It has no effect until ``turn_on``."""
     with writing():
         if not _refreshed(user).has_two_factor:
             user.amend(sealed_totp=secret.encrypt(totp.new_secret()), totp_step=0)
@@ -84,7 +84,7 @@ def accept(user: User, code: str) -> bool:
 
 
 def turn_off(user: User) -> None:
-    """Ask for no code any more, and forget secret and recovery codes."""
+    """Turn two-factor authentication off. Deletes the secret and the recovery codes."""
     with writing():
         user.amend(sealed_totp=None, totp_since=None)
         RecoveryCode.forget(user)
@@ -100,7 +100,7 @@ def _is_of_the_app(user: User, code: str) -> bool:
     step = totp.matching_step(secret.decrypt(user.sealed_totp), code, clock.now())
     if step is None:
         return False
-    # Of two sign-ins with the same code at once, one changes the row.
+    # Of two concurrent sign-ins with the same code, only one updates the row.
     unused = User.update(totp_step=step).where(User.id == user.id, User.totp_step < step)
     return bool(unused.execute())
 

@@ -1,4 +1,4 @@
-"""Sessions of the dashboard, and what bounds the attempts to sign in: nobody may guess for ever (ADR 23).
+"""Sessions of the dashboard, and the rate limits of sign-in attempts (ADR 23).
 
 Attempts to sign in that failed or are under way count for the client's address, for the email, and for both
 together. All are kept as digests: what people type into the wrong field is nobody's business. An address is
@@ -29,7 +29,7 @@ PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
 # An email that was tried so often from all addresses together is under attack. Each address then has one
 # attempt: guessing gets slower, and the owner with the right password gets in.
 ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
-# Attempts of one user from all addresses: only who has the password, or the session, gets to try.
+# Attempts of one user from all addresses. Only someone with the password or a session gets this far.
 CODE, PASSWORD = "code", "password"
 PROOF_LIMIT = 10
 

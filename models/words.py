@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-# Where a message has what people read, at any depth of its content.
+# Members of a message that hold text for people, at any depth.
 READ_BY_PEOPLE = {
     *("body", "text", "caption", "title", "name", "formatted_name"),
     *("description", "address", "filename"),
@@ -14,7 +14,7 @@ READ_BY_PEOPLE = {
 # Chinese, Japanese, Thai and their neighbours write no blanks: each character counts as a word.
 _WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_WITHOUT_BLANKS}]|[^\\W_{_WITHOUT_BLANKS}]+")
-# Of a longer word, which nobody types, this many characters count.
+# Longer words are cut to this many characters.
 MOST_CHARACTERS = 40
 # A word that is typed stands for all that begin with it, if it has so many characters.
 LEAST_OF_PREFIX = 3

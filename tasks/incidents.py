@@ -1,6 +1,6 @@
-"""Finds incidents that began or ended, by a look at webhooks, numbers and templates.
+"""Detects incidents that began or ended, from the state of webhooks, numbers and templates.
 
-What is told of them is tasks.notify's. Nothing on the way of messages and events knows of incidents.
+tasks.notify sends the notifications. The code for messages and events does not know of incidents.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from models.number import Number, NumberStatus
 from models.template import IS_REJECTED, Template
 from models.webhook import Deactivation, Webhook
 
-# A webhook of which some deliveries fail and others succeed is failing all the time: it has to be well for so
-# long. The other kinds do not come and go.
+# Debounce for a webhook that fails intermittently: its incident ends only after so long without a failure.
+# The other kinds do not flap.
 HOLD_MS = {IncidentKind.WEBHOOK_FAILING: 10 * 60_000}
 OF_NUMBERS = {
     NumberStatus.BANNED: IncidentKind.NUMBER_BANNED,
@@ -41,7 +41,7 @@ class Trouble:
 
 
 def watch() -> None:
-    """Open and end incidents of the accounts that have anybody told."""
+    """Open and end incidents of accounts with a recipient."""
     with reading():
         if not AlertTarget.accounts().exists():
             return

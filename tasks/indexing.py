@@ -4,9 +4,9 @@ import time
 
 from models import clock, search
 
-# Whoever wrote an older message has committed. PostgreSQL's clients may have clocks of their own.
+# Older messages are committed by now. The margin also covers hosts whose clocks differ.
 SETTLED_MS = 60_000
-# With few messages an incomplete block waits so long: retention removes it with its first message.
+# An incomplete block is written after this time. Retention removes a block with its first message.
 PATIENCE_MS = 3_600_000
 BATCH_SIZE = 1_024
 # In one round: an older database has many to add.

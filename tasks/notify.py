@@ -1,4 +1,4 @@
-"""Tells people of incidents, by mail and in a chat: once when one begins, and once when it ends.
+"""Sends notifications of incidents by email and to a chat: one at the beginning, one at the end.
 
 It has a thread of its own in the worker, so a mail server that hangs delays nothing but other notifications.
 """
@@ -24,20 +24,20 @@ CHAT = "chat"
 MAIL_SECONDS = 20.0
 # Longer than all targets of one account take.
 LEASE_MS = 10 * 60_000
-# Between two tries, in seconds. A target that was told is not told again.
+# Back-off between two tries, in seconds. Only recipients without the notification are retried.
 PAUSES = (30, 120, 600, 1_800, 3_600, 3 * 3_600)
-# A round ends soon enough for a worker that is told to stop.
+# Bounds a round, so that a worker that gets SIGTERM can stop in time.
 MOST_IN_A_ROUND = 20
 TESTS = Share("tests of notifications", 2)
 NO_MAIL = "The service has no mail server (GATEWAY_SMTP_URL)."
 
 
 class NotToldError(Exception):
-    """A target could not be told. The text says why."""
+    """A notification was not sent. The text says why."""
 
 
 def look() -> None:
-    """One round: find what began and ended, then tell what is due."""
+    """One round: detect what began and ended, then send what is due."""
     incidents.watch()
     for _ in range(MOST_IN_A_ROUND):
         incident = Incident.claim(LEASE_MS)
@@ -63,10 +63,10 @@ def names_of(target: AlertTarget) -> list[str]:
 
 
 def _tell(incident: Incident) -> None:
-    """Tell a claimed incident to those who do not know of it yet."""
+    """Notify the recipients of a claimed incident who were not notified yet."""
     target = AlertTarget.of(incident.account_id)
     is_over = incident.ended_at is not None
-    # Whoever did not hear of the beginning is not told of the end.
+    # A recipient without the first notification does not get the second one.
     wanted = [name for name in names_of(target) if not is_over or name in incident.told]
     told = set(incident.end_told if is_over else incident.told)
     title = f"Resolved: {incident.title}" if is_over else incident.title
@@ -87,7 +87,7 @@ def _tell(incident: Incident) -> None:
 
 
 def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
-    """Tell one target. Returns what went wrong, empty for nothing."""
+    """Notify one target. Returns the error, empty if there is none."""
     try:
         if name == CHAT:
             _post(target, title, text)

@@ -37,7 +37,7 @@ from models.webhook import Webhook
 logger = logging.getLogger(__name__)
 
 DAY_MS = 24 * 3_600_000
-# Who changed what is asked long after the messages are gone, and takes little room.
+# Audits look back further than messages are kept. The rows are small.
 AUDIT_DAYS = 365
 BATCH_SIZE = 200
 # Of each kind, in one round.

@@ -8,12 +8,12 @@ from urllib.parse import unquote, urlsplit
 
 PORTS = {"smtp": 587, "smtps": 465}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-# Of a subject: longer ones are cut off in every list of mails anyway.
+# Characters of a subject. Mail clients truncate longer ones.
 MAX_SUBJECT = 150
 
 
 class MailError(Exception):
-    """A mail was not taken. The text says why, without the password."""
+    """The mail server refused the mail. The text says why, without the password."""
 
 
 def send_mail(server: str, sender: str, to: str, subject: str, text: str, timeout: float) -> None:

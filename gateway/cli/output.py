@@ -88,7 +88,7 @@ def print_table(heads: list[str], rows: list[list[str]]) -> None:
 def cut(text: str, room: int) -> str:
     """The text in one line, or its beginning and an ellipsis where it has no room.
 
-    People write to numbers what they want: nothing of it may control the terminal.
+    Inbound text is untrusted: control characters must not reach the terminal.
     """
     line = "".join(letter if letter.isprintable() else " " for letter in text)
     return line if len(line) <= room else f"{line[: room - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"

@@ -53,7 +53,7 @@ def save(profile: Profile) -> None:
 
 
 def load_or_none() -> Profile | None:
-    """The profile, None where there is none that can be read."""
+    """The profile, None if it is missing or unreadable."""
     try:
         return load()
     except click.ClickException:

@@ -38,7 +38,7 @@ class RefusedError(click.ClickException):
 
 
 class NoAnswerError(click.ClickException):
-    """There is no gateway there, or it does not answer."""
+    """No gateway responds at this address."""
 
     def format_message(self) -> str:
         """What happened, and what to do."""

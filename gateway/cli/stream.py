@@ -1,7 +1,7 @@
-"""The account's events as they happen, over server-sent events, without a gap and without a repetition.
+"""The account's events as they happen, over server-sent events, each exactly once.
 
-The connection is made again whenever it breaks, is silent or carries what cannot be read, and goes on behind
-the last event.
+Reconnects after a lost connection, after silence, and after data that cannot be parsed. Resumes behind the
+last event.
 """
 
 import http.client
@@ -25,9 +25,9 @@ PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MAX_FAILURES = 0.25, 10.0, 16
 # More than an event can have.
 MAX_EVENT = 4 * 1024 * 1024
 READ_SIZE = 64 * 1024
-# Identifiers of the last events, by which one that comes again is known.
+# How many event identifiers are kept to detect duplicates.
 REMEMBERED = 10_000
-# An answer to which another try may bring another one.
+# Statuses after which a retry may succeed.
 PASSING = {408, 425, 429}
 
 Record = dict[str, Any]
@@ -40,7 +40,7 @@ class BrokenError(Exception):
 
 @dataclass
 class Stream:
-    """The events of an account after ``cursor``, or from now on. ``say`` is told of breaks and their ends."""
+    """The events of an account after ``cursor``, or from now on. ``say`` logs lost connections."""
 
     remote: Remote
     query: dict[str, str]
@@ -53,7 +53,7 @@ class Stream:
     _seen: dict[str, None] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Record]:
-        """Each event once, for ever. Fails when the gateway refuses."""
+        """Yield each event once, without end. Fails if the gateway refuses the request."""
         while True:
             response = self._connect()
             try:
@@ -72,7 +72,7 @@ class Stream:
             elif (record := _record(data))["id"] not in self._seen:
                 self._failures = 0
                 yield record
-                # Only now: the reader has taken it, whatever becomes of the connection.
+                # After the reader has processed the event: a reconnect repeats and skips none.
                 self.cursor = record["cursor"]
                 self._remember(record["id"])
 
@@ -92,7 +92,7 @@ class Stream:
         return response
 
     def _connect(self) -> requests.Response:
-        """An open stream, however long that takes."""
+        """Open a stream. Retries until it succeeds."""
         while True:
             if self._failures:
                 longest = min(self.pause * 2**self._failures, LONGEST_PAUSE_SECONDS)
@@ -111,7 +111,7 @@ class Stream:
                 return response
 
     def _note_failure(self, reason: str) -> None:
-        """Say so once for each break: its later tries mostly fail for the same reason."""
+        """Log only the first failure after a lost connection: later ones mostly have the same reason."""
         self._failures = min(self._failures + 1, MAX_FAILURES)
         if not self._is_broken:
             self.say(reason)

@@ -14,7 +14,7 @@ from gateway.cli.remote import Remote, asks, reason_of
 from webhooks.kinds import EventKind
 
 SECONDS = 10
-# Their fates are fixed (docs/sandbox.md): all goes well, refused later.
+# Recipients with a fixed outcome (docs/sandbox.md): delivered and read; failed later.
 READER, LOSER = "15551234567", "15550100002"
 TEXT = "Sent by gateway trigger"
 WITHOUT = "On the real network no event can be caused. Name another sandbox with --sandbox."
@@ -157,7 +157,7 @@ def trigger(
     """
     number = choose_number(remote, number_id, active=not kind.startswith("number."))
     network = Sandbox(sandbox or _sandbox_here(remote.url), number["phoneNumber"])
-    # Before anything is sent: on the real network it would go to somebody.
+    # Checked first: on the real network a message would reach a real person.
     network.find_number()
     return {"event": kind, **CAUSES[EventKind(kind)](Cause(remote, network, number))}
 

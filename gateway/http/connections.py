@@ -200,7 +200,7 @@ class GatewayProtocol(HttpToolsProtocol):
         self._backlog = None
 
     def shutdown(self) -> None:
-        """The server stops. A stream ends now; the client of one that does not read is cut off."""
+        """The server stops. End streams now, and close the connection of a client that does not read."""
         super().shutdown()
         if self._is_idle():
             return

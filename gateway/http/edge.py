@@ -82,7 +82,7 @@ class Edge:
         self._log.note(scope, response, time.perf_counter() - began)
 
     def stop(self) -> None:
-        """Refuse new requests, and end those that have no end."""
+        """Refuse new requests, and end open streams."""
         self.is_stopping = True
         streams.stop()
 

@@ -71,7 +71,7 @@ class InProcess:
 
 
 async def _silence() -> Message:
-    # Nobody hangs up.
+    # An in-process caller never disconnects.
     return await asyncio.Future()
 
 

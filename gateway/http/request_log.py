@@ -33,11 +33,11 @@ PAUSE_SECONDS = 1.0
 BATCH = 200
 # Entries that wait at most: one has some hundred bytes.
 MOST_WAITING = 5_000
-# Refusals that cost the caller nothing, such as those of the rate limit, must not fill the disk.
+# Rate-limited requests are cheap for the caller and must not fill the disk.
 MOST_THROTTLED = 10
 MAX_PATH, MAX_NAME, MAX_PARAMETERS, MAX_MESSAGE = 200, 50, 20, 1_000
 THROTTLED = 429
-# Query parameters whose values are no text of people.
+# Query parameters whose values hold no personal text.
 PLAIN = frozenset(
     [
         "after",
@@ -93,7 +93,7 @@ class RequestLog:
                 "created_at": clock.now() - round(seconds * 1000),
                 "operation": operation.name,
                 "method": scope["method"],
-                # A slug lets its bearer in.
+                # A slug is a credential.
                 "path": operation.route if "{slug}" in operation.route else scope["path"],
                 "query": scope["query_string"],
                 "status": response.status,
@@ -115,7 +115,7 @@ class RequestLog:
         return is_too_much
 
     async def finish(self) -> None:
-        """Write what waits. For a process that ends."""
+        """Flush the waiting entries before the process ends."""
         self._is_ending.set()
         if self._writing is not None:
             await self._writing

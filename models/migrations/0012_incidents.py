@@ -1,4 +1,4 @@
-"""Incidents, of which people are told, and whom an account has told."""
+"""Incidents, and the recipients of their notifications."""
 
 from typing import Any
 

@@ -118,12 +118,12 @@ def test_a_form_without_its_token_uses_no_link(owner: User) -> None:
     assert browser_of(None).get(path).status_code == 200
 
 
-def test_whoever_is_signed_in_and_accepts_gets_the_new_users_session(owner: User) -> None:
+def test_a_signed_in_user_who_accepts_gets_the_new_users_session(owner: User) -> None:
     path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
     browser = browser_of(owner)
     _choose(browser, path)
     assert "guest@example.com" in browser.get("/dashboard/").text
-    # The other one is that which made the invitation.
+    # The second session is the one that created the invitation.
     assert len(UserSession.of(owner)) == 1
 
 

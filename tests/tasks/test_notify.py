@@ -23,7 +23,7 @@ ADA, BOB = "ada@example.com", "bob@example.com"
 
 @pytest.fixture
 def mail(account: Account, configure: Configure) -> Iterator[MailServer]:
-    """The operator's mail server. Ada is told of the account's incidents."""
+    """The operator's mail server. Ada is the recipient of the account's notifications."""
     with MailServer() as server:
         configure(
             SMTP_URL=server.url(), SMTP_FROM="gateway@example.com", PUBLIC_URL="http://a.test"
