@@ -20,9 +20,8 @@ from benchmarks.report import Figure, Goal, Table
 from contract_tests.servers import PostgresServer
 from dashboard.urls import blueprint
 from gateway.settings import get_settings
-from models import clock, database, search, secret
+from models import clock, contact_search, database, search, secret
 from models.account import Account
-from models.contact import Contact
 from models.database import database as connected
 from models.database import writing
 from models.search import find
@@ -168,7 +167,7 @@ def _searches(account_id: str) -> Mapping[str, Work]:
         return lambda: find(account_id, words_of(text), SHOWN)
 
     def people(**wanted: str) -> Work:
-        return lambda: Contact.search(account_id, SHOWN, 0, **wanted)
+        return lambda: contact_search.search(account_id, SHOWN, 0, **wanted)
 
     return {
         "texts: a word in all": texts("order"),

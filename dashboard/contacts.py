@@ -8,6 +8,7 @@ from flask import Response, request
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, go, mine, show
+from models import contact_search
 from models.account import MAX_WORD, MAX_WORDS, as_words
 from models.contact import Contact
 from models.conversation import last_inbound
@@ -82,7 +83,7 @@ def _find(chosen: dict[str, str]) -> Page[Contact]:
     text, number_id = as_kept(chosen["text"]) or None, chosen["number_id"] or None
     if number_id is not None:
         mine(Number.by_id(number_id))
-    return Contact.search(account().id, PER_PAGE, offset(), text=text, number=number_id)
+    return contact_search.search(account().id, PER_PAGE, offset(), text=text, number=number_id)
 
 
 def as_kept(text: str) -> str:

@@ -10,6 +10,7 @@ from dashboard.contacts import as_kept
 from dashboard.guard import account
 from dashboard.moments import BAD_TIME, read_moment
 from dashboard.site import mine
+from models import contact_search
 from models.contact import Contact
 from models.delivery import DeliveryState
 from models.delivery_filter import ANSWERS, DeliveryFilter
@@ -76,7 +77,7 @@ def _people(text: str) -> list[str]:
     if text.startswith("ctc_"):
         found = Contact.find(text)
         return [found.id] if found is not None and found.account_id == account().id else []
-    people = Contact.search(account().id, MOST_PEOPLE, 0, text=as_kept(text))
+    people = contact_search.search(account().id, MOST_PEOPLE, 0, text=as_kept(text))
     return [person.id for person in people.rows]
 
 

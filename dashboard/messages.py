@@ -10,7 +10,7 @@ from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
-from models import clock
+from models import clock, contact_search
 from models.contact import Contact
 from models.database import reading
 from models.delivery import Delivery, DeliveryState
@@ -101,7 +101,7 @@ def _meant(text: str) -> dict[str, Any]:
 
 
 def _with(person: str) -> dict[str, Any]:
-    return {"contact_ids": Contact.called(account().id, person)}
+    return {"contact_ids": contact_search.called(account().id, person)}
 
 
 def _is_under_way(row: Message, deliveries: Sequence[Delivery]) -> bool:

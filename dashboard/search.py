@@ -14,7 +14,7 @@ from dashboard.marking import marked
 from dashboard.messages import find_messages
 from dashboard.site import SEARCH as PATH
 from dashboard.site import blueprint, go, show
-from models.contact import Contact
+from models import contact_search
 from models.delivery import Delivery
 from models.event import Event
 from models.message import Message
@@ -68,7 +68,7 @@ def _words(text: str) -> list[str]:
 
 
 def _people(text: str) -> Group:
-    found = Contact.search(account().id, SHOWN, 0, text=as_kept(text))
+    found = contact_search.search(account().id, SHOWN, 0, text=as_kept(text))
     more = f"/dashboard/contacts?{urlencode({'text': text})}" if found.total > SHOWN else None
     return Group("people", found.rows, more, f"Show all {found.total:,}")
 

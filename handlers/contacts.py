@@ -3,7 +3,7 @@
 from typing import Any
 
 from handlers.resources import own_contact, owned, page_json
-from models import clock
+from models import clock, contact_search
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.database import writing
 from models.number import Number
@@ -57,7 +57,7 @@ def list_contacts(
     if numberId is not None:
         owned(Number, numberId, user)
     wanted = {"number": numberId, "phone": phone, "user_id": userId, "username": username}
-    return page_json(Contact.search(user, limit, offset, name=name, **wanted), render)
+    return page_json(contact_search.search(user, limit, offset, name=name, **wanted), render)
 
 
 def get_contact(user: str, contact_id: str) -> dict[str, Any]:

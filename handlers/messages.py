@@ -8,6 +8,7 @@ from handlers.outcomes import Asked, asking
 from handlers.resources import inactive, own_contact, owned, page_json
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
 from handlers.times import parse_time
+from models import contact_search
 from models.contact import Contact
 from models.database import read, reading
 from models.finding import MessageFilter
@@ -76,7 +77,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
 
 def _contact_ids(user: str, contact_id: str | None, phone: str | None) -> list[str] | None:
     """The contacts that a list is limited to. Raises NotFoundError, ForbiddenError."""
-    found = None if phone is None else Contact.called(user, phone)
+    found = None if phone is None else contact_search.called(user, phone)
     if contact_id is None:
         return found
     mine = own_contact(user, contact_id, "/contactId").id

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, reduce
 from operator import add
-from typing import Any, Self
+from typing import Any
 
 from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
 
@@ -20,7 +20,6 @@ from models.clock import new_id
 from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
 from models.message import Direction, Message
 from models.number import Number
-from models.page import Page, fetch_page
 
 # What the network tells of a person: identifiers, each of one contact of a number, and names.
 IDS = ("phone", "user_id", "parent_user_id")
@@ -30,8 +29,6 @@ CONTACT, OPTED_OUT = "contact", "opted_out"
 IS_PERSON = SQL("merged_into IS NULL")
 IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
 HAS_USERNAME = SQL("username IS NOT NULL")
-# Up to so many matches the rows themselves are counted, without a second query.
-FEW = 500
 # A response has a bound.
 MOST_SHOWN = 100
 
@@ -98,7 +95,7 @@ class Contact(Owned):
         After a send the network may name another phone number than the one that was given. Both lead to the
         same contact.
         """
-        told = {_kind_of(to): to}
+        told = {kind_of(to): to}
         known = cls._known(number.id, told)
         return known[0] if known else cls._write(number, told, clock.now())
 
@@ -266,72 +263,6 @@ class Contact(Owned):
             row = _LAST.execute(self.id, direction).first()
         return None if row is None else int(row[0])
 
-    @classmethod
-    def ids_called(cls, account_id: str, **wanted: str) -> list[str]:
-        """The account's contacts with this identifier, or with a phone number that the network corrects."""
-        numbers = Number.select(Number.id).where(Number.account == account_id)
-        of_account = cls.select(cls.id, cls.merged_into).where(is_among(cls.number, numbers))
-        named = (getattr(cls, name) == value for name, value in wanted.items())
-        with reading():
-            return [row.merged_into or row.id for row in of_account.where(*named)]
-
-    @classmethod
-    def called(cls, account_id: str, to: str) -> list[str]:
-        """As ids_called(), by what a message may be sent to."""
-        return cls.ids_called(account_id, **{_kind_of(to): to})
-
-    @classmethod
-    def search(
-        cls,
-        account_id: str,
-        limit: int,
-        offset: int,
-        *,
-        name: str | None = None,
-        text: str | None = None,
-        **wanted: str | None,
-    ) -> Page[Self]:
-        """The account's contacts that match, newest first.
-
-        ``name`` may be any part of the name. ``text`` may be that, a username, or one of IDS.
-        """
-        query = cls.select().where(cls.account == account_id, IS_PERSON)
-        for field, value in wanted.items():
-            if value is not None and field in IDS:
-                query = query.where(cls.id.in_(cls.ids_called(account_id, **{field: value})))
-            elif value is not None:
-                query = query.where(getattr(cls, field) == value)
-        part = text if name is None else name
-        others = [] if text is None else cls._ids_exactly(account_id, text)
-        if part is None:
-            return fetch_page(query.order_by(cls.id.desc()), limit, offset)
-        has_part = cls.name.contains(part)
-        named = cls.select(cls.id).where(cls.account == account_id, IS_NAMED, has_part)
-        with reading():
-            few = [row.id for row in named.limit(FEW + 1)]
-        if len(few) <= FEW:
-            # Read once, then counted and sorted here.
-            query = query.where(cls.id.in_([*few, *others]))
-            return fetch_page(query.order_by(cls.id.desc()), limit, offset)
-        query = query.where(has_part | cls.id.in_(others))
-        counted = None if any(wanted.values()) else cls._count_named(named, others)
-        return fetch_page(query.order_by(cls.id.desc()), limit, offset, total=counted)
-
-    @classmethod
-    def _ids_exactly(cls, account_id: str, text: str) -> list[str]:
-        """By a username or one of IDS."""
-        found = [id_ for name in IDS for id_ in cls.ids_called(account_id, **{name: text})]
-        called = cls.select(cls.id).where(cls.account == account_id, HAS_USERNAME, IS_PERSON)
-        with reading():
-            return [*found, *(row.id for row in called.where(cls.username == text))]
-
-    @classmethod
-    def _count_named(cls, named: Any, others: Sequence[str]) -> int:
-        """How many have the name, in an index that has all names, or are among the others."""
-        with reading():
-            ids = {row.id for row in named.where(cls.id.in_(others))}
-            return int(named.count()) + len(set(others) - ids)
-
     def history(self) -> list["ContactChange"]:
         """The last ``MOST_SHOWN`` changes, oldest first."""
         kept = ContactChange.select().where(ContactChange.contact_id == self.id)
@@ -351,7 +282,7 @@ class ContactChange(BaseModel):
     at = BigIntegerField()
 
 
-def _kind_of(to: str) -> str:
+def kind_of(to: str) -> str:
     """Which of IDS a recipient is. A parent user id is like ``US.ENT.1234``."""
     if to[0].isdecimal():
         return "phone"

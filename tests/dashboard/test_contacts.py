@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from models import contact_search
 from models.account import Account
-from models.contact import Contact, Source
+from models.contact import Source
 from models.database import writing
 from models.number import Number
 from tests import factories
@@ -175,14 +176,14 @@ def test_as_many_and_as_long_words_as_may_be_are_kept(account: Account, submit: 
 def test_the_total_is_exact_however_many_match(
     visit: Visit, account: Account, number: Number, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr("models.contact.FEW", few)
+    monkeypatch.setattr("models.contact_search.FEW", few)
     for each in range(3):
         factories.contact(number, user_id=f"US.{each}", username=f"u{each}", name=f"Ann {each}")
     factories.contact(number, user_id="US.8", username="ann", name="Bob")
     factories.contact(number, user_id="US.9", username="carl", name="Carl")
     assert visit("contacts?text=ann").count("/dashboard/contacts/ctc_") == 4
-    found = Contact.search(account.id, 2, 0, text="ann")
+    found = contact_search.search(account.id, 2, 0, text="ann")
     assert (found.total, len(found.rows)) == (4, 2)
-    assert Contact.search(account.id, 2, 2, name="ann").total == 3
-    assert Contact.search(account.id, 2, 0, name="ann", username="u1").total == 1
-    assert Contact.search(account.id, 2, 0, text="carl").total == 1
+    assert contact_search.search(account.id, 2, 2, name="ann").total == 3
+    assert contact_search.search(account.id, 2, 0, name="ann", username="u1").total == 1
+    assert contact_search.search(account.id, 2, 0, text="carl").total == 1

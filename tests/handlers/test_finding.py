@@ -6,6 +6,7 @@ import pytest
 
 from handlers import messages
 from handlers.errors import InvalidError, NotFoundError
+from models import contact_search
 from models.account import Account
 from models.contact import Contact, Source
 from models.database import writing
@@ -61,7 +62,7 @@ def test_a_phone_finds_what_came_from_a_person_and_what_went_there(number: Numbe
 def test_a_contact_finds_its_messages_also_by_a_phone_number_that_changed(number: Number) -> None:
     before = _inbound(number)
     _inbound(number, OTHER)
-    [contact_id] = Contact.called(number.account_id, PERSON)
+    [contact_id] = contact_search.called(number.account_id, PERSON)
     with writing():
         Contact.get_by_id(contact_id).learn({"phone": "15550009999"}, Source.NETWORK, 1)
     after = _inbound(number, "15550009999")

@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from handlers import deliveries, events, messages, sending, usage
-from models import activity, clock, tally
+from models import activity, clock, contact_search, tally
 from models.account import Account
 from models.api_key import ApiKey
 from models.api_request import RequestFilter
@@ -212,16 +212,20 @@ READS: dict[str, Work] = {
         world.account.id, world.delivery.id
     ),
     "attempts are read": lambda world: Attempt.of(world.delivery),
-    "contacts are listed": lambda world: last_inbound(Contact.search(world.account.id, 20, 0).rows),
-    "contacts of a number are listed": lambda world: Contact.search(
+    "contacts are listed": lambda world: last_inbound(
+        contact_search.search(world.account.id, 20, 0).rows
+    ),
+    "contacts of a number are listed": lambda world: contact_search.search(
         world.account.id, 20, 0, number=world.number.id
     ),
-    "contacts are found": lambda world: Contact.search(world.account.id, 20, 0, text="1"),
-    "contacts are found by name": lambda world: Contact.search(world.account.id, 20, 0, name="x"),
-    "contacts are found by phone": lambda world: Contact.search(
+    "contacts are found": lambda world: contact_search.search(world.account.id, 20, 0, text="1"),
+    "contacts are found by name": lambda world: contact_search.search(
+        world.account.id, 20, 0, name="x"
+    ),
+    "contacts are found by phone": lambda world: contact_search.search(
         world.account.id, 20, 0, phone="15551234567"
     ),
-    "contacts are found by username": lambda world: Contact.search(
+    "contacts are found by username": lambda world: contact_search.search(
         world.account.id, 20, 0, username="ada"
     ),
     "messages of a contact are read": lambda world: newest_messages(
