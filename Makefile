@@ -26,7 +26,7 @@ BROWSER := chromium-headless-shell
 # In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
 # What is measured in milliseconds runs by itself.
 ALONE := contract_tests/test_attacks.py
-PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
+PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
 # Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and what is about processes
 # that share the work; the latter also behind PgBouncer, and while all is killed. Redis has its own: test_chaos.py,
 # test_outage.py and test_several_webs.py start one wherever they run. `make backends` runs all on both.

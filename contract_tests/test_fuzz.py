@@ -20,7 +20,7 @@ from contract_tests.fuzz_run import Fuzzer, read_operations
 from contract_tests.fuzz_world import STRANGER, prepare
 from contract_tests.harness import Gateway, Receiver, running
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "25"))
 FIXED_SEED = 20261120
 OPERATIONS = read_operations()
 # Those of contract_tests/fuzz_hooks.py, which only Schemathesis' own process loads.

@@ -5,6 +5,7 @@ from concurrent.futures import Executor, Future
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from huey.storage import MemoryStorage
 from peewee import Cast
 
 from contract_tests import backends
-from contract_tests.stored import Stored
+from contract_tests.stored import DATABASE_FILE, Stored
 from gateway.settings import PREFIX, Settings, get_settings
 from models import clock as models_clock
 from models import database, secret
@@ -101,9 +102,29 @@ def _shared_state() -> dict[str, str]:
     return backends.empty_state()
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """A migrated database file for each test to begin with: a copy takes 1 ms, the migrations 40 ms.
+
+    None on PostgreSQL.
+    """
+    if backends.BACKEND != backends.SQLITE:
+        return None
+    path = tmp_path_factory.mktemp("migrated") / DATABASE_FILE
+    connected = database.connect(f"sqlite://{path}")
+    database.migrate()
+    # From the write-ahead log into the file.
+    connected.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    connected.close()
+    return path
+
+
 @pytest.fixture
 def state(
-    configure: Configure, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    migrated: Path | None,
+    configure: Configure,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Stored]:
     """A migrated database, an empty queue and a key for secrets, all of this test alone."""
     if "clock" in request.fixturenames:
@@ -114,8 +135,11 @@ def state(
     settings.data_dir.mkdir(mode=0o700, parents=True)
     stored = Stored({f"{PREFIX}DATA_DIR": str(settings.data_dir), **urls})
     stored.clear()
+    if migrated is not None:
+        copyfile(migrated, stored.database_path)
     connected = database.connect(settings.database_url)
-    database.migrate()
+    if migrated is None:
+        database.migrate()
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
     # A wake-up is on the queue when the test has rung.
