@@ -1,4 +1,4 @@
-"""Events as they happen, in a browser: shown at once, paused, filtered; and the stream behind them."""
+"""What happens, in a browser: shown at once, paused, filtered; and the stream behind it."""
 
 import threading
 import time
@@ -11,10 +11,11 @@ from playwright.sync_api import Page, expect
 from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults
 from contract_tests.dashboard.person import Person, signed_in
-from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 LIVE, STREAM = "/dashboard/live", "/dashboard/live/stream"
 MOST_LAG_SECONDS = 1
+ROWS = "#happened li:not([hidden])"
 Send = Callable[[str], None]
 
 
@@ -38,7 +39,7 @@ def test_events_appear_at_once_and_wait_while_paused(
     page: Page, person: Person, send: Send
 ) -> None:
     signed_in(page, person, LIVE)
-    state, rows = page.locator("#state"), page.locator("#events li:not([hidden])")
+    state, rows = page.locator("#state"), page.locator(ROWS)
     expect(state).to_have_text("Connected.")
     send("the first")
     began = time.monotonic()
@@ -57,6 +58,48 @@ def test_events_appear_at_once_and_wait_while_paused(
     assert faults(page, "live") == []
     page.get_by_role("link", name="15557650001").first.click()
     expect(page.locator("main")).to_contain_text("the second")
+
+
+def test_attempts_and_callbacks_of_the_account_alone_appear_at_once(
+    page: Page, gateway: Gateway, enrol: Enrol, receiver: Receiver
+) -> None:
+    stranger, customer = gateway.customer(), gateway.customer()
+    receiver.status = 500
+    for path, each in (("/theirs", stranger), ("/ours", customer)):
+        hook = {"url": receiver.url(path), "events": ["message.sent"]}
+        assert each.request("POST", "/webhooks", json=hook).ok
+    signed_in(page, enrol(customer.account_id), LIVE)
+    state, rows, show = page.locator("#state"), page.locator(ROWS), page.get_by_label("Show")
+    expect(state).to_have_text("Connected.")
+    assert stranger.send("15557650001").ok
+    receiver.wait("/theirs")
+    assert customer.send("15557650001").ok
+    [received, *_] = receiver.wait("/ours")
+    failed = rows.filter(has_text="Failed: 500")
+    expect(failed.first).to_contain_text("message.sent")
+    assert time.time() - received.at < MOST_LAG_SECONDS
+    for each in (stranger, customer):
+        gateway.give_notice(each)
+    notice = rows.filter(has_text="phone_number_quality_update: THROUGHPUT_UPGRADE")
+    expect(notice).to_contain_text(customer.number["phoneNumber"])
+    # The first attempt and three retries.
+    receiver.wait("/theirs", 4)
+    expect(failed).to_have_count(4)
+    expect(rows.filter(has_text="/theirs")).to_have_count(0)
+    assert faults(page, "live attempts") == []
+    show.press("End")
+    expect(rows).to_have_count(1)
+    expect(notice).to_have_count(1)
+    show.press_sequentially("Failed")
+    expect(rows).to_have_count(4)
+    page.get_by_role("button", name="Pause").press("Enter")
+    assert customer.send("15557650001").ok
+    expect(state).to_have_text("Paused. 4 new.")
+    expect(rows).to_have_count(4)
+    page.get_by_role("button", name="Resume").press("Enter")
+    expect(failed).to_have_count(8)
+    rows.first.get_by_role("link", name="message.sent").press("Enter")
+    expect(page.locator("main")).to_contain_text("Discarded after 4 attempts.")
 
 
 def test_a_browser_that_comes_back_misses_nothing(
