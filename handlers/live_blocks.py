@@ -21,8 +21,8 @@ from models.latest import (
 from models.notice import Notice
 from webhooks.envelope import timestamp
 
-# What waits for one client. With 200 attempts a second it is twice what comes between two polls.
-MOST_WAITING = 100
+# What waits for one client: as much as the page keeps. With 200 attempts a second 50 come between two polls.
+MOST_WAITING = 200
 
 
 class Source(StrEnum):

@@ -43,7 +43,7 @@
     return [element("strong", "Callback"), link, `${field}: ${event}`];
   }
   function ofOmitted({kind, count}) {
-    return [element("strong", "Not shown"), element("strong", `${count} more ${OMITTED[kind]} not shown`), ""];
+    return [element("strong", "Not shown"), element("strong", `${count} more ${OMITTED[kind]}`), ""];
   }
   function parts(kind, data) {
     if (kind === "omitted") return ofOmitted(data);
