@@ -21,7 +21,7 @@ from models.latest import (
 from models.notice import Notice
 from webhooks.envelope import timestamp
 
-# What waits for one client: as much as the page keeps. With 200 attempts a second 50 come between two polls.
+# What waits for one client. With 200 attempts a second 50 come between two polls.
 MOST_WAITING = 200
 
 

@@ -1,5 +1,6 @@
 """What happens, in a browser: shown at once, paused, filtered; and the stream behind it."""
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from contract_tests.dashboard.person import Person, signed_in
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 LIVE, STREAM = "/dashboard/live", "/dashboard/live/stream"
+TYPE = "text/event-stream"
 MOST_LAG_SECONDS = 1
 ROWS = "#happened li:not([hidden])"
 Send = Callable[[str], None]
@@ -100,6 +102,27 @@ def test_attempts_and_callbacks_of_the_account_alone_appear_at_once(
     expect(failed).to_have_count(8)
     rows.first.get_by_role("link", name="message.sent").press("Enter")
     expect(page.locator("main")).to_contain_text("Discarded after 4 attempts.")
+
+
+def test_a_flood_hides_nothing_that_is_rarer_and_what_was_left_out_is_said(
+    page: Page, person: Person
+) -> None:
+    attempt = {"timestamp": "2026-11-20T09:30:00.000Z", "deliveryId": "dlv_1", "attempt": 1}
+    attempt |= {"event": "message.sent", "url": "https://a.example/", "durationMs": 10_000}
+    failed = attempt | {"statusCode": None, "error": "No answer within 10 s."}
+    blocks = [("attempt.failed", failed), ("omitted", {"kind": "attempt.failed", "count": 12})]
+    blocks += [("attempt.succeeded", attempt | {"statusCode": 200, "error": None})] * 500
+    body = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in blocks)
+    # Once: the browser would ask for the same again.
+    page.route(f"**{STREAM}", lambda route: route.fulfill(body=body, content_type=TYPE), times=1)
+    signed_in(page, person, LIVE)
+    rows = page.locator(ROWS)
+    expect(rows.filter(has_text="Delivered: 200")).to_have_count(100)
+    page.get_by_label("Show").press_sequentially("Failed")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("12 more failed delivery attempts")
+    expect(rows.last).to_contain_text("Failed: no answer")
+    expect(rows.last).to_contain_text("to https://a.example/: No answer within 10 s.")
 
 
 def test_a_browser_that_comes_back_misses_nothing(

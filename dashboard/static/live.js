@@ -1,8 +1,8 @@
 "use strict";
 // What happens, as it happens: events, delivery attempts, callbacks. What comes while the page is paused waits.
 (() => {
-  // Kept of what the filter shows, and as much of the rest: a flood of one kind pushes out no other.
-  const MOST = 200;
+  // Rows kept of each kind: a flood of one pushes out no other.
+  const MOST = 100;
   const FRAME_MS = 50;
   const list = document.getElementById("happened"), state = document.getElementById("state");
   const pause = document.getElementById("pause"), filter = document.querySelector("#filter select");
@@ -11,7 +11,7 @@
     "attempt.succeeded": "successful delivery attempts", "attempt.failed": "failed delivery attempts", callback: "callbacks",
   };
   // Rows, the newest first.
-  let waiting = [], isPaused = false, isOpen = false, timer = null;
+  let waiting = [], isPaused = false, isOpen = false, isCut = false, timer = null;
 
   function element(name, text, values = {}) {
     const made = Object.assign(document.createElement(name), values);
@@ -61,12 +61,12 @@
   }
   const matches = ({dataset}) => ["", dataset.source, dataset.kind].includes(filter.value);
   function newest(rows) {
-    const counts = {true: 0, false: 0};
-    return rows.filter((each) => (counts[matches(each)] += 1) <= MOST);
+    const counts = {};
+    return rows.filter(({dataset: {kind}}) => (counts[kind] = (counts[kind] ?? 0) + 1) <= MOST);
   }
   function tell() {
     const count = waiting.filter(matches).length, words = isOpen ? "Connected." : "Connecting…";
-    state.textContent = isPaused ? `Paused. ${count}${count === MOST ? " or more" : ""} new.` : words;
+    state.textContent = isPaused ? `Paused. ${count}${isCut ? " or more" : ""} new.` : words;
   }
   function filtered() {
     const rows = [...list.children], kept = new Set(newest(rows));
@@ -75,15 +75,21 @@
   function show() {
     list.prepend(...waiting);
     waiting = [];
+    isCut = false;
     filtered();
+  }
+  function cut() {
+    const kept = newest(waiting);
+    isCut ||= kept.length < waiting.length;
+    waiting = kept;
   }
   function take(message) {
     waiting.unshift(row(message));
     // The timers of a page in the background are late.
-    if (waiting.length > 4 * MOST) waiting = newest(waiting);
+    if (waiting.length % MOST === 0) cut();
     timer ??= setTimeout(() => {
       timer = null;
-      waiting = newest(waiting);
+      cut();
       if (isPaused) tell(); else show();
     }, FRAME_MS);
   }
