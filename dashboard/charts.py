@@ -41,12 +41,16 @@ def percent(value: Value) -> str:
 
 @dataclass(frozen=True)
 class Series:
-    """``look`` is a class of overview.css with a pattern of its own; a step without a value has None."""
+    """``look`` is a class of overview.css with a pattern of its own; a step without a value has None.
+
+    ``link`` leads to the list whose total is the same as ``total``.
+    """
 
     label: str
     look: str
     values: Sequence[Value]
     total: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
