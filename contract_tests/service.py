@@ -152,6 +152,13 @@ class Gateway:
         known = {n["display_phone_number"]: str(n["id"]) for n in state["numbers"]}
         return known[customer.number["phoneNumber"]]
 
+    def give_notice(self, customer: Customer) -> None:
+        """Let the platform tell something about a customer's number that changes nothing."""
+        state = requests.get(f"{self.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
+        number_id = self.number_id_of(customer)
+        [waba] = [n["waba_id"] for n in state["numbers"] if n["id"] == number_id]
+        self.sandbox_call(f"wabas/{waba}/events", field="phone_number_quality_update", value={})
+
     def part(self, name: str) -> int:
         """The process id of the web, worker or sandbox."""
         module = {"sandbox": "-m sandbox"}.get(name, f"-m gateway {name}")

@@ -1,11 +1,14 @@
 """The charts of an account's activity, and of one webhook's, over the time that the address chooses."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import request
 
 from dashboard.charts import Chart, Series, milliseconds, percent, whole
+from dashboard.moments import as_typed
 from models import clock
 from models.activity import DEFAULT, SPANS, Attempts, Span, attempts, messages, total
 from models.message import MessageStatus
@@ -19,6 +22,7 @@ SENT = (
     ("Under way or unknown", "dotted", [MessageStatus.PENDING, MessageStatus.UNKNOWN]),
     ("Failed", "crossed", [MessageStatus.FAILED]),
 )
+RECEIVED = ("Received", "solid", [MessageStatus.RECEIVED])
 ENDED = (
     ("Delivered", "solid", "delivered"),
     ("Attempt failed, retry follows", "dotted", "retried"),
@@ -38,16 +42,13 @@ def of_account(account_id: str, webhooks: Sequence[Webhook]) -> list[Chart]:
     """Messages sent and received, attempts to deliver, and how long the answers took."""
     span, now = SPANS[chosen_span()], clock.now()
     found = messages(account_id, span, now)
-    sent = [
-        _counts(label, look, [sum(step[status] for status in statuses) for step in found])
-        for label, look, statuses in SENT
-    ]
-    received = [_counts("Received", "solid", [step[MessageStatus.RECEIVED] for step in found])]
+    since = as_typed(span.starts(now)[0])
+    *sent, received = [_messages(found, since, *kind) for kind in (*SENT, RECEIVED)]
     tried = attempts([webhook.id for webhook in webhooks], span, now)
     ended = [_counts(label, look, [getattr(s, end) for s in tried]) for label, look, end in ENDED]
     return [
         _chart("sent", "Messages sent", span, now, sent),
-        _chart("received", "Messages received", span, now, received),
+        _chart("received", "Messages received", span, now, [received]),
         _chart("deliveries", "Delivery attempts", span, now, ended),
         _latency(span, now, tried),
     ]
@@ -76,6 +77,22 @@ def _latency(span: Span, now: int, tried: Sequence[Attempts]) -> Chart:
     return _chart(
         "latency", "Time to answer, ms", span, now, series, say=milliseconds, is_lines=True
     )
+
+
+def _messages(
+    found: Sequence[Mapping[str, int]],
+    since: str,
+    label: str,
+    look: str,
+    statuses: Sequence[MessageStatus],
+) -> Series:
+    """Messages with one of these statuses. A list can be filtered by one only."""
+    counts = [sum(step[status] for status in statuses) for step in found]
+    counted = _counts(label, look, counts)
+    if len(statuses) > 1 or not any(counts):
+        return counted
+    query = urlencode({"status": statuses[0], "since": since})
+    return replace(counted, link=f"/dashboard/messages?{query}")
 
 
 def _counts(label: str, look: str, values: Sequence[int]) -> Series:

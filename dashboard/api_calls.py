@@ -4,7 +4,7 @@ They stand above this package, so the application hands in a way to call them.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -29,22 +29,44 @@ class Answer:
         return self.status < 300  # noqa: PLR2004 - as HTTP says
 
     @property
+    def json(self) -> Any:
+        """What the operation returned."""
+        return json.loads(self.body)
+
+    @property
     def error(self) -> dict[str, Any]:
         """The one error shape, unwrapped."""
-        return dict(json.loads(self.body)["error"])
+        return dict(self.json["error"])
+
+
+@dataclass(frozen=True)
+class Body:
+    """The body of a request: its content type, its size in bytes, and its pieces, which are read once."""
+
+    content_type: str
+    size: int
+    pieces: Iterable[bytes]
 
 
 class Call(Protocol):
     """Calls an operation for an account, as a request with a key of the account would."""
 
     def __call__(
-        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer: ...
 
 
 def call_api(account: Account, method: str, path: str, payload: object, key: str) -> Answer:
     """Call an operation with a body in JSON and an Idempotency-Key."""
-    call = cast("Call", current_app.extensions[EXTENSION])
-    headers = {"content-type": "application/json", "idempotency-key": key}
     # JSON escapes a lone surrogate, which has no UTF-8. The contract refuses it.
-    return call(account, method, path, headers, json.dumps(payload).encode())
+    content = json.dumps(payload).encode()
+    body = Body("application/json", len(content), [content])
+    return call_with(account, method, path, {"idempotency-key": key}, body)
+
+
+def call_with(
+    account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
+) -> Answer:
+    """Call an operation with any body."""
+    call = cast("Call", current_app.extensions[EXTENSION])
+    return call(account, method, path, headers, body)

@@ -3,7 +3,7 @@
 from flask import Response, request
 
 from dashboard.guard import account
-from dashboard.moments import BAD_TIME, read_moment
+from dashboard.moments import TIMES, read_times
 from dashboard.paging import PER_PAGE, offset
 from dashboard.permissions import RULES
 from dashboard.site import blueprint, show
@@ -11,7 +11,6 @@ from models.audit import OPERATOR, Audit
 from models.page import Page
 from models.user import User
 
-TIMES = ("since", "until")
 SAYS = {
     "account.notifications_changed": "Changed the notifications",
     "account.notifications_tested": "Sent a test notification",
@@ -61,11 +60,8 @@ _ACTIONS = sorted({*SAYS, *(rule.change for rule in RULES.values() if rule.chang
 def audit() -> Response:
     """The rows that match the filter, newest first."""
     chosen = {name: request.args.get(name, "").strip() for name in ("who", "action", *TIMES)}
-    problem, times = "", {}
-    try:
-        times = {name: read_moment(chosen[name]) for name in TIMES}
-    except ValueError:
-        problem = BAD_TIME
+    times, problems = read_times(chosen)
+    problem = next(iter(problems.values()), "")
     return show(
         "audit.html",
         422 if problem else 200,

@@ -1,6 +1,7 @@
 """Charts as the templates draw them (charts.html): places of bars, lines, ticks and labels in an SVG.
 
-All times are UTC. A chart's figures are also in a table, so nothing depends on seeing the picture.
+Steps begin at whole hours or days in UTC; dashboard.js puts their times into the reader's time zone. A
+chart's figures are also in a table, so nothing depends on seeing the picture.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,12 +41,16 @@ def percent(value: Value) -> str:
 
 @dataclass(frozen=True)
 class Series:
-    """``look`` is a class of overview.css with a pattern of its own; a step without a value has None."""
+    """``look`` is a class of overview.css with a pattern of its own; a step without a value has None.
+
+    ``link`` leads to the list whose total is the same as ``total``.
+    """
 
     label: str
     look: str
     values: Sequence[Value]
     total: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,21 @@ class Tick:
 
     y: float
     label: str
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time at a chart. ``look``, one of step, clock and day, says what is shown, also to dashboard.js."""
+
+    at: int
+    look: str
+
+    @property
+    def text(self) -> str:
+        """In UTC."""
+        moment = datetime.fromtimestamp(self.at / 1000, UTC)
+        day, clock = f"{moment:%b} {moment.day}", f"{moment:%H:%M}"
+        return {"day": day, "clock": clock}.get(self.look, f"{day}, {clock}")
 
 
 @dataclass(frozen=True)
@@ -83,16 +103,19 @@ class Chart:
         return [Tick(self._y(n * step), _short(n * step)) for n in range(count + 1)]
 
     @property
-    def labels(self) -> Iterator[tuple[float, str]]:
-        """Where the time stands below the plot, and which."""
-        every = LABEL_EVERY[self.span.step]
+    def labels(self) -> Iterator[tuple[float, Time]]:
+        """Where the time stands below the plot, and which: a day if the steps are of several days."""
+        step, every = self.span.step, LABEL_EVERY[self.span.step]
+        is_of_days = step * len(self.starts) > DAY_MS
         for position, start in enumerate(self.starts):
-            if start // self.span.step % every == 0:
-                yield self._middle(position), self._time(start, is_short=True)
+            if start // step % every == 0:
+                # In other time zones a step may begin on one day and lie mostly in the next.
+                time = Time(start + step // 2, "day") if is_of_days else Time(start, "clock")
+                yield self._middle(position), time
 
     @property
-    def columns(self) -> Iterator[tuple[float, float, str]]:
-        """Left edge and width of each step, and its figures in words."""
+    def columns(self) -> Iterator[tuple[float, float, Time, str]]:
+        """Left edge and width of each step, its time, and its figures in words."""
         width = PLOT_WIDTH / len(self.starts)
         for position, (time, values) in enumerate(self.rows):
             said = ", ".join(
@@ -100,14 +123,14 @@ class Chart:
                 for series, value in zip(self.series, values, strict=True)
                 if value not in ("", "0")
             )
-            yield LEFT + position * width, width, f"{time} UTC: {said or 'none'}"
+            yield LEFT + position * width, width, time, said or "none"
 
     @property
-    def rows(self) -> Iterator[tuple[str, list[str]]]:
-        """The table: the time of each step, and its value of each series."""
+    def rows(self) -> Iterator[tuple[Time, list[str]]]:
+        """The table: when each step begins, and its value of each series."""
         for position, start in enumerate(self.starts):
             values = [self.say(series.values[position]) for series in self.series]
-            yield self._time(start), values
+            yield Time(start, "step"), values
 
     @property
     def bars(self) -> Iterator[tuple[Series, str]]:
@@ -157,16 +180,6 @@ class Chart:
 
     def _middle(self, position: int) -> float:
         return LEFT + (position + 0.5) * PLOT_WIDTH / len(self.starts)
-
-    def _time(self, start: int, *, is_short: bool = False) -> str:
-        """When a step begins: below the plot only what tells it from its neighbours."""
-        moment = datetime.fromtimestamp(start / 1000, UTC)
-        if self.span.step >= DAY_MS:
-            return f"{moment:%b} {moment.day}"
-        is_of_days = self.span.step * len(self.starts) > DAY_MS
-        if is_short:
-            return f"{moment:%b} {moment.day}" if is_of_days else f"{moment:%H:%M}"
-        return f"{moment:%b} {moment.day}, {moment:%H:%M}"
 
 
 def _round_step(highest: float) -> float:

@@ -8,7 +8,7 @@ from flask import request
 
 from dashboard.contacts import as_kept
 from dashboard.guard import account
-from dashboard.moments import BAD_TIME, read_moment
+from dashboard.moments import TIMES, read_times
 from dashboard.site import mine
 from models import contact_search
 from models.contact import Contact
@@ -17,7 +17,6 @@ from models.delivery_filter import ANSWERS, DeliveryFilter
 from models.webhook import Webhook
 from webhooks.kinds import EventKind
 
-TIMES = ("since", "until")
 CHOICES = {"state": [*DeliveryState], "kind": [*EventKind], "answer": [*ANSWERS]}
 NAMES = ("webhook", *CHOICES, "person", *TIMES)
 # People whom one text means.
@@ -83,15 +82,10 @@ def _people(text: str) -> list[str]:
 
 def _check(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
     """The bounds in time, and by field what cannot be understood."""
-    times: dict[str, int | None] = {}
-    problems = {
+    times, problems = read_times(chosen)
+    unknown = {
         name: f"There is no such {name}. Choose one of the list."
         for name, known in CHOICES.items()
         if chosen[name] not in {"", *known}
     }
-    for name in TIMES:
-        try:
-            times[name] = read_moment(chosen[name])
-        except ValueError:
-            problems[name] = BAD_TIME
-    return times, problems
+    return times, unknown | problems

@@ -14,6 +14,7 @@ from flask import Response, abort, request
 
 from dashboard.api_calls import Answer, call_api
 from dashboard.guard import account
+from dashboard.media_replies import NoMediaError, send_media
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.paging import PER_PAGE
 from dashboard.recording import unchanged
@@ -75,14 +76,37 @@ def reply(contact_id: str) -> Response:
     template = _chosen(row, typed)
     if typed.get("reply") == "template" and template is None:
         return _page(row, typed, problem="Choose a template.")
-    answer = call_api(account(), "POST", "/messages/send", request_body(row, typed, template), key)
+    body = request_body(row, typed, template)
+    return _outcome(row, call_api(account(), "POST", "/messages/send", body, key))
+
+
+@blueprint.get("/inbox/<contact_id>/media")
+def media_form(contact_id: str) -> Response:
+    """The conversation with its form for media, also after an error whose page is loaded again."""
+    return _page(_find(contact_id), {"reply": "media"})
+
+
+@blueprint.post("/inbox/<contact_id>/media")
+def reply_with_media(contact_id: str) -> Response:
+    """As reply(), by a link or with a file. The edge lets larger bodies through at this path."""
+    row, typed = _find(contact_id), request.form
+    try:
+        answer = send_media(row, typed, typed.get("once", ""))
+    except NoMediaError as error:
+        return _page(row, typed, problem=str(error))
+    return _outcome(row, answer)
+
+
+def _outcome(row: Contact, answer: Answer) -> Response:
+    """Back to the conversation, or the form with what is wrong."""
+    typed = request.form
     if _is_sent_by_its_twin(answer):
         unchanged()
     if answer.is_ok or _is_sent_by_its_twin(answer):
         return go(f"{PATH}/{row.id}#newest", say="reply-sent")
     # An unclear outcome keeps the key, so that the same form never sends a second message.
-    is_unclear = answer.status >= SERVER_ERROR
-    return _page(row, typed, problem=_in_words(answer), once=key if is_unclear else None)
+    once = typed.get("once") if answer.status >= SERVER_ERROR else None
+    return _page(row, typed, problem=_in_words(answer), once=once)
 
 
 def _is_sent_by_its_twin(answer: Answer) -> bool:

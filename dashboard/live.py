@@ -1,4 +1,4 @@
-"""/dashboard/live: the account's events as they happen. Its script reads a stream (gateway.http.live)."""
+"""/dashboard/live: what happens in the account. Its script reads a stream (gateway.http.live)."""
 
 from flask import Response
 

@@ -8,6 +8,7 @@ from flask import Response, request
 
 from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
+from dashboard.moments import TIMES, read_times
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
 from models import clock, contact_search
@@ -35,19 +36,25 @@ LEAST_PHONE_DIGITS = 7
 @blueprint.get("/messages")
 def messages() -> Response:
     """The account's messages that match the filter, newest first."""
-    chosen = {name: request.args.get(name, "").strip() for name in ("number_id", "find", *FILTERS)}
+    names = ("number_id", "find", *FILTERS, *TIMES)
+    chosen = {name: request.args.get(name, "").strip() for name in names}
     if chosen["number_id"]:
         mine(Number.by_id(chosen["number_id"]))
-    unknown = [name for name, kinds in FILTERS.items() if chosen[name] not in {"", *kinds}]
-    found = Page[Message]([], 0, PER_PAGE, 0) if unknown else _find(chosen)
+    times, problems = read_times(chosen)
+    problems |= {
+        name: f"There is no such {name}. Choose one of the list."
+        for name, kinds in FILTERS.items()
+        if chosen[name] not in {"", *kinds}
+    }
+    found = Page[Message]([], 0, PER_PAGE, 0) if problems else _find(chosen, times)
     is_new = not any(chosen.values()) and not found.total
     return show(
         "messages.html",
-        422 if unknown else 200,
+        422 if problems else 200,
         found=found,
         people=_people(found.rows),
         chosen=chosen,
-        problem=f"There is no such {unknown[0]}. Choose one of the list." if unknown else "",
+        problems=problems,
         numbers=Number.all(account().id),
         kinds=FILTERS,
         snippet=first_message(account().id) if is_new else None,
@@ -78,8 +85,9 @@ def _people(rows: Sequence[Message]) -> dict[str, Contact]:
         return Contact.rows_of(row.contact_id for row in rows)
 
 
-def _find(chosen: dict[str, str]) -> Page[Message]:
-    wanted: dict[str, Any] = {n: value for n, value in chosen.items() if value and n != "find"}
+def _find(chosen: dict[str, str], times: dict[str, int | None]) -> Page[Message]:
+    wanted: dict[str, Any] = {name: chosen[name] or None for name in ("number_id", *FILTERS)}
+    wanted |= times
     wanted |= _meant(chosen["find"]) if chosen["find"] else {}
     return MessageFilter(**wanted).page(account().id, PER_PAGE, offset())
 

@@ -1,13 +1,18 @@
 """Times that people type, as an input of the type datetime-local sends them in UTC, and spans of time."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+
+from webhooks.envelope import timestamp
 
 # A browser leaves out seconds that are zero.
 _FORM = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?", re.ASCII
 )
 BAD_TIME = "This is no time such as 2026-11-20T09:30."
+# The filters of lists by time, in the names of their fields.
+TIMES = ("since", "until")
 
 
 def read_moment(text: str) -> int | None:
@@ -18,6 +23,23 @@ def read_moment(text: str) -> int | None:
         raise ValueError(text)
     moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
     return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+def read_times(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
+    """The values of TIMES, and by field what is no time."""
+    times: dict[str, int | None] = {}
+    problems: dict[str, str] = {}
+    for name in TIMES:
+        try:
+            times[name] = read_moment(chosen[name])
+        except ValueError:
+            problems[name] = BAD_TIME
+    return times, problems
+
+
+def as_typed(milliseconds: int) -> str:
+    """A whole minute as read_moment() takes it."""
+    return timestamp(milliseconds)[: len("2026-11-20T09:30")]
 
 
 def span(milliseconds: int) -> str:

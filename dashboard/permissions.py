@@ -67,6 +67,8 @@ RULES = {
     "inbox": _READ,
     "conversation": _READ,
     "reply": _done(AGENTS, "contact.replied"),
+    "media_form": _READ,
+    "reply_with_media": _done(AGENTS, "contact.replied"),
     # Numbers and templates.
     "numbers": _READ,
     "number": _READ,

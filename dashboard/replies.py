@@ -7,7 +7,7 @@ from typing import Any
 from models.contact import Contact
 from models.template import VARIABLE, Template
 
-# The types that are sent by a link, and whether they take a caption.
+# The types of media, and whether they take a caption.
 MEDIA = {"image": True, "video": True, "document": True, "audio": False, "sticker": False}
 FILES = {"IMAGE": "image", "VIDEO": "video", "DOCUMENT": "document"}
 
@@ -57,16 +57,29 @@ def _texts(kind: str, text: str) -> Iterator[Slot]:
 
 
 def request_body(contact: Contact, typed: Mapping[str, str], template: Template | None) -> Any:
-    """The request for what was typed; of a ``template`` where one is chosen."""
-    kind = typed.get("kind", "text")
+    """The request for the text that was typed, or for a ``template`` where one is chosen."""
     if template is not None:
-        kind, content = "template", _template(template, typed)
-    elif kind == "text":
-        content = {"body": typed.get("text", "")}
-    else:
-        caption = typed.get("caption", "").strip()
-        content = {"link": typed.get("link", "").strip()}
-        content |= {"caption": caption} if caption and MEDIA.get(kind) else {}
+        return _body(contact, "template", _template(template, typed))
+    return _body(contact, "text", {"body": typed.get("text", "")})
+
+
+def media_body(
+    contact: Contact, kind: str, content: Mapping[str, str], typed: Mapping[str, str]
+) -> Any:
+    """The request for media of this kind, with the caption that was typed if the kind takes one."""
+    caption = typed.get("caption", "").strip() if MEDIA.get(kind) else ""
+    return _body(contact, kind, {**content, **({"caption": caption} if caption else {})})
+
+
+def media_kind(mime_type: str) -> str:
+    """As what a file of this content type is sent."""
+    kind = mime_type.partition("/")[0]
+    if mime_type == "image/webp":
+        return "sticker"
+    return kind if kind in {"image", "video", "audio"} else "document"
+
+
+def _body(contact: Contact, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
     to = contact.phone or contact.user_id or contact.parent_user_id
     return {"number_id": contact.number_id, "to": to, "type": kind, kind: content}
 

@@ -6,7 +6,8 @@ than one batch, and holds up nobody else.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import Context
 
@@ -15,6 +16,7 @@ from peewee import DatabaseError
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from handlers.live_blocks import Backlog, Block, Blocks, LiveBlocks, Source
 from models.api_key import ApiKey
 from models.database import reading
 from models.event import Event
@@ -40,18 +42,23 @@ OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 class Stream:
     """One client's events, in batches. ``place`` is behind the last batch.
 
-    ``opener`` is the API key or the session of a user by which it was opened. It ends with that.
+    ``opener`` is the API key or the session of a user by which it was opened. It ends with that. ``sources``
+    are what it shows besides events.
     """
 
-    def __init__(self, wanted: Wanted, place: Place, opener: str) -> None:
+    def __init__(
+        self, wanted: Wanted, place: Place, opener: str, sources: Collection[Source] = ()
+    ) -> None:
         self.wanted = wanted
         self.place = place
         self.opener = opener
+        self.sources = sources
         # Whether more events can be read at once.
         self.is_behind = True
         # Cancels the response, also while it waits for the client.
         self.scope = CancelScope()
         self._batch: list[Event] = []
+        self._backlog = Backlog()
         self._is_over = False
         self._is_sending = False
         self._changed = asyncio.Event()
@@ -65,6 +72,12 @@ class Stream:
         """Send these events, and go on from this place."""
         self._batch, self.place, self.is_behind = events, place, len(events) == BATCH
         if events:
+            self._changed.set()
+
+    def add(self, blocks: list[Block]) -> None:
+        """Send these too, as far as a client that is slow has room for them."""
+        self._backlog.add(blocks)
+        if blocks:
             self._changed.set()
 
     def end(self) -> None:
@@ -89,6 +102,7 @@ class Stream:
                 await asyncio.wait_for(self._changed.wait(), KEEP_ALIVE_SECONDS)
                 self._changed.clear()
                 text, self._batch = "".join(map(_as_text, self._batch)), []
+                text += self._backlog.take()
 
 
 def record(event: Event) -> str:
@@ -105,6 +119,8 @@ class Streams:
 
     def __init__(self) -> None:
         self._open: set[Stream] = set()
+        # Since the first of the open streams that show more than events.
+        self._blocks: LiveBlocks | None = None
         self._places = Share("event streams", EACH, TOTAL)
         self._task: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
@@ -115,6 +131,8 @@ class Streams:
     def opened(self, stream: Stream) -> Iterator[None]:
         """Serve a stream inside. Raises TooMuchAtOnceError."""
         with self._places.of(stream.wanted.account_id):
+            if stream.sources and not self._accounts():
+                self._blocks = LiveBlocks()
             self._open.add(stream)
             if self._task is None or self._task.done():
                 self._wanted = asyncio.Event()
@@ -168,9 +186,21 @@ class Streams:
                     stream.end()
             self._check_at = now + KEY_SECONDS
         ready = [stream for stream in self._open if stream.is_ready]
-        answers = await to_thread.run_sync(_read, {(s.wanted, s.place) for s in ready})
+        asked = {(stream.wanted, stream.place) for stream in ready}
+        answers, blocks = await to_thread.run_sync(_read, asked, self._blocks, self._accounts())
         for stream in ready:
             stream.give(*answers[stream.wanted, stream.place])
+        for stream in self._open:
+            for source in stream.sources:
+                stream.add(blocks.get((source, stream.wanted.account_id), []))
+
+    def _accounts(self) -> dict[Source, set[str]]:
+        """The accounts of the open streams, by what these show besides events."""
+        accounts: dict[Source, set[str]] = defaultdict(set)
+        for stream in self._open:
+            for source in stream.sources:
+                accounts[source].add(stream.wanted.account_id)
+        return accounts
 
 
 def _void_among(openers: set[str]) -> set[str]:
@@ -181,11 +211,14 @@ def _void_among(openers: set[str]) -> set[str]:
 
 
 def _read(
-    asked: Iterable[tuple[Wanted, Place]],
-) -> dict[tuple[Wanted, Place], tuple[list[Event], Place]]:
-    """The next events of each, on one connection."""
+    asked: Collection[tuple[Wanted, Place]],
+    latest: LiveBlocks | None,
+    accounts: dict[Source, set[str]],
+) -> tuple[dict[tuple[Wanted, Place], tuple[list[Event], Place]], Blocks]:
+    """The next events of each, and what else there is for these accounts, on one connection."""
     with reading():
-        return {(wanted, place): wanted.read(place, BATCH) for wanted, place in asked}
+        events = {(wanted, place): wanted.read(place, BATCH) for wanted, place in asked}
+        return events, latest.read(accounts) if latest and accounts else {}
 
 
 # Those of this process.

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope
 
 from gateway.api import contract
-from gateway.api.operations import Operations, Part
+from gateway.api.operations import REPLY_WITH_MEDIA, Operations, Part
 from gateway.http.edge import Edge
 from gateway.http.rate_limit import RateLimiter
 from gateway.http.request_log import RequestLog
@@ -17,6 +17,7 @@ from gateway.http.request_log import RequestLog
 RULES = (
     "/connect/<slug>",
     "/dashboard/",
+    REPLY_WITH_MEDIA,
     "/healthz",
     "/readyz",
     "/metrics",

@@ -19,12 +19,13 @@ class _Session(socketserver.StreamRequestHandler):
         recipients: list[str] = []
         while line := self.rfile.readline().decode().strip():
             command, _, rest = line.partition(" ")
+            owner.commands.append(command.upper())
             match command.upper():
                 case "EHLO" | "HELO":
                     self._say("250-here\r\n250 AUTH PLAIN")
                 case "AUTH":
                     owner.logins.append(base64.b64decode(rest.split()[-1]).decode())
-                    self._say("235 welcome")
+                    self._say("535 no" if owner.refuses_logins else "235 welcome")
                 case "RCPT":
                     recipients.append(rest.partition("<")[2].partition(">")[0])
                     is_refused = recipients[-1] in owner.refused
@@ -55,12 +56,17 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 class MailServer:
-    """``mails`` are those that were taken, ``refused`` the recipients that are not."""
+    """``mails`` are those that were taken, ``refused`` the recipients that are not.
+
+    ``commands`` are all that came. With ``refuses_logins`` no user is let in.
+    """
 
     def __init__(self) -> None:
         self.mails: list[EmailMessage] = []
         self.refused: set[str] = set()
         self.logins: list[str] = []
+        self.commands: list[str] = []
+        self.refuses_logins = False
         self._server = _Server(("127.0.0.1", 0), _Session)
         self._server.owner = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))

@@ -2,6 +2,8 @@
 
 import smtplib
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from urllib.parse import unquote, urlsplit
@@ -16,6 +18,10 @@ class MailError(Exception):
     """The mail server refused the mail. The text says why, without the password."""
 
 
+class LoginError(MailError):
+    """It refused user and password, or they were not sent."""
+
+
 def send_mail(server: str, sender: str, to: str, subject: str, text: str, timeout: float) -> None:
     """Hand one mail to ``server``, ``smtp://user:password@host:port`` or ``smtps://``. Raises MailError.
 
@@ -27,15 +33,35 @@ def send_mail(server: str, sender: str, to: str, subject: str, text: str, timeou
     mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=sender.rpartition("@")[2])
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(text)
+    with _errors(), _connected(server, timeout) as session:
+        session.send_message(mail)
+
+
+def check_server(server: str, timeout: float) -> bool:
+    """Connect and log in as send_mail() does, and send nothing. Raises MailError.
+
+    Returns whether the connection is encrypted.
+    """
+    with _errors(), _connected(server, timeout) as session:
+        return isinstance(session.sock, ssl.SSLSocket)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Raises MailError for what goes wrong inside."""
     try:
-        with _connected(server, timeout) as session:
-            session.send_message(mail)
+        yield
+    except smtplib.SMTPAuthenticationError as error:
+        raise LoginError(f"The mail server refused the login with {error.smtp_code}.") from None
     except smtplib.SMTPResponseException as error:
         raise MailError(f"The mail server answered {error.smtp_code}.") from None
     except smtplib.SMTPRecipientsRefused as error:
         [(code, _)] = error.recipients.values()
         raise MailError(f"The mail server refused the recipient with {code}.") from None
     except (OSError, smtplib.SMTPException) as error:
+        # smtplib calls a read that timed out a lost connection.
+        if TimeoutError in {type(error), type(error.__context__)}:
+            raise MailError("The mail server gave no answer in time.") from None
         raise MailError(f"The mail server could not be used: {type(error).__name__}.") from None
 
 
@@ -66,5 +92,8 @@ def _connected(server: str, timeout: float) -> smtplib.SMTP:
 
 def _log_in(session: smtplib.SMTP, user: str, password: str, *, is_safe: bool) -> None:
     if not is_safe:
-        raise MailError("The mail server offers no TLS, so the password is not sent.")
-    session.login(user, password)
+        raise LoginError("The mail server offers no TLS, so the password is not sent.")
+    try:
+        session.login(user, password)
+    except smtplib.SMTPNotSupportedError:
+        raise LoginError("The mail server offers no login.") from None

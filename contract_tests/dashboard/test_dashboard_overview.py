@@ -61,6 +61,7 @@ def test_charts_work_by_keyboard(page: Page, person: Person, owner: Customer) ->
     page.locator("section", has=chart).locator("summary").last.focus()
     page.keyboard.press("Enter")
     table = page.get_by_role("region", name="Messages sent, as a table")
+    expect(table.get_by_role("columnheader").first).to_have_text("From (UTC)")
     expect(table.get_by_role("row")).to_have_count(29)
     page.keyboard.press("Tab")
     expect(table).to_be_focused()

@@ -117,9 +117,7 @@ def test_numbers_are_listed_and_explained(page: Page, person: Person, owner: Cus
 def test_a_notice_of_the_platform_stands_at_its_number(
     page: Page, person: Person, owner: Customer, gateway: Gateway
 ) -> None:
-    state = requests.get(f"{gateway.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
-    [waba] = [n["waba_id"] for n in state["numbers"] if n["id"] == gateway.number_id_of(owner)]
-    gateway.sandbox_call(f"wabas/{waba}/events", field="phone_number_quality_update", value={})
+    gateway.give_notice(owner)
     number_id = owner.number["id"]
     wait_for(lambda: gateway.cli("numbers", "notices", number_id), "the notice")
     _sign_in(page, person, f"/dashboard/numbers/{number_id}")

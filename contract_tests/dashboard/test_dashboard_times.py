@@ -32,7 +32,24 @@ def test_a_list_says_how_long_ago_and_the_exact_time_in_the_readers_zone(
     assert "GMT+5:30" in time.evaluate(TIP)
     row.get_by_role("link").click()
     expect(page.locator("ol.steps time").first).to_contain_text("GMT+5:30")
+    page.goto("/dashboard/")
+    chart = page.locator("section.graph").first
+    # Whole hours in UTC.
+    expect(chart.locator("text[data-when]").first).to_have_text(re.compile("^[0-9]{2}:30$"))
+    said = chart.locator("title").last.text_content()
+    assert re.match("[0-9]+ [A-Z][a-z]+, [0-9]{2}:30: [a-z]+ [0-9]", said or "")
+    chart.locator("summary").click()
+    expect(chart.locator("thead th").first).to_have_text("From (India Standard Time)")
+    expect(chart.locator("tbody th").last).to_have_text(re.compile(", [0-9]{2}:30$"))
     context.close()
+
+
+def test_without_scripts_charts_say_that_their_times_are_utc(owner: Customer, enrol: Enrol) -> None:
+    owner.send("15551234567")
+    page = enrol().signed_in().get("/dashboard/").text
+    assert re.search(r'data-at="[^"]+T\d\d:00:00.000Z">\d\d:00</text>', page)
+    assert re.search(r"<title [^>]+>\w+ \d+, \d\d:00 UTC: ", page)
+    assert "Times are in <span data-zone>UTC</span>." in page
 
 
 def test_a_time_grows_old_while_one_looks(page: Page, owner: Customer, enrol: Enrol) -> None:

@@ -1,16 +1,19 @@
 """The inbox in a browser: read a conversation and answer, with the keyboard alone, and exactly once."""
 
 import re
+import secrets
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults, leave
 from contract_tests.dashboard.person import Person, let_in, signed_in
 from contract_tests.dashboard.webhook_steps import follow, press
 from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.phone.handset import png
 
 INBOX = "/dashboard/inbox"
 WRITER, SILENT = "15557654321", "15551112222"
@@ -93,8 +96,29 @@ def test_a_form_that_is_sent_twice_sends_one_message(
     assert _messages(owner, WRITER).count("Just once") == 1
 
 
+def test_a_form_with_a_large_file_that_is_sent_twice_at_once_sends_one_message(
+    person: Person, owner: Customer, says: Says
+) -> None:
+    says("And the contract?")
+    path = _conversation(owner, WRITER)
+    token, before = person.token(path), _messages(owner, WRITER).count("document")
+    file = ("contract.pdf", b"%PDF-1.4\n" + b"x" * 8_000_000, "application/pdf")
+    form = {"csrf_token": token, "once": secrets.token_hex(8), "caption": "Signed"}
+
+    def send() -> int:
+        address = f"{person.url}{path}/media"
+        return person.jar.post(
+            address, data=form, files={"file": file}, allow_redirects=False, timeout=60
+        ).status_code
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [sent.result() for sent in [pool.submit(send) for _ in range(2)]] == [303, 303]
+    assert send() == 303
+    assert _messages(owner, WRITER).count("document") == before + 1
+
+
 # Not with the fixture's page: the browser itself complains about the status.
-def test_what_the_api_refuses_is_told_in_the_form_without_a_fault(
+def test_what_the_api_refuses_is_told_in_the_form_and_can_be_corrected(
     browser: Browser, gateway: Gateway, person: Person, owner: Customer, says: Says
 ) -> None:
     says("Send me a picture")
@@ -111,6 +135,16 @@ def test_what_the_api_refuses_is_told_in_the_form_without_a_fault(
     expect(page.get_by_label("Link")).to_have_value("ftp://example.com/picture.png")
     expect(page.get_by_label("Caption")).to_have_value("As promised")
     assert faults(page, "bad-reply") == []
+    page.reload()
+    page.get_by_label("Caption").fill("As promised")
+    chooser = page.get_by_label("File", exact=True)
+    chooser.set_input_files(FilePayload(name="a.exe", mimeType="", buffer=b"MZ"))
+    press(page, "Send")
+    expect(page.get_by_role("alert")).to_contain_text("Give its name one of the extensions")
+    expect(page.get_by_label("Caption")).to_have_value("As promised")
+    chooser.set_input_files(FilePayload(name="a.png", mimeType="image/png", buffer=png()))
+    press(page, "Send")
+    expect(page.locator(".bubble").last).to_contain_text("Image: As promised")
     context.close()
 
 

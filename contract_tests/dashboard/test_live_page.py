@@ -1,5 +1,6 @@
-"""Events as they happen, in a browser: shown at once, paused, filtered; and the stream behind them."""
+"""What happens, in a browser: shown at once, paused, filtered; and the stream behind it."""
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -11,10 +12,12 @@ from playwright.sync_api import Page, expect
 from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults
 from contract_tests.dashboard.person import Person, signed_in
-from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 LIVE, STREAM = "/dashboard/live", "/dashboard/live/stream"
+TYPE = "text/event-stream"
 MOST_LAG_SECONDS = 1
+ROWS = "#happened li:not([hidden])"
 Send = Callable[[str], None]
 
 
@@ -38,7 +41,7 @@ def test_events_appear_at_once_and_wait_while_paused(
     page: Page, person: Person, send: Send
 ) -> None:
     signed_in(page, person, LIVE)
-    state, rows = page.locator("#state"), page.locator("#events li:not([hidden])")
+    state, rows = page.locator("#state"), page.locator(ROWS)
     expect(state).to_have_text("Connected.")
     send("the first")
     began = time.monotonic()
@@ -57,6 +60,69 @@ def test_events_appear_at_once_and_wait_while_paused(
     assert faults(page, "live") == []
     page.get_by_role("link", name="15557650001").first.click()
     expect(page.locator("main")).to_contain_text("the second")
+
+
+def test_attempts_and_callbacks_of_the_account_alone_appear_at_once(
+    page: Page, gateway: Gateway, enrol: Enrol, receiver: Receiver
+) -> None:
+    stranger, customer = gateway.customer(), gateway.customer()
+    receiver.status = 500
+    for path, each in (("/theirs", stranger), ("/ours", customer)):
+        hook = {"url": receiver.url(path), "events": ["message.sent"]}
+        assert each.request("POST", "/webhooks", json=hook).ok
+    signed_in(page, enrol(customer.account_id), LIVE)
+    state, rows, show = page.locator("#state"), page.locator(ROWS), page.get_by_label("Show")
+    expect(state).to_have_text("Connected.")
+    assert stranger.send("15557650001").ok
+    receiver.wait("/theirs")
+    assert customer.send("15557650001").ok
+    [received, *_] = receiver.wait("/ours")
+    failed = rows.filter(has_text="Failed: 500")
+    expect(failed.first).to_contain_text("message.sent")
+    assert time.time() - received.at < MOST_LAG_SECONDS
+    for each in (stranger, customer):
+        gateway.give_notice(each)
+    notice = rows.filter(has_text="phone_number_quality_update: THROUGHPUT_UPGRADE")
+    expect(notice).to_contain_text(customer.number["phoneNumber"])
+    # The first attempt and three retries.
+    receiver.wait("/theirs", 4)
+    expect(failed).to_have_count(4)
+    expect(rows.filter(has_text="/theirs")).to_have_count(0)
+    assert faults(page, "live attempts") == []
+    show.press("End")
+    expect(rows).to_have_count(1)
+    expect(notice).to_have_count(1)
+    show.press_sequentially("Failed")
+    expect(rows).to_have_count(4)
+    page.get_by_role("button", name="Pause").press("Enter")
+    assert customer.send("15557650001").ok
+    expect(state).to_have_text("Paused. 4 new.")
+    expect(rows).to_have_count(4)
+    page.get_by_role("button", name="Resume").press("Enter")
+    expect(failed).to_have_count(8)
+    rows.first.get_by_role("link", name="message.sent").press("Enter")
+    expect(page.locator("main")).to_contain_text("Discarded after 4 attempts.")
+
+
+def test_a_flood_hides_nothing_that_is_rarer_and_what_was_left_out_is_said(
+    page: Page, person: Person
+) -> None:
+    attempt = {"timestamp": "2026-11-20T09:30:00.000Z", "deliveryId": "dlv_1", "attempt": 1}
+    attempt |= {"event": "message.sent", "url": "https://a.example/", "durationMs": 10_000}
+    failed = attempt | {"statusCode": None, "error": "No answer within 10 s."}
+    blocks = [("attempt.failed", failed), ("omitted", {"kind": "attempt.failed", "count": 12})]
+    blocks += [("attempt.succeeded", attempt | {"statusCode": 200, "error": None})] * 500
+    body = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in blocks)
+    # Once: the browser would ask for the same again.
+    page.route(f"**{STREAM}", lambda route: route.fulfill(body=body, content_type=TYPE), times=1)
+    signed_in(page, person, LIVE)
+    rows = page.locator(ROWS)
+    expect(rows.filter(has_text="Delivered: 200")).to_have_count(100)
+    page.get_by_label("Show").press_sequentially("Failed")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("12 more failed delivery attempts")
+    expect(rows.last).to_contain_text("Failed: no answer")
+    expect(rows.last).to_contain_text("to https://a.example/: No answer within 10 s.")
 
 
 def test_a_browser_that_comes_back_misses_nothing(

@@ -4,8 +4,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import requests
-
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import (
     WAIT_SECONDS,
@@ -124,9 +122,7 @@ def _contacts(owner: Customer) -> list[str]:
 
 
 def _notice(gateway: Gateway, owner: Customer) -> None:
-    state = requests.get(f"{gateway.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
-    [waba] = [n["waba_id"] for n in state["numbers"] if n["id"] == gateway.number_id_of(owner)]
-    gateway.sandbox_call(f"wabas/{waba}/events", field="phone_number_quality_update", value={})
+    gateway.give_notice(owner)
     wait_for(lambda: gateway.cli("numbers", "notices", owner.number["id"]), "the notice")
 
 

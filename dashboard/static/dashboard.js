@@ -42,6 +42,14 @@ document.addEventListener("htmx:error", ({detail: {ctx}}) => {
 const parts = {day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short"};
 const [thisYear, otherYear] = [parts, {...parts, year: "numeric"}].map((each) => new Intl.DateTimeFormat("en-GB", each));
 const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short", year: "numeric"});
+// Of charts, by data-when. A day on an axis is that of the middle of its step.
+const [clock, date] = [{hour: "2-digit", minute: "2-digit"}, {day: "numeric", month: "short"}];
+const OF_CHARTS = Object.fromEntries(Object.entries({clock, day: date, step: {...date, ...clock}})
+  .map(([look, shown]) => [look, new Intl.DateTimeFormat("en-GB", shown)]));
+// The name of the zone in summer and winter. UTC has only a short one.
+const [short, generic] = ["short", "longGeneric"].map((timeZoneName) => new Intl.DateTimeFormat("en-GB", {timeZoneName})
+  .formatToParts().find((part) => part.type === "timeZoneName").value);
+const zone = short === "UTC" ? short : generic;
 const STEPS = [["min", 60_000, 60], ["h", 3_600_000, 24], ["d", 86_400_000, 7]];
 
 function ago(at) {
@@ -59,8 +67,19 @@ function exact(at) {
   return (isThisYear ? thisYear : otherYear).format(at);
 }
 
+function tellTimesOfCharts() {
+  for (const time of document.querySelectorAll("[data-when]")) {
+    const format = OF_CHARTS[time.dataset.when];
+    // In an SVG there is no <time>.
+    if (format) time.textContent = format.format(Date.parse(time.dateTime ?? time.dataset.at)) + (time.dataset.figures ?? "");
+  }
+  for (const name of document.querySelectorAll("[data-zone]")) name.textContent = zone;
+}
+tellTimesOfCharts();
+document.addEventListener("htmx:after:swap", tellTimesOfCharts);
+
 function tellTimes() {
-  for (const time of document.querySelectorAll("time[data-when]")) {
+  for (const time of document.querySelectorAll("time:is([data-when=ago], [data-when=exact])")) {
     const at = Date.parse(time.dateTime);
     const [text, tip] = [ago(at), exact(at)];
     [time.textContent, time.dataset.tip] = time.dataset.when === "ago" ? [text, tip] : [tip, text];

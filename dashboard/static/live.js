@@ -1,16 +1,18 @@
 "use strict";
-// Events as they happen. What comes while the page is paused waits, the newest of it only.
+// What happens, as it happens: events, delivery attempts, callbacks. What comes while the page is paused waits.
 (() => {
-  const MOST = 200;
-  const list = document.getElementById("events"), state = document.getElementById("state");
-  const pause = document.getElementById("pause"), kind = document.querySelector("#filter select");
+  // Rows kept of each kind: a flood of one pushes out no other.
+  const MOST = 100;
+  const FRAME_MS = 50;
+  const list = document.getElementById("happened"), state = document.getElementById("state");
+  const pause = document.getElementById("pause"), filter = document.querySelector("#filter select");
   const time = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
-  let waiting = [], isPaused = false, isOpen = false;
+  const OMITTED = {
+    "attempt.succeeded": "successful delivery attempts", "attempt.failed": "failed delivery attempts", callback: "callbacks",
+  };
+  // Rows, the newest first.
+  let waiting = [], isPaused = false, isOpen = false, isCut = false, timer = null;
 
-  function tell() {
-    const words = isOpen ? "Connected." : "Connecting…";
-    state.textContent = isPaused ? `Paused. ${waiting.length} new.` : words;
-  }
   function element(name, text, values = {}) {
     const made = Object.assign(document.createElement(name), values);
     made.textContent = text;
@@ -21,37 +23,85 @@
     const person = contact?.name || contact?.username || party || phoneNumber || name || id;
     return [person, body?.body ?? body?.caption ?? (type === "text" ? "" : type) ?? status ?? ""];
   }
-  function item({event, timestamp, data}) {
-    const made = document.createElement("li"), [person, text] = about(data), what = document.createElement("span");
-    made.dataset.kind = event;
-    made.hidden = kind.value !== "" && kind.value !== event;
-    const isMessage = String(data.id).startsWith("msg_");
-    what.append(isMessage ? element("a", person, {href: `/dashboard/messages/${data.id}`}) : element("strong", person));
-    what.append(element("small", text));
-    made.append(element("time", time.format(new Date(timestamp)), {dateTime: timestamp}), element("strong", event), what);
+  // Each makes what follows the time: what happened, to whom or what, and a detail.
+  function ofEvent({event, data}) {
+    const [person, text] = about(data), isMessage = String(data.id).startsWith("msg_");
+    const party = isMessage ? element("a", person, {href: `/dashboard/messages/${data.id}`}) : element("strong", person);
+    return [element("strong", event), party, text];
+  }
+  function ofAttempt({deliveryId, event, url, attempt, statusCode, error, durationMs}, kind) {
+    const isGood = kind === "attempt.succeeded", words = `${isGood ? "Delivered" : "Failed"}: ${statusCode ?? "no answer"}`;
+    const detail = `attempt ${attempt}, ${durationMs} ms, to ${url}`;
+    return [
+      element("span", words, {className: `badge ${isGood ? "good" : "bad"}`}),
+      element("a", event, {href: `/dashboard/deliveries/${deliveryId}`}),
+      statusCode === null && error ? `${detail}: ${error}` : detail,
+    ];
+  }
+  function ofCallback({numberId, phoneNumber, field, event}) {
+    const link = element("a", phoneNumber ?? "The whole business account", {href: `/dashboard/numbers/${numberId}`});
+    return [element("strong", "Callback"), link, `${field}: ${event}`];
+  }
+  function ofOmitted({kind, count}) {
+    return [element("strong", "Not shown"), element("strong", `${count} more ${OMITTED[kind]}`), ""];
+  }
+  function parts(kind, data) {
+    if (kind === "omitted") return ofOmitted(data);
+    if (kind === "callback") return ofCallback(data);
+    return kind.startsWith("attempt.") ? ofAttempt(data, kind) : ofEvent(data);
+  }
+  function row({type, data}) {
+    const made = document.createElement("li"), what = document.createElement("span"), record = JSON.parse(data);
+    const [title, subject, detail] = parts(type, record), timestamp = record.timestamp ?? new Date().toISOString();
+    made.dataset.kind = record.kind ?? type;
+    made.dataset.source = /^(attempt|callback)/u.exec(made.dataset.kind)?.[0] ?? "event";
+    what.append(subject, element("small", detail));
+    made.append(element("time", time.format(new Date(timestamp)), {dateTime: timestamp}), title, what);
     return made;
   }
-  function show(records) {
-    list.prepend(...records.map(item).reverse());
-    while (list.children.length > MOST) list.lastChild.remove();
+  const matches = ({dataset}) => ["", dataset.source, dataset.kind].includes(filter.value);
+  function newest(rows) {
+    const counts = {};
+    return rows.filter(({dataset: {kind}}) => (counts[kind] = (counts[kind] ?? 0) + 1) <= MOST);
+  }
+  function tell() {
+    const count = waiting.filter(matches).length, words = isOpen ? "Connected." : "Connecting…";
+    state.textContent = isPaused ? `Paused. ${count}${isCut ? " or more" : ""} new.` : words;
+  }
+  function filtered() {
+    const rows = [...list.children], kept = new Set(newest(rows));
+    for (const each of rows) if (kept.has(each)) each.hidden = !matches(each); else each.remove();
+  }
+  function show() {
+    list.prepend(...waiting);
+    waiting = [];
+    isCut = false;
+    filtered();
+  }
+  function cut() {
+    const kept = newest(waiting);
+    isCut ||= kept.length < waiting.length;
+    waiting = kept;
   }
   function take(message) {
-    const record = JSON.parse(message.data);
-    if (isPaused) waiting = [...waiting, record].slice(-MOST);
-    else show([record]);
-    if (isPaused) tell();
+    waiting.unshift(row(message));
+    // The timers of a page in the background are late.
+    if (waiting.length % MOST === 0) cut();
+    timer ??= setTimeout(() => {
+      timer = null;
+      cut();
+      if (isPaused) tell(); else show();
+    }, FRAME_MS);
   }
   pause.addEventListener("click", () => {
     isPaused = !isPaused;
     pause.setAttribute("aria-pressed", isPaused);
     pause.textContent = isPaused ? "Resume" : "Pause";
-    if (!isPaused) { show(waiting); waiting = []; }
+    if (!isPaused) show();
     tell();
   });
   document.getElementById("clear").addEventListener("click", () => list.replaceChildren());
-  kind.addEventListener("change", () => {
-    for (const each of list.children) each.hidden = kind.value !== "" && kind.value !== each.dataset.kind;
-  });
+  filter.addEventListener("change", () => { filtered(); tell(); });
   // The browser opens it again by itself, and says where it was.
   const source = new EventSource("/dashboard/live/stream");
   source.addEventListener("open", () => { isOpen = true; tell(); });
@@ -61,5 +111,6 @@
     // Refused: the session has ended.
     if (source.readyState === EventSource.CLOSED) state.textContent = "The stream was refused. Load the page again.";
   });
-  for (const option of kind.options) if (option.value) source.addEventListener(option.value, take);
+  const kinds = list.dataset.kinds.split(" ");
+  for (const name of [...kinds, "attempt.succeeded", "attempt.failed", "callback", "omitted"]) source.addEventListener(name, take);
 })();

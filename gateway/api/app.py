@@ -121,9 +121,9 @@ def build_app(settings: Settings) -> ASGIApp:
     request_log = RequestLog(is_on=settings.request_log_days > 0)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
     flask_app.extensions[requests.EXTENSION] = contract.operations()
-    pages, probes = (
+    pages, uploads, probes = (
         cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))
-        for threads in (PAGE_THREADS, PROBE_THREADS)
+        for threads in (PAGE_THREADS, settings.transfers, PROBE_THREADS)
     )
     rules = [LIVE, *map(str, flask_app.url_map.iter_rules())]
     operations = Operations(contract.load(), rules)
@@ -134,6 +134,7 @@ def build_app(settings: Settings) -> ASGIApp:
         Part.API: api,
         Part.CALLBACK: intake,
         Part.PAGES: with_live(pages),
+        Part.UPLOADS: uploads,
         Part.PROBES: probes,
     }
     return Edge(parts, operations, limiter, settings.transfers, request_log)

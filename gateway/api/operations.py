@@ -15,6 +15,9 @@ from starlette.exceptions import HTTPException
 from werkzeug.exceptions import NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
+from dashboard.permissions import RULES
+from models.user import Role
+
 # Where the Operation of a request is in its scope.
 KEY = "gateway.operation"
 METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"})
@@ -25,6 +28,8 @@ PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 STREAM = "streamEvents"
 # The same for users of the dashboard.
 LIVE = "/dashboard/live/stream"
+# Of the view reply_with_media.
+REPLY_WITH_MEDIA = "/dashboard/inbox/<contact_id>/media"
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
 MEBIBYTE = 1024 * 1024
 # A document at its largest, and the multipart form around it.
@@ -37,13 +42,15 @@ LARGE_BODY = 64 * 1024
 class Part(Enum):
     """The part of the application that does what a request asks for.
 
-    Callbacks and probes are not counted. Probes are not logged.
+    Callbacks and probes are not counted. Probes are not logged. Pages that take files have threads of their
+    own, so that slow uploads hold up no other page.
     """
 
     API = auto()
     CALLBACK = auto()
     PROBES = auto()
     PAGES = auto()
+    UPLOADS = auto()
 
 
 @dataclass(frozen=True)
@@ -51,8 +58,9 @@ class Operation:
     """The target of a request.
 
     ``name`` is the operationId, empty beside the contract. ``route`` is the template of its path, which logs
-    and spans show in place of the path. ``body_limit`` is in bytes. A ``transfer`` moves media. A ``stream``
-    has no end. ``refusal`` says why there is no such operation.
+    and spans show in place of the path. ``body_limit`` is in bytes; with ``roles`` it is that of users who
+    have one of them, and MEBIBYTE is that of everybody else. A ``transfer`` moves media. A ``stream`` has no
+    end. ``refusal`` says why there is no such operation.
     """
 
     route: str
@@ -63,10 +71,24 @@ class Operation:
     stream: bool = False
     refusal: HTTPException | None = None
     name: str = ""
+    roles: frozenset[Role] | None = None
+
+    def limit_for(self, role: Role | None) -> int:
+        """How large a body may be, in bytes. ``role`` is None for a caller who is no user."""
+        is_allowed = self.roles is None or role in self.roles
+        return self.body_limit if is_allowed else MEBIBYTE
 
 
 UNKNOWN = "*"
 UNKNOWN_PAGE = Operation(UNKNOWN, Part.PAGES)
+# The only page that takes a file.
+UPLOAD = Operation(
+    REPLY_WITH_MEDIA,
+    Part.UPLOADS,
+    body_limit=UPLOAD_LIMIT,
+    transfer=True,
+    roles=RULES["reply_with_media"].roles,
+)
 NOT_FOUND = Operation(UNKNOWN, refusal=HTTPException(404))
 
 
@@ -96,7 +118,7 @@ class Operations:
             is_ours = f"{path}/".startswith(f"{BASE}/") or "//" in path
             return NOT_FOUND if is_ours else UNKNOWN_PAGE
         if (operations := self._contract.get(found)) is None:
-            return self._pages[found]
+            return UPLOAD if (method, found) == ("POST", UPLOAD.route) else self._pages[found]
         if method not in operations:
             allowed = ", ".join(sorted(operations))
             return Operation(found, refusal=HTTPException(405, headers={"Allow": allowed}))

@@ -11,7 +11,7 @@ import click
 
 from gateway.cli import running
 from gateway.cli.output import json_option, show
-from gateway.ops.doctor import BrokenError, UnwellError, installation, work
+from gateway.ops.doctor import BrokenError, UnwellError, installation, mail, work
 from gateway.settings import PREFIX, Settings, find_mistakes, get_settings, load_settings
 from gateway.state import REFUSALS, in_one_line
 
@@ -41,6 +41,7 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "network": (installation.check_network, None),
     "app": (installation.check_app, None),
     "callback address": (installation.check_callback_address, None),
+    "mail server": (mail.check_mail, None),
 }
 # The driver's text says what was refused; the page says how each server is set up.
 REFUSED = "Check {}, and that its server runs and lets the gateway in: docs/operations.md."
@@ -62,8 +63,8 @@ class Check:
 def doctor(context: click.Context, *, as_json: bool) -> None:
     """Say what is wrong here, and how to mend it.
 
-    Checks settings, data directory, key, database, queue, rate limits, worker, network and callback
-    address. The exit status is 1 when there is a problem; warnings leave it at 0.
+    Checks settings, data directory, key, database, queue, rate limits, worker, network, callback
+    address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
     mend = "Mend it in the environment or in .env; see docs/configuration.md."
     checks = [Check("settings", PROBLEM, mistake, mend) for mistake in find_mistakes()]

@@ -47,6 +47,13 @@ class Caller:
     is_suspended: bool = False
     session_id: str | None = None
 
+    @property
+    def account_id(self) -> str | None:
+        """The account of the key, or else that of the user."""
+        if self.account is not None:
+            return self.account.id
+        return None if self.user is None else str(self.user.account_id)
+
     def counted(self, client: tuple[str, int] | None) -> tuple[str, str]:
         """The plan, and the identifier or client address, against which its requests count."""
         if self.account is not None:

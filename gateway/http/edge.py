@@ -26,6 +26,7 @@ from handlers.streams import streams
 from models.database import answers_at_once
 from tasks.shares import Share
 
+METERED = {Part.API, Part.PAGES, Part.UPLOADS}
 ADMITTING_THREADS = 20
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
@@ -109,7 +110,9 @@ class Edge:
         if operation.refusal is not None:
             await response.fail(operation.refusal)
         else:
-            await self._pass_on(scope, bounded(receive, operation.body_limit), response)
+            user = scope[CALLER].user
+            limit = operation.limit_for(user.role if user else None)
+            await self._pass_on(scope, bounded(receive, limit), response)
 
     async def _admit(self, scope: Scope, response: Response) -> Window:
         """Identify the caller and count the request. Returns what the caller has left."""
@@ -126,7 +129,7 @@ class Edge:
     async def _identified(self, scope: Scope) -> tuple[Caller, Window]:
         """See _admit(). Takes a thread only if something has to be waited for."""
         (key, session), limiter = credentials_of(scope), self.limiter
-        is_metered = scope[KEY].part in {Part.API, Part.PAGES}
+        is_metered = scope[KEY].part in METERED
 
         def identified() -> tuple[Caller, Window]:
             caller = identify(key, session)
@@ -147,9 +150,9 @@ class Edge:
         _, counted = caller.counted(scope.get("client"))
         body = None
         with ExitStack() as places:
-            if operation.transfer and caller.account is not None:
-                places.enter_context(self._transfers.of(counted))
-            # The handler of an upload reads the file by itself.
+            if operation.transfer and caller.account_id is not None:
+                places.enter_context(self._transfers.of(caller.account_id))
+            # What takes an upload reads the file by itself.
             if not (operation.transfer and operation.takes_body):
                 large = self._large_bodies
                 body = await read(scope, receive, lambda: places.enter_context(large.of(counted)))

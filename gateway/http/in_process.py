@@ -7,12 +7,13 @@ against the rate limit nor in the API request log: the person's request for the 
 import asyncio
 from collections.abc import Mapping
 
-from starlette.types import ASGIApp, Message
+from starlette.concurrency import iterate_in_threadpool
+from starlette.types import ASGIApp, Message, Receive
 
-from dashboard.api_calls import Answer
+from dashboard.api_calls import Answer, Body
 from gateway.api.operations import BASE, KEY, Operations
 from gateway.http.auth import CALLER, Caller
-from gateway.http.edge import bounded, replayed
+from gateway.http.edge import bounded
 from gateway.http.observation import Response
 from models.account import Account
 
@@ -27,17 +28,21 @@ class InProcess:
         self._operations = operations
 
     def __call__(
-        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
         """See dashboard.api_calls.Call."""
         asked = self._ask(account, method, f"{BASE}{path}", headers, body)
         return asyncio.run_coroutine_threadsafe(asked, self.loop).result()
 
     async def _ask(
-        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
         operation = self._operations.find(method, path)
-        given = {**headers, "content-length": str(len(body))}
+        given = {
+            **headers,
+            "content-type": body.content_type,
+            "content-length": str(body.size),
+        }
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -61,18 +66,30 @@ class InProcess:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        response = Response(scope, replayed(body, _silence), send)
+        receive = _in_pieces(body)
+        response = Response(scope, receive, send)
         try:
-            receive = bounded(replayed(body, _silence), operation.body_limit)
-            await self.part(scope, receive, response.send)
+            await self.part(scope, bounded(receive, operation.body_limit), response.send)
         except Exception as error:  # noqa: BLE001 - it is logged, and the caller gets 500
             await response.fail(error)
         return _answer(sent)
 
 
-async def _silence() -> Message:
-    # An in-process caller never disconnects.
-    return await asyncio.Future()
+def _in_pieces(body: Body) -> Receive:
+    """``receive`` for the pieces of a body, which may come from a file."""
+    pieces = aiter(iterate_in_threadpool(body.pieces))
+    is_read = False
+
+    async def receive() -> Message:
+        nonlocal is_read
+        if is_read:
+            # An in-process caller never disconnects.
+            return await asyncio.Future()
+        piece = await anext(pieces, b"")
+        is_read = not piece
+        return {"type": "http.request", "body": piece, "more_body": not is_read}
+
+    return receive
 
 
 def _answer(sent: list[Message]) -> Answer:

@@ -1,6 +1,7 @@
-"""/dashboard/live/stream: the account's events as they happen, for users who are signed in to the dashboard.
+"""/dashboard/live/stream: what happens in the account, for users who are signed in to the dashboard.
 
-Flask would hold a thread for each stream. On the event loop it is a stream like that of GET /events/stream.
+Flask would hold a thread for each stream. On the event loop it is a stream like that of GET /events/stream,
+with delivery attempts and callbacks besides the events.
 """
 
 from functools import partial
@@ -10,11 +11,17 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dashboard.permissions import RULES
 from gateway.api.operations import LIVE
 from gateway.http.auth import CALLER, Caller
+from handlers.live_blocks import Source
 from handlers.streams import EventStream, Stream
 from models.database import read
 from models.feed import Place, Wanted, newest
+from models.user import Role
+
+# The page on which each source is shown as well. Its roles may see it here.
+PAGES = {Source.ATTEMPTS: "deliveries", Source.CALLBACKS: "number"}
 
 
 def with_live(pages: ASGIApp) -> ASGIApp:
@@ -35,8 +42,20 @@ async def _answer(scope: Scope) -> Response:
         return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
     if caller.user is None or caller.session_id is None:
         return Response(status_code=HTTPStatus.UNAUTHORIZED)
+    if not _may(caller.user.role, "live"):
+        return Response(status_code=HTTPStatus.FORBIDDEN)
     account_id = caller.user.account_id
     # A browser that lost the connection says where it was.
     last = Place.at(Headers(scope=scope).get("last-event-id", ""))
     place = await read(partial(newest, account_id)) if last is None else last
-    return EventStream(Stream(Wanted(account_id), place, caller.session_id))
+    sources = sources_of(caller.user.role)
+    return EventStream(Stream(Wanted(account_id), place, caller.session_id, sources))
+
+
+def sources_of(role: str) -> list[Source]:
+    """What a user of this role sees besides events."""
+    return [source for source, page in PAGES.items() if _may(role, page)]
+
+
+def _may(role: str, page: str) -> bool:
+    return Role(role) in RULES[page].roles

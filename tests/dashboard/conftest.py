@@ -1,7 +1,7 @@
 """Pages of the dashboard, as a signed-in user sees them."""
 
 import re
-from typing import Protocol
+from typing import IO, Protocol
 
 import pytest
 from flask import Flask
@@ -20,10 +20,16 @@ class Visit(Protocol):
     def __call__(self, path: str, status: int = 200) -> str: ...
 
 
-class Submit(Protocol):
-    """Posts a form, with its token, to a page below /dashboard/. Without a status, a redirect is expected."""
+Field = str | list[str] | tuple[IO[bytes], str, str]
 
-    def __call__(self, path: str, status: int = 303, **form: str | list[str]) -> TestResponse: ...
+
+class Submit(Protocol):
+    """Posts a form, with its token, to a page below /dashboard/. Without a status, a redirect is expected.
+
+    A file is a tuple of its content, its name and its content type.
+    """
+
+    def __call__(self, path: str, status: int = 303, **form: Field) -> TestResponse: ...
 
 
 @pytest.fixture
@@ -57,7 +63,7 @@ def visit(browser: FlaskClient, user: User) -> Visit:
 def submit(browser: FlaskClient, visit: Visit) -> Submit:
     """The forms that a user of the account posts."""
 
-    def post(path: str, status: int = 303, **form: str | list[str]) -> TestResponse:
+    def post(path: str, status: int = 303, **form: Field) -> TestResponse:
         [token] = set(re.findall('name="csrf_token" value="(\\w+)"', visit("keys")))
         answer = browser.post(f"/dashboard/{path}", data={"csrf_token": token, **form})
         assert answer.status_code == status

@@ -1,19 +1,22 @@
 """The inbox: conversations by person, one of them, and replies through the API's own operation."""
 
+import io
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from flask.testing import FlaskClient
+from werkzeug.test import EnvironBuilder
 
-from dashboard import api_calls, inbox
-from dashboard.api_calls import Answer
+from dashboard import api_calls, inbox, media_replies
+from dashboard.api_calls import Answer, Body
 from handlers.errors import ApiError, ConflictError, InvalidError
 from models.account import Account
 from models.contact import Contact
 from models.database import writing
+from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.number import Number, NumberStatus
 from models.template import Template
@@ -26,24 +29,46 @@ PERSON = "15551234567"
 
 
 class Api:
-    """The API as the application hands it in: keeps what it is asked, and answers ``answer``."""
+    """The API as the application hands it in: keeps what it is asked, and answers ``answer``.
+
+    An upload is answered with the first of ``uploads``.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
         self.keys: list[str] = []
         self.answer = Answer(200, {}, b"{}")
+        self.uploads: list[Answer] = []
+        self.uploaded: list[tuple[str, str, str, bytes]] = []
 
     def __call__(
-        self, _account: Account, method: str, path: str, headers: Mapping[str, str], body: bytes
+        self, _account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
+        content = b"".join(body.pieces)
+        assert len(content) == body.size
+        if path.endswith("/media"):
+            with EnvironBuilder(
+                data=content, content_type=body.content_type
+            ).get_request() as given:
+                file = given.files["file"]
+                self.uploaded.append((path, file.filename or "", file.mimetype, file.read()))
+            return self.uploads.pop(0)
         assert (method, path) == ("POST", "/messages/send")
-        self.asked.append(json.loads(body))
+        self.asked.append(json.loads(content))
         self.keys.append(headers["idempotency-key"])
         return self.answer
 
+    def will_upload(self, media_id: str, mime_type: str) -> None:
+        made = json.dumps({"id": media_id, "mimeType": mime_type})
+        self.uploads.append(Answer(200, {}, made.encode()))
+
     def fail(self, error: ApiError) -> None:
-        headers = {name.lower(): value for name, value in error.headers.items()}
-        self.answer = Answer(error.status, headers, error.body.encode())
+        self.answer = failed(error)
+
+
+def failed(error: ApiError) -> Answer:
+    headers = {name.lower(): value for name, value in error.headers.items()}
+    return Answer(error.status, headers, error.body.encode())
 
 
 @pytest.fixture
@@ -129,7 +154,7 @@ def test_a_long_conversation_has_its_earlier_messages_on_other_pages(
         factories.outbound(number, PERSON, text)
     page = visit(f"inbox/{first.contact_id}")
     assert "one" not in re.findall(r'class="typed">(\w+)<', page)
-    [earlier] = re.findall(r'href="(\?before=\w+)"', page)
+    [earlier] = re.findall(r'href="/dashboard/inbox/\w+(\?before=\w+)"', page)
     assert re.findall(r'class="typed">(\w+)<', visit(f"inbox/{first.contact_id}{earlier}")) == [
         "one"
     ]
@@ -153,11 +178,89 @@ def test_a_text_is_sent_through_the_api_with_the_key_of_its_form(
 def test_media_is_sent_by_link(submit: Submit, api: Api, contact: Contact) -> None:
     form = {"reply": "media", "link": "https://example.com/a", "caption": "Look", "once": "k"}
     for kind in ("image", "audio"):
-        submit(f"inbox/{contact.id}", 303, kind=kind, **form)
+        submit(f"inbox/{contact.id}/media", 303, kind=kind, **form)
     assert [body[body["type"]] for body in api.asked] == [
         {"link": "https://example.com/a", "caption": "Look"},
         {"link": "https://example.com/a"},
     ]
+
+
+def _file(name: str = "a.png", mime_type: str = "image/png") -> tuple[IO[bytes], str, str]:
+    return io.BytesIO(b"content of " + name.encode()), name, mime_type
+
+
+@pytest.mark.parametrize(
+    ("name", "mime_type", "kind", "content"),
+    [
+        ("a.png", "image/png", "image", {"caption": "Look"}),
+        ("a.webp", "image/webp", "sticker", {}),
+        ("a.ogg", "audio/ogg", "audio", {}),
+        ('my "claim".pdf', "application/pdf", "document", {"caption": "Look"}),
+    ],
+)
+def test_a_file_is_uploaded_and_sent_as_what_it_is(
+    submit: Submit, api: Api, contact: Contact, name: str, mime_type: str, kind: str, content: Any
+) -> None:
+    api.will_upload("4711", mime_type)
+    # As browsers write a quotation mark into a header.
+    sent = _file(name.replace('"', "%22"), mime_type)
+    submit(f"inbox/{contact.id}/media", caption="Look", once="k", file=sent)
+    media = f"/numbers/{contact.number_id}/media"
+    [uploaded] = api.uploaded
+    assert uploaded[:3] == (media, name, mime_type)
+    assert uploaded[3].startswith(b"content of")
+    [asked] = api.asked
+    named = {"filename": name} if kind == "document" else {}
+    assert (asked["type"], asked[kind]) == (kind, {"id": "4711"} | named | content)
+
+
+def test_a_form_with_a_file_that_is_sent_again_repeats_the_media_of_the_first(
+    submit: Submit, api: Api, contact: Contact, number: Number
+) -> None:
+    for media_id in ("1", "2", "3"):
+        api.will_upload(media_id, "image/png")
+    submit(f"inbox/{contact.id}/media", once="k", file=_file())
+    with writing():
+        first = Message.write_outbound(number, PERSON, "image", {"id": "1"}, contact_id=contact.id)
+        IdempotencyKey.claim(contact.account_id, api.keys[0], "f", first)
+    submit(f"inbox/{contact.id}/media", once="k", file=_file())
+    assert api.asked[0] == api.asked[1]
+    submit(f"inbox/{contact.id}/media", once="k", file=_file("another.png"))
+    # No database takes this key as it is.
+    submit(f"inbox/{contact.id}/media", once="k\0", file=_file())
+    assert [asked["image"]["id"] for asked in api.asked[2:]] == ["2", "3"]
+    assert len(set(api.keys)) == 3
+
+
+def test_of_two_requests_with_the_same_file_at_once_the_second_repeats_the_first(
+    submit: Submit, api: Api, contact: Contact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.will_upload("2", "image/png")
+    api.fail(ConflictError("Another request has this Idempotency-Key.", retry_after=1))
+    found = iter([None, ("image", {"id": "1"})])
+    monkeypatch.setattr(media_replies, "_first_content", lambda _key: next(found))
+    submit(f"inbox/{contact.id}/media", once="k", file=_file())
+    assert [asked["image"]["id"] for asked in api.asked] == ["2", "1"]
+
+
+def test_why_a_file_was_refused_stands_in_the_form_with_what_was_typed(
+    submit: Submit, api: Api, contact: Contact
+) -> None:
+    api.uploads.append(failed(ApiError("The file has 9 bytes.", status=413, field="/file")))
+    form = {"reply": "media", "caption": "<b>", "once": "k"}
+    answer = submit(f"inbox/{contact.id}/media", 422, **form, file=_file())
+    assert 'role="alert" id="problem">The file has 9 bytes.</p>' in answer.text
+    assert "&lt;b&gt;</textarea>" in answer.text
+    assert api.asked == []
+
+
+@pytest.mark.parametrize("form", [{}, {"link": "https://example.com/a", "file": _file()}])
+def test_media_is_one_file_or_one_link(
+    submit: Submit, api: Api, contact: Contact, form: dict[str, Any]
+) -> None:
+    answer = submit(f"inbox/{contact.id}/media", 422, reply="media", once="k", **form)
+    assert 'role="alert"' in answer.text
+    assert api.asked == api.uploaded == []
 
 
 @pytest.fixture

@@ -137,12 +137,16 @@ def test_nothing_of_another_account_is_shown(visit: Visit, number: Number) -> No
 
 @pytest.mark.parametrize("name", SPANS)
 def test_the_charts_are_of_the_range_that_the_address_names(
-    visit: Visit, account: Account, number: Number, name: str
+    visit: Visit, account: Account, number: Number, clock: Clock, name: str
 ) -> None:
-    message = factories.outbound(number)
-    with writing():
-        message.advance(MessageStatus.READ, at=1)
+    span = SPANS[name]
+    clock.at = span.starts(clock.at)[0] - 1
+    _read(number)
+    clock.advance(milliseconds=1)
+    _read(number)
+    clock.advance(milliseconds=span.step * (span.count - 1))
     factories.inbound(number)
+    factories.outbound(number)
     _deliver(account, factories.webhook(account), succeeds=True)
     page = visit(f"?range={name}")
     assert f"last {SPANS[name].label}" in page
@@ -153,6 +157,15 @@ def test_the_charts_are_of_the_range_that_the_address_names(
     assert len(rows) == 4 * SPANS[name].count
     assert re.search(r"Read <strong>1</strong>", page)
     assert re.search(r"Median <strong>\d ms</strong>", page)
+    links = re.findall(r'<a href="/dashboard/(messages\?[^"]+)">(\w+) <strong>1</strong></a>', page)
+    assert [label for _, label in links] == ["Read", "Received"]
+    for link, _ in links:
+        assert "1 in all" in visit(unescape(link))
+
+
+def _read(number: Number) -> None:
+    with writing():
+        factories.outbound(number).advance(MessageStatus.READ, at=1)
 
 
 def test_an_unknown_range_shows_a_day(visit: Visit) -> None:

@@ -1,16 +1,22 @@
 """Streams of events: what they send, when they end, and what they cost while nothing happens."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import json
+import re
+from collections.abc import Awaitable, Callable, Collection
 
 import pytest
 from peewee import OperationalError
 from starlette.types import Message
 
+from handlers import live_blocks
 from handlers import streams as module
+from handlers.live_blocks import Source
 from handlers.streams import EACH, EventStream, Stream, streams
 from models.account import Account
 from models.api_key import ApiKey
+from models.attempt import record_outcomes
+from models.claim import Terms
 from models.feed import START, Place, Wanted
 from tasks.shares import TooMuchAtOnceError
 from tests import factories
@@ -22,8 +28,14 @@ WAIT_SECONDS = 10
 class Client:
     """One client of a stream. ``pieces`` are what it took; it takes none while it is ``stuck``."""
 
-    def __init__(self, account: Account, key_id: str = "", place: Place = START) -> None:
-        self.stream = Stream(Wanted(account.id), place, key_id)
+    def __init__(
+        self,
+        account: Account,
+        key_id: str = "",
+        place: Place = START,
+        sources: Collection[Source] = (),
+    ) -> None:
+        self.stream = Stream(Wanted(account.id), place, key_id, sources)
         self.pieces: list[str] = []
         self.is_complete = False
         self.stuck = asyncio.Event()
@@ -132,6 +144,73 @@ def test_a_client_that_is_stuck_is_given_one_batch_and_goes_on_later(
         await _until(lambda: stuck.count == 21)
         for client in (stuck, other):
             await client.leave()
+
+    _run(follow)
+
+
+def _fail(account: Account, count: int = 1) -> None:
+    """Record failed attempts at a webhook of the account."""
+    factories.deliveries(account, factories.webhook(account), count=count)
+    claimed = factories.claim_due(count, Terms(count, 60_000))
+    record_outcomes(map(factories.failure, claimed), lambda _: None, 100)
+
+
+def test_attempts_come_to_their_account_and_to_streams_that_show_them(
+    account: Account, key: ApiKey
+) -> None:
+    other = Account.open("Other", "pro")
+    other_key = ApiKey.issue(other, "test")[0]
+
+    async def follow() -> None:
+        showing = Client(account, key.id, sources=[Source.ATTEMPTS])
+        plain = Client(account, key.id)
+        foreign = Client(other, other_key.id, sources=[*Source])
+        await _until(lambda: all(client.pieces for client in (showing, plain, foreign)))
+        _fail(account)
+        await _until(lambda: showing.count == 2 and plain.count == 1)
+        _fail(other)
+        await _until(lambda: foreign.count == 2)
+        for client in (showing, plain, foreign):
+            await client.leave()
+        [attempt] = [piece for piece in showing.pieces if "attempt.failed" in piece]
+        _, _, block = attempt.rstrip().rpartition("\n\n")
+        name, data = block.split("\n")
+        assert name == "event: attempt.failed"
+        shown = json.loads(data.removeprefix("data: "))
+        assert (shown["statusCode"], shown["attempt"], shown["durationMs"]) == (500, 1, 5)
+        assert set(shown) == {
+            *("id", "timestamp", "deliveryId", "event", "url"),
+            *("attempt", "statusCode", "error", "durationMs"),
+        }
+        assert "attempt" not in "".join(plain.pieces)
+
+    _run(follow)
+
+
+def test_what_a_slow_client_has_no_room_for_is_counted(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_blocks, "MOST_WAITING", 3)
+
+    async def follow() -> None:
+        slow = Client(account, key.id, sources=[*Source])
+        other = Client(account, key.id)
+        await _until(lambda: slow.pieces and other.pieces)
+        slow.stuck.clear()
+        _fail(account)
+        await _until(lambda: other.count == 1)
+        _fail(account, 15)
+        await _until(lambda: other.count == 16)
+        await _until(lambda: slow.stream._backlog._omitted)
+        slow.stuck.set()
+        await _until(lambda: "omitted" in "".join(slow.pieces))
+        text = "".join(slow.pieces)
+        for client in (slow, other):
+            await client.leave()
+        [told] = re.findall(
+            r'event: omitted\ndata: {"kind": "attempt.failed", "count": (\d+)}', text
+        )
+        assert int(told) + text.count("event: attempt.failed") == 16
 
     _run(follow)
 

@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 
 from handlers import deliveries, events, messages, sending, usage
+from handlers.live_blocks import LiveBlocks, Source
 from models import activity, clock, contact_search, tally
 from models.account import Account
 from models.api_key import ApiKey
@@ -33,6 +34,7 @@ from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.incident import AlertTarget, Incident
 from models.message import Message, MessageStatus
+from models.notice import Notice
 from models.number import Number
 from models.redelivery import Redelivery
 from models.template import Template
@@ -176,6 +178,14 @@ def _redeliver(world: World) -> None:
     world.delivery.redeliver()
 
 
+def _look(world: World) -> None:
+    """At attempts and notices, with some of each."""
+    blocks = LiveBlocks()
+    record_outcomes(map(factories.failure, world.claimed), lambda _: 1, 10)
+    Notice.keep("2001", "security", None, {"event": "PIN_CHANGED"}, 1)
+    assert len(blocks.read({source: {world.account.id} for source in Source})) == len(Source)
+
+
 HOT_PATHS: dict[str, Work] = {
     "a key is looked up": lambda world: factories.owner(world.key),
     "a message is sent, and again": _send_twice,
@@ -212,6 +222,7 @@ READS: dict[str, Work] = {
         world.account.id, world.delivery.id
     ),
     "attempts are read": lambda world: Attempt.of(world.delivery),
+    "what was recorded since the last look is read": _look,
     "contacts are listed": lambda world: last_inbound(
         contact_search.search(world.account.id, 20, 0).rows
     ),
@@ -470,6 +481,14 @@ def test_activity_is_bounded_by_its_span(world: World, name: str) -> None:
 
     for query in queries_of(look):
         assert [step for step in query.complaints() if "SCAN" in step or "Seq Scan" in step] == []
+
+
+def test_a_look_at_what_was_recorded_begins_with_the_new_rows(world: World) -> None:
+    """And not with all deliveries of the account's webhooks."""
+    steps = [step for query in queries_of(lambda: _look(world)) for step in query.steps()]
+    assert [
+        step for step in steps if "delivery_webhook" in step or "attempt_delivery" in step
+    ] == []
 
 
 @pytest.mark.usefixtures("account")

@@ -55,7 +55,7 @@ def test_a_refused_recipient_is_told_with_the_code(server: MailServer) -> None:
 def test_a_server_that_is_away_or_silent_is_an_error_without_the_password() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        with pytest.raises(MailError, match=r"Timeout|Disconnected") as found:
+        with pytest.raises(MailError, match="no answer in time") as found:
             send_mail(f"smtp://u:secret@127.0.0.1:{port}", SENDER, TO, "S", "T", 0.1)
     assert "secret" not in str(found.value)
     with pytest.raises(MailError, match="ConnectionRefusedError"):

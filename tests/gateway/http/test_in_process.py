@@ -4,9 +4,10 @@ import asyncio
 import json
 from typing import Any
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.api_calls import Answer
+from dashboard.api_calls import Answer, Body
 from gateway.api.operations import KEY
 from gateway.http.auth import CALLER
 from gateway.http.in_process import InProcess
@@ -21,10 +22,8 @@ def _call(account: Account, part: ASGIApp) -> Answer:
     async def run() -> Answer:
         calls = InProcess(OPERATIONS)
         calls.part, calls.loop = part, asyncio.get_running_loop()
-        headers = {"idempotency-key": "k"}
-        return await asyncio.to_thread(
-            calls, account, "POST", "/messages/send", headers, b'{"to":"1"}'
-        )
+        headers, body = {"idempotency-key": "k"}, Body("application/json", 10, [b'{"to":', b'"1"}'])
+        return await asyncio.to_thread(calls, account, "POST", "/messages/send", headers, body)
 
     return asyncio.run(run())
 
@@ -33,7 +32,7 @@ def test_an_operation_is_called_for_the_account(account: Account) -> None:
     seen: list[Any] = []
 
     async def part(scope: Scope, receive: Receive, send: Send) -> None:
-        body = (await receive())["body"]
+        body = await Request(scope, receive).body()
         seen.append((scope[CALLER].account, scope[KEY].name, dict(scope["headers"]), body))
         headers = [(b"Idempotency-Replayed", b"true")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -43,7 +42,11 @@ def test_an_operation_is_called_for_the_account(account: Account) -> None:
     assert answer.is_ok
     assert answer.headers["idempotency-replayed"] == "true"
     assert answer.body == b"{}"
-    headers = {b"idempotency-key": b"k", b"content-length": b"10"}
+    headers = {
+        b"idempotency-key": b"k",
+        b"content-type": b"application/json",
+        b"content-length": b"10",
+    }
     assert seen == [(account, "sendMessage", headers, b'{"to":"1"}')]
 
 

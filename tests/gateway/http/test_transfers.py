@@ -9,7 +9,10 @@ from gateway.api.operations import LARGE_BODY, MEBIBYTE
 from gateway.http.edge import LARGE_BODIES_EACH
 from models.account import Account
 from models.api_key import ApiKey
+from models.user import Role
+from models.user_session import UserSession
 from tests.asgi import OPERATIONS, Answered, ask, edge_of, http_scope
+from tests.people import member
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -44,6 +47,33 @@ def test_an_upload_may_be_large_and_no_larger(account: Account) -> None:
     assert _ask(edge_of(_echo), *chunks[:100], path=UPLOAD, headers=_key(account)).status == 200
     refused = _ask(edge_of(_echo), *chunks, path=UPLOAD, headers=_key(account))
     assert (refused.status, refused.error["code"]) == (413, "PAYLOAD_TOO_LARGE")
+
+
+@pytest.mark.parametrize(
+    ("role", "page", "is_large"),
+    [
+        (Role.AGENT, "inbox/ctc_1/media", True),
+        (Role.AGENT, "inbox/ctc_1", False),
+        (Role.VIEWER, "inbox/ctc_1/media", False),
+        (None, "inbox/ctc_1/media", False),
+    ],
+)
+def test_only_a_reply_with_a_file_of_somebody_who_may_reply_is_a_large_page(
+    account: Account,
+    role: Role | None,
+    page: str,
+    is_large: bool,  # noqa: FBT001 - a table
+) -> None:
+    headers = {}
+    if role is not None:
+        headers["Cookie"] = f"gateway_session={UserSession.begin(member(account, role, 'ada'))}"
+    chunks = [b"x" * MEBIBYTE] * 101
+    answers = [
+        _ask(edge_of(_echo), *sent, path=f"/dashboard/{page}", headers=headers)
+        for sent in (chunks[:1], chunks[:2], chunks[:100], chunks)
+    ]
+    expected = [200, 200, 200, 413] if is_large else [200, 413, 413, 413]
+    assert [answer.status for answer in answers] == expected
 
 
 def test_an_account_takes_half_of_the_places_and_gives_them_back(account: Account) -> None:
@@ -110,6 +140,8 @@ def test_an_upload_whose_client_hangs_up_gives_its_place_back(account: Account) 
         ("POST", DOWNLOAD, False),
         ("POST", "/api/numbers/num_1/media/x", False),
         ("POST", "/api/numbers/a/b/media", False),
+        ("POST", "/dashboard/inbox/ctc_1/media", True),
+        ("GET", "/dashboard/inbox/ctc_1/media", False),
     ],
 )
 def test_only_uploads_and_downloads_take_places(method: str, path: str, moves: bool) -> None:  # noqa: FBT001 - a table

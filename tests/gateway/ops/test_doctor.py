@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from contract_tests.stored import Stored
 from gateway.cli import cli, doctor
-from gateway.ops.doctor import BrokenError, installation
+from gateway.ops.doctor import BrokenError, installation, mail
 from gateway.settings import Settings
 from models import inspection, secret
 from models.account import Account
@@ -26,6 +27,7 @@ from models.event import Event
 from models.number import Number, NumberStatus
 from tests import factories
 from tests.conftest import Clock, Configure
+from tests.mail_server import MailServer
 from tests.receiver import Exchange, Receiver, answer
 
 LATE_SECONDS = 30
@@ -118,7 +120,8 @@ def test_of_a_well_installation_without_a_worker_only_the_worker_is_a_problem(
     assert "gateway worker" in found["worker"]["mend"]
     # Counts in a process' own memory are no place to check.
     assert ("rate limits" in found) == (settings.rate_limit_url != "memory")
-    assert len(found.keys() - {"rate limits"}) == 16
+    assert len(found.keys() - {"rate limits"}) == 17
+    assert "GATEWAY_SMTP_URL is not set" in found["mail server"]["found"]
     assert settings.data_dir.as_posix() in found["data directory"]["found"]
 
 
@@ -314,7 +317,51 @@ def test_a_public_address_without_https_is_a_problem_with_the_real_network(
         installation.check_public_url(settings)
 
 
-@pytest.mark.usefixtures("settings")
+@pytest.fixture
+def server() -> Iterator[MailServer]:
+    """A mail server."""
+    with MailServer() as started:
+        yield started
+
+
+def _mails_through(url: str, configure: Configure) -> Mapping[str, Any]:
+    """What is found of this mail server, alone."""
+    settings = configure(SMTP_URL=url, SMTP_FROM="gateway@example.com")
+    return asdict(doctor.look("mail server", mail.check_mail, settings))
+
+
+def test_a_mail_server_is_greeted_logged_in_to_and_left_without_a_mail(
+    server: MailServer, configure: Configure
+) -> None:
+    found = _mails_through(server.url("ada:secret@"), configure)
+    assert (found["state"], found["mend"]) == ("ok", None)
+    assert found["found"] == "127.0.0.1 answers and accepts the login, without TLS."
+    assert server.commands == ["EHLO", "AUTH", "QUIT"]
+
+
+def test_a_login_that_the_mail_server_refuses_is_a_problem_and_not_printed(
+    server: MailServer, configure: Configure
+) -> None:
+    server.refuses_logins = True
+    found = _mails_through(server.url("ada:secret@"), configure)
+    assert found["state"] == "problem"
+    assert "refused the login with 535" in found["found"]
+    assert "user and password" in found["mend"]
+    assert "secret" not in str(found)
+
+
+def test_a_mail_server_that_accepts_and_stays_silent_or_is_away_is_a_problem(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "ANSWER_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"smtp://ada:secret@127.0.0.1:{silent.getsockname()[1]}"
+        found = _mails_through(url, configure)
+    assert (found["state"], "no answer in time" in found["found"]) == ("problem", True)
+    assert "host and port" in found["mend"]
+    assert "ConnectionRefusedError" in _mails_through(url, configure)["found"]
+
+
 def test_webhooks_numbers_and_items_in_trouble_are_warnings(
     account: Account, number: Number
 ) -> None:

@@ -1,0 +1,120 @@
+"""A reply with media: by a link, or with a file that is uploaded first.
+
+A file gets another media id with each upload, and the API takes an Idempotency-Key only with the same request
+again. So a form that is sent twice repeats the media id of its first request.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import IO
+
+from flask import request
+from werkzeug.datastructures import FileStorage
+
+from dashboard.api_calls import Answer, Body, call_api, call_with
+from dashboard.guard import account
+from dashboard.replies import media_body, media_kind
+from models.contact import Contact
+from models.database import reading
+from models.idempotency import IdempotencyKey
+from models.message import Message
+
+CHUNK = 64 * 1024
+MAX_NAME = 240
+CONFLICT = 409
+# As browsers write a name into a header (HTML, multipart form data).
+_ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
+
+
+class NoMediaError(Exception):
+    """There is not exactly one of a file and a link. The text says so."""
+
+
+def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
+    """Send what was chosen, once for each ``key`` and file. Raises NoMediaError.
+
+    The answer is that of the upload if the upload failed.
+    """
+    file, link = request.files.get("file"), typed.get("link", "").strip()
+    chosen = file if file and file.filename else None
+    if chosen and link:
+        raise NoMediaError("Choose a file or enter a link, not both.")
+    if chosen:
+        return _send_file(contact, typed, chosen, key)
+    if not link:
+        raise NoMediaError("Choose a file, or enter a link.")
+    return _send(contact, typed, typed.get("kind", "image"), {"link": link}, key)
+
+
+def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, key: str) -> Answer:
+    key = _with_content(key, file.stream)
+    if first := _first_content(key):
+        return _send(contact, typed, *first, key)
+    uploaded = _upload(contact, file)
+    if not uploaded.is_ok:
+        return uploaded
+    content = {"id": uploaded.json["id"]}
+    kind = media_kind(uploaded.json["mimeType"])
+    if kind == "document":
+        content["filename"] = (file.filename or "")[-MAX_NAME:]
+    answer = _send(contact, typed, kind, content, key)
+    if answer.status == CONFLICT and (first := _first_content(key)):
+        # The same form was sent twice at once, and the other request was first.
+        return _send(contact, typed, *first, key)
+    return answer
+
+
+def _send(
+    contact: Contact, typed: Mapping[str, str], kind: str, content: dict[str, str], key: str
+) -> Answer:
+    return call_api(
+        account(), "POST", "/messages/send", media_body(contact, kind, content, typed), key
+    )
+
+
+def _with_content(key: str, content: IO[bytes]) -> str:
+    """A key for this form with this file. Another file is another message."""
+    digest = hashlib.file_digest(content, "sha256")  # type: ignore[arg-type]
+    content.seek(0)
+    digest.update(key.encode(errors="replace"))
+    return digest.hexdigest()
+
+
+def _first_content(key: str) -> tuple[str, dict[str, str]] | None:
+    """Kind and media of the message that was sent with this key, None if none was."""
+    with reading():
+        known = IdempotencyKey.find(account().id, key)
+        if known is None:
+            return None
+        message = Message.get_by_id(known.message_id)
+    body: dict[str, str] = message.body
+    return message.type, {name: body[name] for name in ("id", "filename") if name in body}
+
+
+def _upload(contact: Contact, file: FileStorage) -> Answer:
+    path = f"/numbers/{contact.number_id}/media"
+    return call_with(account(), "POST", path, {}, _form_of(file))
+
+
+def _form_of(file: FileStorage) -> Body:
+    """A form with this file, which is read as it is sent."""
+    boundary = secrets.token_hex(16)
+    name, mime_type = ((text or "").translate(_ESCAPED) for text in (file.filename, file.mimetype))
+    head = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        f"Content-Type: {mime_type}\r\n\r\n"
+    ).encode(errors="replace")
+    tail = f"\r\n--{boundary}--\r\n".encode()
+    size = file.stream.seek(0, os.SEEK_END)
+    file.stream.seek(0)
+
+    def pieces() -> Iterator[bytes]:
+        yield head
+        while chunk := file.stream.read(CHUNK):
+            yield chunk
+        yield tail
+
+    content_type = f"multipart/form-data; boundary={boundary}"
+    return Body(content_type, len(head) + size + len(tail), pieces())

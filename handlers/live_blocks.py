@@ -1,0 +1,117 @@
+"""Blocks of the dashboard's stream besides the events: delivery attempts, and callbacks about numbers.
+
+They have no id: a browser that comes back gets the events that it missed, and of these what is new.
+"""
+
+import json
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from functools import partial
+from typing import Any, NamedTuple
+
+from models.attempt import Attempt
+from models.latest import (
+    Latest,
+    RecordedAttempt,
+    RecordedNotice,
+    recorded_attempts,
+    recorded_notices,
+)
+from models.notice import Notice
+from webhooks.envelope import timestamp
+
+# What waits for one client. With 200 attempts a second 50 come between two polls.
+MOST_WAITING = 200
+
+
+class Source(StrEnum):
+    """What a stream may show besides events. The first part of its blocks' names."""
+
+    ATTEMPTS = "attempt"
+    CALLBACKS = "callback"
+
+
+class Block(NamedTuple):
+    """One block of a stream. ``kind`` is its name there."""
+
+    kind: str
+    text: str
+
+
+Blocks = dict[tuple[Source, str], list[Block]]
+
+
+class Backlog:
+    """Blocks that wait until a client takes them. Of more than it has room for, the oldest are counted."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[Block] = deque(maxlen=MOST_WAITING)
+        self._omitted: Counter[str] = Counter()
+
+    def add(self, blocks: Iterable[Block]) -> None:
+        """Keep these behind those that wait."""
+        for block in blocks:
+            if len(self._blocks) == MOST_WAITING:
+                self._omitted[self._blocks[0].kind] += 1
+            self._blocks.append(block)
+
+    def take(self) -> str:
+        """All that waits, and before it how many blocks were left out."""
+        counts = [{"kind": kind, "count": count} for kind, count in self._omitted.items()]
+        omitted = [_block("omitted", count) for count in counts]
+        text = "".join(block.text for block in (*omitted, *self._blocks))
+        self._blocks.clear()
+        self._omitted.clear()
+        return text
+
+
+class LiveBlocks:
+    """What is recorded from now on, for the streams of this process."""
+
+    def __init__(self) -> None:
+        self._attempts = Latest(Attempt, "att")
+        self._notices = Latest(Notice, "ntc")
+
+    def read(self, wanted: Mapping[Source, set[str]]) -> Blocks:
+        """The new blocks of each source and account. ``wanted`` has the accounts by source."""
+        blocks: Blocks = defaultdict(list)
+        accounts = wanted.get(Source.ATTEMPTS, set())
+        for row in self._attempts.read(partial(recorded_attempts, account_ids=accounts)):
+            blocks[Source.ATTEMPTS, row.account_id].append(_of_attempt(row))
+        accounts = wanted.get(Source.CALLBACKS, set())
+        for notice in self._notices.read(partial(recorded_notices, account_ids=accounts)):
+            blocks[Source.CALLBACKS, notice.account_id].append(_of_notice(notice))
+        return blocks
+
+
+def _of_attempt(row: RecordedAttempt) -> Block:
+    end = "succeeded" if row.success else "failed"
+    data = {
+        "id": row.id,
+        "timestamp": timestamp(row.ended_at),
+        "deliveryId": row.delivery_id,
+        "event": row.event_kind,
+        "url": row.url,
+        "attempt": row.number,
+        "statusCode": row.status_code,
+        "error": row.error,
+        "durationMs": row.duration_ms,
+    }
+    return _block(f"{Source.ATTEMPTS}.{end}", data)
+
+
+def _of_notice(row: RecordedNotice) -> Block:
+    data = {
+        "id": row.id,
+        "timestamp": timestamp(row.at),
+        "numberId": row.number_id,
+        "phoneNumber": row.phone_number,
+        "field": row.field,
+        "event": row.event,
+    }
+    return _block(Source.CALLBACKS, data)
+
+
+def _block(kind: str, data: dict[str, Any]) -> Block:
+    return Block(kind, f"event: {kind}\ndata: {json.dumps(data)}\n\n")
