@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dashboard.numbers import MEANS
+from dashboard.wording import words
 from models import clock
 from models.backlog import oldest_waiting
 from models.number import Number, NumberStatus
@@ -107,7 +108,7 @@ def _numbers(numbers: Sequence[Number]) -> Iterator[Item]:
                 MEANS[number.status],
                 f"/dashboard/numbers/{number.id}",
                 "See number",
-                number.status_reason or "",
+                words(number.status_reason or ""),
             )
 
 
@@ -122,5 +123,5 @@ def _templates(account_id: str, numbers: Sequence[Number]) -> Iterator[Item]:
                 OF_TEMPLATE[template.status],
                 f"/dashboard/numbers/{of_business[template.waba_id]}/templates",
                 "See templates",
-                template.rejected_reason or "",
+                words(template.rejected_reason or ""),
             )

@@ -4,6 +4,7 @@ from flask import Response
 
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
+from dashboard.wording import QUALITY
 from models.database import writing
 from models.number import Number, NumberStatus
 from models.template import Template, TemplateList
@@ -31,4 +32,5 @@ def message_templates(number_id: str) -> Response:
         read_at=known.read_at if known else None,
         is_live=can_ask and not is_read,
         kind=KIND,
+        quality=QUALITY,
     )

@@ -5,6 +5,7 @@ from flask import Response
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
+from dashboard.wording import QUALITY, limit_in_words
 from models.notice import Notice
 from models.number import Number
 
@@ -41,4 +42,12 @@ def number(number_id: str) -> Response:
     """One number, its state explained, and the notices of it and its business account."""
     row = mine(Number.by_id(number_id))
     notices = Notice.newest(MAX_NOTICES, row)
-    return show("number.html", number=row, means=MEANS, what_to_do=WHAT_TO_DO, notices=notices)
+    return show(
+        "number.html",
+        number=row,
+        means=MEANS,
+        what_to_do=WHAT_TO_DO,
+        notices=notices,
+        quality=QUALITY,
+        limit=limit_in_words(row.messaging_limit),
+    )

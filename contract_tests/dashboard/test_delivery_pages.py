@@ -271,7 +271,7 @@ def test_deliveries_are_chosen_and_replayed_by_keyboard(
     expect(boxes).to_have_count(3)
     boxes.first.focus()
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Replay the chosen ones").focus()
+    page.get_by_role("button", name="Replay selected").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("The redelivery is scheduled.")
     expect(page).to_have_url(re.compile(f"webhook={hook}&answer=5xx$"))
@@ -337,7 +337,7 @@ def test_an_inactive_webhook_has_to_be_enabled_first(person: Person, owner: Cust
         assert "nable it first" in answer.text
     assert person.submit(f"{one}/redeliver", page=one).status_code == 409
     assert person.submit(many, page=one).status_code == 409
-    assert "Skipped, because its webhook was off." in person.get(one).text
+    assert "Skipped, because the webhook was disabled." in person.get(one).text
     assert _state(owner, delivery_id) == "skipped"
 
 

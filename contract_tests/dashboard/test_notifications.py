@@ -42,7 +42,7 @@ def test_a_banned_number_is_told_by_mail_and_in_the_chat_and_so_is_its_end(
     customer = gateway.customer()
     person, chat = enrol(customer.account_id).signed_in(), Receiver()
     signed_in(page, person, "/dashboard/notifications")
-    page.get_by_label("Email addresses, one a line").fill(ADA)
+    page.get_by_label("Email addresses, one per line").fill(ADA)
     page.get_by_label("Incoming webhook of Slack").fill(chat.url("/chat"))
     page.wait_for_load_state()
     page.get_by_role("button", name="Save").press("Enter")

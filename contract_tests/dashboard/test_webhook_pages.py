@@ -199,7 +199,7 @@ def test_a_webhook_that_fails_says_so_why_it_went_off_and_what_to_do(
     hook = register(owner, receiver.url("/failing"))
     assert owner.send(TO).ok
     page.goto(f"{WEBHOOKS}/{hook['id']}")
-    wait_for(lambda: "1 event was discarded in a row" in _shown(page), "a failing webhook")
+    wait_for(lambda: "1 event failed after all retries" in _shown(page), "a failing webhook")
     page.goto(WEBHOOKS)
     expect(page.get_by_role("row", name=hook["url"])).to_contain_text("failing")
     assert owner.send(TO).ok
@@ -210,7 +210,7 @@ def test_a_webhook_that_fails_says_so_why_it_went_off_and_what_to_do(
     follow(page, hook["url"])
     trouble = page.get_by_role("region", name="Disabled since")
     expect(trouble).to_contain_text("2 deliveries in a row failed")
-    expect(trouble).to_contain_text("The last of them: The receiver answered 500.")
+    expect(trouble).to_contain_text("The last error: The receiver answered 500.")
     failed = f"/dashboard/deliveries?webhook={hook['id']}&state=failed"
     expect(trouble.get_by_role("link", name="What failed")).to_have_attribute("href", failed)
     receiver.status = 200

@@ -46,7 +46,7 @@ def test_deliveries_of_all_webhooks_are_listed_with_answer_and_person(
     row = factories.outbound(number)
     with writing():
         emit.emit_message(EventKind.MESSAGE_SENT, row)
-    assert "not tried" in visit("deliveries")
+    assert "no attempt yet" in visit("deliveries")
     _fail()
     page = visit("deliveries")
     assert _listed(page) == 2

@@ -1,0 +1,19 @@
+"""Words of the messaging network, as people read them."""
+
+# Text and badge for the quality of a number or a template.
+QUALITY = {"GREEN": ("high", "good"), "YELLOW": ("medium", "warn"), "RED": ("low", "bad")}
+TIER, UNLIMITED = "TIER_", "TIER_UNLIMITED"
+
+
+def words(name: str) -> str:
+    """A name such as PENDING_DELETION in plain words."""
+    text = name.replace("_", " ")
+    return text.lower() if text.isupper() else text
+
+
+def limit_in_words(limit: str | None) -> str:
+    """A messaging limit such as TIER_2K: how many people get a template in 24 hours. Empty if unknown."""
+    if limit is None:
+        return ""
+    count = "any number of" if limit == UNLIMITED else limit.removeprefix(TIER)
+    return f"{count} people in 24 hours"
