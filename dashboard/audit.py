@@ -19,7 +19,7 @@ SAYS = {
     "contact.opted_in": "Opted a contact in",
     "contact.opted_out": "Opted a contact out",
     "contact.replied": "Replied to a contact",
-    "deliveries.replayed": "Replayed deliveries",
+    "deliveries.replayed": "Redelivered selected events",
     "delivery.redelivered": "Redelivered an event",
     "invitation.accepted": "Accepted an invitation",
     "invitation.withdrawn": "Withdrew an invitation",

@@ -15,7 +15,7 @@ from models.webhook import Webhook
 from tasks.redeliver import UNDELIVERED, InactiveWebhookError, redeliver_many
 from tasks.shares import TooMuchAtOnceError
 
-NO_TIME = "Say since when."
+NO_TIME = "Enter a time."
 NOTHING = "No failed or skipped delivery of this webhook was created since then."
 
 
@@ -90,12 +90,12 @@ def _count(hook: Webhook, since: int) -> int:
 
 def _explanation(hook: Webhook, since: str, count: int) -> str:
     text = (
-        f"What failed or was skipped and was created since {since.replace('T', ' ')} UTC"
-        f" goes to {hook.url} once more, oldest first, with a fresh retry schedule."
+        f"Failed and skipped deliveries created since {since.replace('T', ' ')} UTC"
+        f" are sent to {hook.url} again, oldest first, with a fresh retry schedule."
     )
     if count < MAX_REDELIVERIES:
         return text
-    return f"{text} These are the oldest {count:,}, as many as go at once; repeat it for the rest."
+    return f"{text} These are the oldest {count:,}, the most at a time; repeat it for the rest."
 
 
 def _list_of(hook: Webhook) -> str:

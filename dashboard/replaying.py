@@ -35,9 +35,9 @@ def confirm_replay() -> Response:
     if not rows:
         return show("replay.html", asked=asked, back=_list_of(asked), problem="")
     return confirm(
-        title=f"Replay {len(rows):,} {'delivery' if len(rows) == 1 else 'deliveries'}?",
+        title=f"Redeliver {len(rows):,} {'delivery' if len(rows) == 1 else 'deliveries'}?",
         text=_explanation(asked, rows),
-        action="Replay",
+        action="Redeliver",
         back=_list_of(asked),
     )
 
@@ -91,12 +91,12 @@ def _explanation(asked: Asked, rows: list[Delivery]) -> str:
     webhooks = len({row.webhook_id for row in rows})
     to = asked.hook.url if asked.hook else f"{webhooks} webhook{'s' * (webhooks > 1)}"
     text = (
-        f"They go to {to} once more, oldest first, with a fresh retry schedule. What was delivered already is"
-        " sent again. What waits is left out, as are webhooks that are off."
+        f"They are sent to {to} again, oldest first, with a fresh retry schedule. Those that arrived already"
+        " are sent again, too. Deliveries that wait and disabled webhooks are left out."
     )
     if len(rows) < MAX_REDELIVERIES:
         return text
-    return f"{text} These are the newest {len(rows):,}, as many as go at once."
+    return f"{text} These are the newest {len(rows):,}, the most at a time."
 
 
 def _list_of(asked: Asked) -> str:

@@ -271,16 +271,16 @@ def test_deliveries_are_chosen_and_replayed_by_keyboard(
     expect(boxes).to_have_count(3)
     boxes.first.focus()
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Replay selected").focus()
+    page.get_by_role("button", name="Redeliver selected").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("The redelivery is scheduled.")
     expect(page).to_have_url(re.compile(f"webhook={hook}&answer=5xx$"))
     _wait_for_state(owner, failed[2], "delivered")
     assert [_state(owner, each) for each in failed[:2]] == ["failed", "failed"]
-    page.get_by_role("link", name="Replay all that match…").focus()
+    page.get_by_role("link", name="Redeliver all that match…").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Replay 2 deliveries?")
-    page.get_by_role("button", name="Replay").focus()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Redeliver 2 deliveries?")
+    page.get_by_role("button", name="Redeliver").focus()
     page.keyboard.press("Enter")
     for each in failed:
         _wait_for_state(owner, each, "delivered")
@@ -308,7 +308,7 @@ def test_attempts_are_compared_and_the_json_is_copied(
     assert faults(page, "compare") == []
 
 
-@pytest.mark.parametrize(("since", "text"), [("", "Say since when."), ("soon", "This is no time")])
+@pytest.mark.parametrize(("since", "text"), [("", "Enter a time."), ("soon", "This is no time")])
 def test_redelivering_all_asks_for_a_time_that_makes_sense(
     person: Person, owner: Customer, since: str, text: str
 ) -> None:

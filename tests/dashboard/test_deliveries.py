@@ -53,7 +53,7 @@ def test_deliveries_of_all_webhooks_are_listed_with_answer_and_person(
     for hook in hooks:
         assert hook.url in page
     assert page.count(">500</span>") == 2
-    assert page.count("<small>5 ms</small>") == 2
+    assert page.count("<small>5 ms, 1 attempt</small>") == 2
     assert page.count(f'<a href="/dashboard/contacts/{row.contact_id}">') == 2
     assert "2 deliveries in all" in page
 
@@ -154,7 +154,7 @@ def test_nothing_goes_that_waits_or_whose_webhook_is_off_or_anothers(
     [waits] = factories.deliveries(account, hooks[1])
     ids = [theirs.id, off.id, waits.id]
     answer = submit("deliveries/replay-selected", 422, id=ids)
-    assert "Nothing to replay" in answer.text
+    assert "Nothing to redeliver" in answer.text
     assert _chosen() == set()
 
 
@@ -176,7 +176,7 @@ def test_all_that_match_are_counted_confirmed_and_replayed(
 
 def test_replaying_nothing_says_so(visit: Visit, submit: Submit, hooks: list[Webhook]) -> None:
     assert hooks
-    assert "Nothing to replay" in visit("deliveries/replay?state=failed")
+    assert "Nothing to redeliver" in visit("deliveries/replay?state=failed")
     submit("deliveries/replay?state=failed", 422)
     assert submit(f"deliveries/replay?since={quote('soon')}").headers["Location"].endswith("soon")
 

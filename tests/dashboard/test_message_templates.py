@@ -53,7 +53,7 @@ def test_templates_that_were_never_read_are_asked_for_and_waited_for(
 def test_a_number_that_is_not_connected_asks_for_nothing(number: Number, shown: Shown) -> None:
     with writing():
         number.move_to(NumberStatus.DISCONNECTED)
-    assert "must be connected" in shown(number)
+    assert "once the number is connected" in shown(number)
     assert TemplateList.of(number) is None
 
 
