@@ -246,6 +246,7 @@ def test_all_since_are_counted_confirmed_and_redelivered(
     owner.request("PATCH", f"/webhooks/{hook}", json={"active": True})
     receiver.status = 200
     signed_in(page, person, f"/dashboard/deliveries?webhook={hook}")
+    page.get_by_role("link", name="Redeliver all since…").click()
     page.get_by_label("Failed or skipped, created since").fill(LONG_AGO)
     page.get_by_role("button", name="Redeliver…").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Redeliver 3 deliveries?")

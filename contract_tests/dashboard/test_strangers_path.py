@@ -133,6 +133,7 @@ def test_a_stranger_finds_the_way_from_the_sign_in_to_a_mended_receiver(
     # Mended, everything that was missed is delivered again.
     receiver.status = 200
     _go(page, "Deliveries")
+    page.get_by_role("link", name="Redeliver all since…").click()
     page.get_by_label("Failed or skipped, created since").fill(LONG_AGO)
     _press(page, "Redeliver…")
     expect(page.get_by_role("heading", name="Redeliver 1 delivery?")).to_be_visible()

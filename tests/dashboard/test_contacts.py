@@ -88,14 +88,14 @@ def test_a_row_shows_consent_and_the_customer_service_window(
 ) -> None:
     factories.inbound(number)
     page = visit("contacts")
-    assert ">open</span>" in page
+    assert ">window open</span>" in page
     assert ">not opted out</span>" in page
     clock.advance(hours=25)
     contact = factories.contact(number, phone="15551234567")
     with writing():
         contact.opt(out=True, because=Source.API, at=1)
     page = visit("contacts")
-    assert ">closed</span>" in page
+    assert ">window closed</span>" in page
     assert ">opted out</span>" in page
 
 
@@ -105,9 +105,9 @@ def test_the_last_message_of_each_person_counts(number: Number, visit: Visit, cl
     clock.advance(hours=25)
     factories.outbound(number, to="15550000009")
     factories.outbound(number)
-    assert ">open</span>" not in visit("contacts")
+    assert ">window open</span>" not in visit("contacts")
     factories.inbound(number, "wamid.2")
-    assert visit("contacts").count(">open</span>") == 1
+    assert visit("contacts").count(">window open</span>") == 1
 
 
 def test_an_empty_list_says_what_a_contact_is(number: Number, visit: Visit) -> None:
