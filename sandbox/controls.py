@@ -16,6 +16,7 @@ from sandbox.behaviour import Behaviour
 from sandbox.control import number_view
 from sandbox.entities import BANNED, CONNECTED, DISCONNECTED
 from sandbox.keys import NETWORK
+from sandbox.knob_words import GROUPS
 from sandbox.knobs import CHOICES
 from sandbox.page import page_of
 from sandbox.templates_control import SCORES, STATUSES
@@ -44,6 +45,7 @@ async def show(request: web.Request) -> web.Response:
         template_statuses=STATUSES,
         scores=SCORES,
         knobs=_knobs(network.behaviour),
+        groups=GROUPS,
     )
     return page_of(text, nonce)
 

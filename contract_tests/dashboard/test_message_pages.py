@@ -63,7 +63,9 @@ def test_a_message_leads_to_its_steps_its_events_and_their_deliveries(
         expect(steps.nth(position)).to_contain_text(status)
     events = page.locator("ul.notices > li")
     expect(events.filter(has_text="message.sent")).to_contain_text("1 attempt")
-    expect(events.filter(has_text="message.delivered")).to_contain_text("No webhook subscribes to this event")
+    expect(events.filter(has_text="message.delivered")).to_contain_text(
+        "No webhook subscribes to this event"
+    )
     delivery = events.filter(has_text="message.read").get_by_role("link")
     expect(delivery).to_have_text(receiver.url())
     expect(delivery).to_have_attribute("href", re.compile("^/dashboard/deliveries/dlv_"))

@@ -39,4 +39,5 @@ def test_each_knob_has_its_value_and_its_default(sandbox: Sandbox) -> None:
     hidden = re.findall(r'name="(\w+)" data-kind="json" value="([^"]*)"', page)
     defaults = {name: json.loads(html.unescape(value)) for name, value in hidden}
     assert defaults == Behaviour().as_dict()
+    assert page.count("<small id=") == len(defaults)
     sandbox.control("PUT", "behaviour", defaults)
