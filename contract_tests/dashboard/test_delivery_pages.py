@@ -268,7 +268,7 @@ def test_deliveries_are_chosen_and_replayed_by_keyboard(
     failed = [_delivery(owner, hook, "failed") for _ in range(3)]
     receiver.status = 200
     signed_in(page, person, f"/dashboard/deliveries?webhook={hook}&answer=5xx")
-    boxes = page.get_by_role("checkbox")
+    boxes = page.locator("tbody").get_by_role("checkbox")
     expect(boxes).to_have_count(3)
     boxes.first.focus()
     page.keyboard.press("Space")

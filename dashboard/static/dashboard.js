@@ -18,6 +18,11 @@ document.addEventListener("click", async (event) => {
   }
   setTimeout(() => { button.textContent = label; }, 2000);
 });
+// One checkbox selects all rows of its form.
+document.addEventListener("change", ({target}) => {
+  if (!target.matches("[data-all]")) return;
+  for (const box of target.form.querySelectorAll("tbody [type=checkbox]")) box.checked = target.checked;
+});
 // htmx asks for a piece of a page. Who is no longer signed in gets the whole sign-in, and afterwards this page again.
 document.addEventListener("htmx:before:response", (event) => {
   const {raw} = event.detail.ctx.response;
