@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dashboard.numbers import MEANS
-from dashboard.wording import words
+from dashboard.wording import failures, words
 from models import clock
+from models.activity import ended_in_a_day
 from models.backlog import oldest_waiting
 from models.number import Number, NumberStatus
 from models.template import Template
@@ -41,6 +42,7 @@ def attention(
     """All items. Empty if nothing needs attention."""
     return [
         *_webhooks(webhooks),
+        *_partly_failing(webhooks),
         *_waiting(webhooks),
         *_numbers(numbers),
         *_templates(account_id, numbers),
@@ -82,6 +84,17 @@ def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
                 " redeliver."
             )
             yield Item("failing", "bad", webhook.url, advice, link, "See webhook")
+
+
+def _partly_failing(webhooks: Sequence[Webhook]) -> Iterator[Item]:
+    """Those that answer some events only: the last one went well."""
+    recent = ended_in_a_day([webhook.id for webhook in webhooks], clock.now())
+    for webhook in webhooks:
+        ended = recent.get(webhook.id)
+        if ended and ended.failed and webhook.active and not webhook.failure_count:
+            advice = f"{failures(ended)} See the causes, then redeliver."
+            link = f"/dashboard/webhooks/{webhook.id}"
+            yield Item("some failures", "warn", webhook.url, advice, link, "See webhook")
 
 
 def _waiting(webhooks: Sequence[Webhook]) -> Iterator[Item]:

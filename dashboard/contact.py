@@ -23,11 +23,11 @@ NAMES = {
     "name": "The name",
 }
 KNOWN_BY = {
-    Source.MESSAGE: "A message from this person said so.",
-    Source.STATUS: "A status of a message to this person said so.",
-    Source.SEND: "WhatsApp said so in the response to a send.",
+    Source.MESSAGE: "Known from a message of this person.",
+    Source.STATUS: "Known from the status of a message to this person.",
+    Source.SEND: "Known from WhatsApp's response to a send.",
     Source.NETWORK: "WhatsApp announced it.",
-    Source.API: "Your account said so, through the API or the dashboard.",
+    Source.API: "Set by your account, through the API or the dashboard.",
     Source.WORD: "This person wrote one of your words.",
     Source.ERROR: "WhatsApp gave it as the reason why it refused a marketing message.",
 }

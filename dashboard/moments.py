@@ -10,7 +10,7 @@ from webhooks.envelope import timestamp
 _FORM = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?", re.ASCII
 )
-BAD_TIME = "This is no time such as 2026-11-20T09:30."
+BAD_TIME = "This is not a valid time. Example: 2026-11-20T09:30."
 # The filters of lists by time, in the names of their fields.
 TIMES = ("since", "until")
 

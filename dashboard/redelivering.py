@@ -45,6 +45,7 @@ def confirm_redeliver_many() -> Response:
         text=_explanation(wish.hook, wish.text, count),
         action="Redeliver",
         back=_list_of(wish.hook),
+        destroys=False,
     )
 
 

@@ -39,6 +39,7 @@ def confirm_replay() -> Response:
         text=_explanation(asked, rows),
         action="Redeliver",
         back=_list_of(asked),
+        destroys=False,
     )
 
 

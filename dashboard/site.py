@@ -116,9 +116,9 @@ def go(path: str, say: str | None = None) -> Response:
     return response
 
 
-def confirm(*, title: str, text: str, action: str, back: str) -> Response:
-    """The step before something that cannot be undone: a page that posts to its own address."""
-    return show("confirm.html", title=title, text=text, action=action, back=back)
+def confirm(*, title: str, text: str, action: str, back: str, destroys: bool = True) -> Response:
+    """The step before an important action: a page that posts to its own address."""
+    return show("confirm.html", title=title, text=text, action=action, back=back, destroys=destroys)
 
 
 def existing(row: Any) -> Any:

@@ -93,6 +93,7 @@ def confirm_create_reset(user_id: str) -> Response:
         " sessions end. The old password works until the link is used.",
         action="Create link",
         back=_path_of(row),
+        destroys=False,
     )
 
 

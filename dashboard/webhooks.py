@@ -1,6 +1,7 @@
 """/dashboard/webhooks: where the account's events go, how each webhook is, and what can be done about it."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flask import Response, abort
@@ -11,7 +12,10 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.recording import unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
+from dashboard.wording import failures
 from gateway.settings import get_settings
+from models import clock
+from models.activity import Ended, ended_in_a_day
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState
 from models.number import Number
@@ -23,7 +27,7 @@ from webhooks.client import Answer
 from webhooks.kinds import EventKind
 
 PATH = "/dashboard/webhooks"
-ACTIVE, FAILING, OFF = "active", "failing", "disabled"
+ACTIVE, PARTLY, FAILING, OFF = "active", "some failures", "failing", "disabled"
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,13 @@ def webhooks() -> Response:
     """The account's webhooks, newest first."""
     found = Webhook.page(account().id, PER_PAGE, offset())
     return show(
-        "webhooks.html", found=found, event_kinds=len(EventKind), state_of=state_of, why_off=why_off
+        "webhooks.html",
+        found=found,
+        event_kinds=len(EventKind),
+        ended=ended_in_a_day([row.id for row in found.rows], clock.now()),
+        failures=failures,
+        state_of=state_of,
+        why_off=why_off,
     )
 
 
@@ -144,11 +154,13 @@ def path_of(row: Webhook) -> str:
     return f"{PATH}/{row.id}"
 
 
-def state_of(row: Webhook) -> str:
-    """ACTIVE, FAILING or OFF."""
+def state_of(row: Webhook, ended: Mapping[str, Ended]) -> str:
+    """ACTIVE, PARTLY, FAILING or OFF. ``ended`` is what ended in the last 24 hours."""
     if not row.active:
         return OFF
-    return FAILING if row.failure_count else ACTIVE
+    if row.failure_count:
+        return FAILING
+    return PARTLY if row.id in ended and ended[row.id].failed else ACTIVE
 
 
 def why_off(row: Webhook) -> str:
@@ -168,11 +180,15 @@ def why_off(row: Webhook) -> str:
 
 def _page(row: Webhook, answer: Answer | None = None) -> Response:
     names = {number.id: f"+{number.phone_number}" for number in Number.all(row.account_id)}
-    is_in_trouble = state_of(row) == FAILING or row.deactivated_because == Deactivation.FAILURES
+    ended = ended_in_a_day([row.id], clock.now())
+    is_in_trouble = (
+        state_of(row, ended) == FAILING or row.deactivated_because == Deactivation.FAILURES
+    )
     return show(
         "webhook.html",
         webhook=row,
-        state=state_of(row),
+        state=state_of(row, ended),
+        failures=failures(ended[row.id]) if row.id in ended else "",
         charts=of_webhook(row),
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],

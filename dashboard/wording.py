@@ -1,4 +1,6 @@
-"""Words of the messaging network, as people read them."""
+"""Words of the messaging network, and counts, as people read them."""
+
+from models.activity import Ended
 
 # Text and badge for the quality of a number or a template.
 QUALITY = {"GREEN": ("high", "good"), "YELLOW": ("medium", "warn"), "RED": ("low", "bad")}
@@ -9,6 +11,12 @@ def words(name: str) -> str:
     """A name such as PENDING_DELETION in plain words."""
     text = name.replace("_", " ")
     return text.lower() if text.isupper() else text
+
+
+def failures(ended: Ended) -> str:
+    """How many of the events that ended in the last 24 hours failed."""
+    count = f"{ended.failed:,} of {ended.failed + ended.delivered:,}"
+    return f"{count} events failed after all retries in the last 24 hours."
 
 
 def limit_in_words(limit: str | None) -> str:

@@ -309,7 +309,9 @@ def test_attempts_are_compared_and_the_json_is_copied(
     assert faults(page, "compare") == []
 
 
-@pytest.mark.parametrize(("since", "text"), [("", "Enter a time."), ("soon", "This is no time")])
+@pytest.mark.parametrize(
+    ("since", "text"), [("", "Enter a time."), ("soon", "This is not a valid time")]
+)
 def test_redelivering_all_asks_for_a_time_that_makes_sense(
     person: Person, owner: Customer, since: str, text: str
 ) -> None:

@@ -37,7 +37,7 @@ def test_a_refused_send_is_found_and_leads_to_its_message(
     expect(page.get_by_role("main")).to_contain_text(refused.headers["X-Request-Id"])
     expect(page.get_by_role("main")).to_contain_text("does not use WhatsApp")
     expect(page.get_by_role("main")).not_to_contain_text("A secret text")
-    reference = page.get_by_role("link", name="Read what POST /api/messages/send takes")
+    reference = page.get_by_role("link", name="See POST /api/messages/send in the API reference")
     expect(reference).to_have_attribute("href", "/api/docs/#operation/sendMessage")
     page.get_by_role("link", name=message_id).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("failed")

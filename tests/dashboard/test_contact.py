@@ -83,7 +83,7 @@ def test_a_person_is_opted_out_and_in_again(number: Number, visit: Visit, submit
     submit(f"{here}/opt-in")
     page = visit(here)
     assert f'action="/dashboard/{here}/opt-out"' in page
-    assert "Opted in to marketing again. Your account said so" in text_of(page)
+    assert "Opted in to marketing again. Set by your account" in text_of(page)
     assert [event.kind for event in Event.select()] == ["contact.updated"] * 2
 
 
@@ -143,11 +143,11 @@ def test_the_history_says_what_changed(
 @pytest.mark.parametrize(
     ("because", "said"),
     [
-        (Source.MESSAGE, "A message from this person said so."),
-        (Source.STATUS, "A status of a message to this person said so."),
-        (Source.SEND, "WhatsApp said so in the response to a send."),
+        (Source.MESSAGE, "Known from a message of this person."),
+        (Source.STATUS, "Known from the status of a message to this person."),
+        (Source.SEND, "Known from WhatsApp's response to a send."),
         (Source.NETWORK, "WhatsApp announced it."),
-        (Source.API, "Your account said so, through the API or the dashboard."),
+        (Source.API, "Set by your account, through the API or the dashboard."),
         (Source.WORD, "This person wrote one of your words."),
         (Source.ERROR, "WhatsApp gave it as the reason why it refused a marketing message."),
     ],
