@@ -16,7 +16,7 @@ from models.finding import MessageFilter
 from models.number import Number
 from models.webhook import Webhook
 
-MOST_ITEMS = 20
+MOST_ITEMS = 8
 # Below the chart of that name: totals of all that is kept, each with the filter of its list.
 TOTALS = {
     "sent": (

@@ -53,7 +53,7 @@ def test_deliveries_of_all_webhooks_are_listed_with_answer_and_person(
     for hook in hooks:
         assert hook.url in page
     assert page.count(">500</span>") == 2
-    assert page.count("<small>5 ms, 1 attempt</small>") == 2
+    assert page.count("<small>in 5 ms, 1 attempt</small>") == 2
     assert page.count(f'<a href="/dashboard/contacts/{row.contact_id}">') == 2
     assert "2 deliveries in all" in page
 
@@ -166,9 +166,9 @@ def test_all_that_match_are_counted_confirmed_and_replayed(
     factories.deliveries(account, hooks[0])
     query = f"answer=5xx&webhook={hooks[1].id}"
     page = visit(f"deliveries/replay?{query}")
-    assert "Replay 3 deliveries?" in page
+    assert "Redeliver 3 deliveries?" in page
     assert hooks[1].url in page
-    assert "Replay 6 deliveries?" in visit("deliveries/replay")
+    assert "Redeliver 6 deliveries?" in visit("deliveries/replay")
     answer = submit(f"deliveries/replay?{query}")
     assert answer.headers["Location"] == f"{PATH}?webhook={hooks[1].id}&answer=5xx"
     assert _chosen() == {row.id for row in made if row.webhook_id == hooks[1].id}

@@ -57,7 +57,7 @@ def test_a_failing_webhook_is_not_active_in_green(account: Account, visit: Visit
     for path in ("webhooks", f"webhooks/{webhook.id}"):
         page = visit(path)
         assert re.search(
-            r'<span class="badge warn"><svg[^>]*><use href="#icon-warn"/></svg>failing<', page
+            r'<span class="badge bad"><svg[^>]*><use href="#icon-bad"/></svg>failing<', page
         )
         assert "active</span>" not in page
 

@@ -69,6 +69,22 @@ def test_webhooks_that_fail_or_are_disabled_need_attention(
     assert f'href="/dashboard/webhooks/{failing.id}"' in page
 
 
+def test_a_webhook_that_fails_now_and_then_needs_attention_for_a_day(
+    visit: Visit, account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    _deliver(account, webhook, succeeds=False)
+    _deliver(account, webhook, succeeds=True)
+    said = "1 of 2 events failed after all retries in the last 24 hours."
+    [line] = _attention(visit(""))
+    assert line.startswith(f"some failures {webhook.url} {said}")
+    for path in ("webhooks", f"webhooks/{webhook.id}"):
+        assert said in visit(path)
+        assert ">active</span>" not in visit(path)
+    clock.advance(hours=25)
+    assert _attention(visit("")) == []
+
+
 def test_the_oldest_waiting_event_needs_attention_after_a_minute(
     visit: Visit, account: Account, clock: Clock
 ) -> None:
@@ -115,10 +131,10 @@ def test_templates_that_cannot_be_sent_need_attention(visit: Visit, number: Numb
 
 
 def test_of_very_much_the_first_is_shown_and_how_much_more(visit: Visit, account: Account) -> None:
-    for position in range(23):
+    for position in range(11):
         factories.webhook(account, f"http://127.0.0.1:9/{position}", active=False)
     page = visit("")
-    assert len(_attention(page)) == 20
+    assert len(_attention(page)) == 8
     assert "And 3 more" in page
 
 
