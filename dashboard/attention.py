@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from dashboard.numbers import MEANS
 from dashboard.wording import failures, words
 from models import clock
-from models.activity import ended_in_a_day
 from models.backlog import oldest_waiting
 from models.number import Number, NumberStatus
+from models.recent_failures import failed_in_a_day
 from models.template import Template
 from models.webhook import Deactivation, Webhook
 
 # Shorter waits are normal: the first attempt is under way.
 LATE_MS = 60_000
 LOST = (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
+# The classes of badges, most urgent first.
+URGENCY = ("bad", "warn", "off")
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 OF_TEMPLATE = {
     "REJECTED": "Correct it and submit it again.",
@@ -40,13 +42,14 @@ def attention(
     account_id: str, webhooks: Sequence[Webhook], numbers: Sequence[Number]
 ) -> list[Item]:
     """All items. Empty if nothing needs attention."""
-    return [
+    items = [
+        *_numbers(numbers),
         *_webhooks(webhooks),
         *_partly_failing(webhooks),
         *_waiting(webhooks),
-        *_numbers(numbers),
         *_templates(account_id, numbers),
     ]
+    return sorted(items, key=lambda item: URGENCY.index(item.kind))
 
 
 def duration(milliseconds: int) -> str:
@@ -87,12 +90,11 @@ def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
 
 
 def _partly_failing(webhooks: Sequence[Webhook]) -> Iterator[Item]:
-    """Those that answer some events only: the last one went well."""
-    recent = ended_in_a_day([webhook.id for webhook in webhooks], clock.now())
+    """Those whose last event arrived, and others did not."""
+    failed = failed_in_a_day([webhook.id for webhook in webhooks], clock.now())
     for webhook in webhooks:
-        ended = recent.get(webhook.id)
-        if ended and ended.failed and webhook.active and not webhook.failure_count:
-            advice = f"{failures(ended)} See the causes, then redeliver."
+        if webhook.id in failed and webhook.active and not webhook.failure_count:
+            advice = f"{failures(failed[webhook.id])} See the causes, then redeliver."
             link = f"/dashboard/webhooks/{webhook.id}"
             yield Item("some failures", "warn", webhook.url, advice, link, "See webhook")
 

@@ -15,10 +15,10 @@ from dashboard.site import blueprint, confirm, go, mine, show
 from dashboard.wording import failures
 from gateway.settings import get_settings
 from models import clock
-from models.activity import Ended, ended_in_a_day
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState
 from models.number import Number
+from models.recent_failures import failed_in_a_day
 from models.webhook import Deactivation, Webhook
 from tasks import subscriptions
 from tasks.sender import send_test_delivery
@@ -46,7 +46,7 @@ def webhooks() -> Response:
         "webhooks.html",
         found=found,
         event_kinds=len(EventKind),
-        ended=ended_in_a_day([row.id for row in found.rows], clock.now()),
+        failed=failed_in_a_day([row.id for row in found.rows], clock.now()),
         failures=failures,
         state_of=state_of,
         why_off=why_off,
@@ -154,13 +154,13 @@ def path_of(row: Webhook) -> str:
     return f"{PATH}/{row.id}"
 
 
-def state_of(row: Webhook, ended: Mapping[str, Ended]) -> str:
-    """ACTIVE, PARTLY, FAILING or OFF. ``ended`` is what ended in the last 24 hours."""
+def state_of(row: Webhook, failed: Mapping[str, int]) -> str:
+    """ACTIVE, PARTLY, FAILING or OFF. ``failed`` counts the failures of the last 24 hours."""
     if not row.active:
         return OFF
     if row.failure_count:
         return FAILING
-    return PARTLY if row.id in ended and ended[row.id].failed else ACTIVE
+    return PARTLY if row.id in failed else ACTIVE
 
 
 def why_off(row: Webhook) -> str:
@@ -180,15 +180,15 @@ def why_off(row: Webhook) -> str:
 
 def _page(row: Webhook, answer: Answer | None = None) -> Response:
     names = {number.id: f"+{number.phone_number}" for number in Number.all(row.account_id)}
-    ended = ended_in_a_day([row.id], clock.now())
+    failed = failed_in_a_day([row.id], clock.now())
     is_in_trouble = (
-        state_of(row, ended) == FAILING or row.deactivated_because == Deactivation.FAILURES
+        state_of(row, failed) == FAILING or row.deactivated_because == Deactivation.FAILURES
     )
     return show(
         "webhook.html",
         webhook=row,
-        state=state_of(row, ended),
-        failures=failures(ended[row.id]) if row.id in ended else "",
+        state=state_of(row, failed),
+        failures=failures(failed[row.id]) if row.id in failed else "",
         charts=of_webhook(row),
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],

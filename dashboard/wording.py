@@ -1,7 +1,5 @@
 """Words of the messaging network, and counts, as people read them."""
 
-from models.activity import Ended
-
 # Text and badge for the quality of a number or a template.
 QUALITY = {"GREEN": ("high", "good"), "YELLOW": ("medium", "warn"), "RED": ("low", "bad")}
 TIER, UNLIMITED = "TIER_", "TIER_UNLIMITED"
@@ -13,10 +11,10 @@ def words(name: str) -> str:
     return text.lower() if text.isupper() else text
 
 
-def failures(ended: Ended) -> str:
-    """How many of the events that ended in the last 24 hours failed."""
-    count = f"{ended.failed:,} of {ended.failed + ended.delivered:,}"
-    return f"{count} events failed after all retries in the last 24 hours."
+def failures(count: int) -> str:
+    """How many events of the last 24 hours failed."""
+    events = "event" if count == 1 else "events"
+    return f"{count:,} {events} of the last 24 hours failed after all retries."
 
 
 def limit_in_words(limit: str | None) -> str:

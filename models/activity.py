@@ -98,26 +98,6 @@ def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]
     return [found.get(start, Attempts()) for start in starts]
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How many events of a webhook were delivered, and how many failed after all their retries."""
-
-    delivered: int = 0
-    failed: int = 0
-
-
-def ended_in_a_day(webhook_ids: Sequence[str], now: int) -> dict[str, Ended]:
-    """What ended in the last 24 hours, by webhook. One without an attempt is not in it."""
-    sums = [fn.SUM(getattr(AttemptTotal, name)) for name in ("delivered", "failed")]
-    query = AttemptTotal.select(AttemptTotal.webhook, *sums).where(
-        AttemptTotal.webhook.in_(list(webhook_ids)),
-        AttemptTotal.width == WIDE,
-        AttemptTotal.start >= SPANS["24h"].starts(now)[0],
-    )
-    rows = _rows(query.group_by(AttemptTotal.webhook))
-    return {webhook: Ended(int(delivered), int(failed)) for webhook, delivered, failed in rows}
-
-
 def total(steps: Sequence[Attempts]) -> Attempts:
     """All steps in one."""
     columns = zip(*((s.delivered, s.retried, s.failed, *s.buckets) for s in steps), strict=True)
