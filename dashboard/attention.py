@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dashboard.deliveries import missed
 from dashboard.numbers import MEANS
 from dashboard.wording import failures, words
 from models import clock
@@ -27,7 +28,10 @@ OF_TEMPLATE = {
 
 @dataclass(frozen=True)
 class Item:
-    """``kind`` is a class of badges; ``reason`` are the network's or the receiver's own words."""
+    """``kind`` is a class of badges; ``reason`` are the network's or the receiver's own words.
+
+    ``missed`` is the address of the list of what a webhook missed.
+    """
 
     badge: str
     kind: str
@@ -36,6 +40,7 @@ class Item:
     link: str
     action: str
     reason: str = ""
+    missed: str = ""
 
 
 def attention(
@@ -60,9 +65,13 @@ def duration(milliseconds: int) -> str:
     return "0 s"
 
 
+def _of_webhook(badge: str, kind: str, webhook: Webhook, advice: str) -> Item:
+    link, of_it = f"/dashboard/webhooks/{webhook.id}", missed([webhook.id])
+    return Item(badge, kind, webhook.url, advice, link, "See webhook", missed=of_it)
+
+
 def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
     for webhook in sorted(webhooks, key=lambda hook: hook.active):
-        link = f"/dashboard/webhooks/{webhook.id}"
         if not webhook.active:
             is_our_doing = webhook.deactivated_because != Deactivation.REQUESTED
             since = duration(clock.now() - (webhook.deactivated_at or clock.now()))
@@ -72,21 +81,14 @@ def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
                 if is_our_doing
                 else f"This account disabled it {since} ago. Its events are skipped. Enable or delete it."
             )
-            yield Item(
-                "disabled",
-                "bad" if is_our_doing else "off",
-                webhook.url,
-                advice,
-                link,
-                "See webhook",
-            )
+            yield _of_webhook("disabled", "bad" if is_our_doing else "off", webhook, advice)
         elif webhook.failure_count:
             events = "event" if webhook.failure_count == 1 else "events in a row"
             advice = (
                 f"{webhook.failure_count} {events} failed after all retries. Fix your endpoint, then"
                 " redeliver."
             )
-            yield Item("failing", "bad", webhook.url, advice, link, "See webhook")
+            yield _of_webhook("failing", "bad", webhook, advice)
 
 
 def _partly_failing(webhooks: Sequence[Webhook]) -> Iterator[Item]:
@@ -95,8 +97,7 @@ def _partly_failing(webhooks: Sequence[Webhook]) -> Iterator[Item]:
     for webhook in webhooks:
         if webhook.id in failed and webhook.active and not webhook.failure_count:
             advice = f"{failures(failed[webhook.id])} See the causes, then redeliver."
-            link = f"/dashboard/webhooks/{webhook.id}"
-            yield Item("some failures", "warn", webhook.url, advice, link, "See webhook")
+            yield _of_webhook("some failures", "warn", webhook, advice)
 
 
 def _waiting(webhooks: Sequence[Webhook]) -> Iterator[Item]:

@@ -19,7 +19,7 @@ SAYS = {
     "contact.opted_in": "Opted a contact in",
     "contact.opted_out": "Opted a contact out",
     "contact.replied": "Replied to a contact",
-    "deliveries.replayed": "Redelivered selected events",
+    "deliveries.redelivered": "Redelivered several events",
     "delivery.redelivered": "Redelivered an event",
     "invitation.accepted": "Accepted an invitation",
     "invitation.withdrawn": "Withdrew an invitation",
@@ -49,7 +49,6 @@ SAYS = {
     "webhook.deleted": "Deleted a webhook",
     "webhook.disabled": "Disabled a webhook",
     "webhook.enabled": "Enabled a webhook",
-    "webhook.redelivered": "Redelivered what a webhook missed",
     "webhook.secret_rotated": "Rotated a webhook's secret",
     "webhook.tested": "Tested a webhook",
 }

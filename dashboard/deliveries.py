@@ -1,11 +1,16 @@
 """/dashboard/deliveries: what all webhooks were sent, and what of it matches a filter."""
 
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
 from flask import Response, request
 
-from dashboard.delivery_filters import CHOICES, read_filters
+from dashboard.delivery_filters import CHOICES, MISSED, read_filters
+from dashboard.moments import as_typed
 from dashboard.paging import PER_PAGE
 from dashboard.site import blueprint, show
-from models.delivery_filter import FoundDeliveries, last_attempts, people_of
+from models.delivery import ID_SLACK_MS, UNDELIVERED
+from models.delivery_filter import DeliveryFilter, FoundDeliveries, last_attempts, people_of
 
 PATH = "/dashboard/deliveries"
 
@@ -26,5 +31,18 @@ def deliveries() -> Response:
         total=asked.filter.total() if asked.filter else None,
         attempts=last_attempts(found.rows),
         people=people_of(found.rows),
+        missed=missed([asked.hook.id] if asked.hook else [hook.id for hook in asked.hooks]),
         is_later_page="before" in request.args,
     )
+
+
+def missed(webhook_ids: Sequence[str]) -> str:
+    """The address of the list of what these webhooks missed, since the oldest of it. Empty if nothing."""
+    oldest = next(DeliveryFilter(webhook_ids, states=UNDELIVERED).oldest(), None)
+    if oldest is None:
+        return ""
+    # The oldest by its identifier may not be the oldest by its time.
+    chosen = {"state": MISSED, "since": as_typed(oldest.created_at - ID_SLACK_MS)}
+    if len(webhook_ids) == 1:
+        chosen |= {"webhook": webhook_ids[0]}
+    return f"{PATH}?{urlencode(chosen)}"

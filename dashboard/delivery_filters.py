@@ -1,6 +1,6 @@
-"""The filters of the list of deliveries, as the address has them: the list and its replay read the same."""
+"""The filters of the list of deliveries, as the address has them: the list and redelivery read the same."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -12,12 +12,14 @@ from dashboard.moments import TIMES, read_times
 from dashboard.site import mine
 from models import contact_search
 from models.contact import Contact
-from models.delivery import DeliveryState
+from models.delivery import UNDELIVERED, DeliveryState
 from models.delivery_filter import ANSWERS, DeliveryFilter
 from models.webhook import Webhook
 from webhooks.kinds import EventKind
 
-CHOICES = {"state": [*DeliveryState], "kind": [*EventKind], "answer": [*ANSWERS]}
+# Both states of UNDELIVERED.
+MISSED = "undelivered"
+CHOICES = {"state": [*DeliveryState, MISSED], "kind": [*EventKind], "answer": [*ANSWERS]}
 NAMES = ("webhook", *CHOICES, "person", *TIMES)
 # People whom one text means.
 MOST_PEOPLE = 50
@@ -57,7 +59,7 @@ def read_filters() -> Asked:
         return Asked(chosen, problems, None, hooks, hook)
     wanted = DeliveryFilter(
         [each.id for each in ([hook] if hook else hooks)],
-        state=chosen["state"] or None,
+        states=_states(chosen["state"]),
         kind=chosen["kind"] or None,
         answer=chosen["answer"] or None,
         contact_ids=_people(chosen["person"]) if chosen["person"] else None,
@@ -70,6 +72,12 @@ def read_filters() -> Asked:
 def newest_first() -> list[Webhook]:
     """The account's webhooks."""
     return sorted(Webhook.all(account().id), key=lambda hook: hook.id, reverse=True)
+
+
+def _states(chosen: str) -> Sequence[str] | None:
+    if chosen == MISSED:
+        return UNDELIVERED
+    return [chosen] if chosen else None
 
 
 def _people(text: str) -> list[str]:

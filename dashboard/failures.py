@@ -30,7 +30,7 @@ def causes_of(webhook_id: str) -> list[Cause]:
     rows = [
         row
         for state in (DeliveryState.FAILED, DeliveryState.PENDING)
-        for row in DeliveryFilter([webhook_id], state=state).newest(MOST).rows
+        for row in DeliveryFilter([webhook_id], states=[state]).newest(MOST).rows
     ]
     failed = [attempt for attempt in last_attempts(rows).values() if not attempt.success]
     counts = Counter((attempt.status_code, attempt.error) for attempt in failed)

@@ -1,107 +1,125 @@
-"""/dashboard/deliveries/redeliver: deliver again what a webhook missed since a time."""
+"""/dashboard/deliveries/redeliver: deliver once more what was ticked in the list, or all that match."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 from urllib.parse import urlencode
 
 from flask import Response, request
 
 from dashboard.deliveries import PATH
-from dashboard.delivery_filters import newest_first
-from dashboard.moments import BAD_TIME, read_moment
-from dashboard.recording import about
-from dashboard.site import blueprint, confirm, go, mine, show
+from dashboard.delivery_filters import Asked, read_filters
+from dashboard.guard import account
+from dashboard.moments import as_typed
+from dashboard.paging import PER_PAGE
+from dashboard.recording import about, unchanged
+from dashboard.site import blueprint, confirm, go, show
+from models.delivery import ENDED, Delivery, DeliveryState
 from models.redelivery import MAX_REDELIVERIES, Redelivery
-from models.webhook import Webhook
-from tasks.redeliver import UNDELIVERED, InactiveWebhookError, redeliver_many
+from tasks.redeliver import redeliver_chosen
 from tasks.shares import TooMuchAtOnceError
 
-NO_TIME = "Enter a time."
-NOTHING = "No failed or skipped delivery of this webhook was created since then."
 
-
-@dataclass(frozen=True)
-class _Wish:
-    """What the address asks for. ``since`` is None, and ``problem`` says why, when it is no time."""
-
-    hook: Webhook | None
-    text: str
-    since: int | None
-    problem: str = ""
+@blueprint.post("/deliveries/redeliver-selected")
+def redeliver_selected() -> Response:
+    """Those that were ticked. Other accounts' are left out, as are those of webhooks that are disabled."""
+    asked = read_filters()
+    rows = Delivery.mine(account().id, request.form.getlist("id")[:PER_PAGE])
+    chosen = list(_that_can_go(asked, rows))
+    return _schedule(asked, chosen) or go(_list_of(asked), say="redeliveries-scheduled")
 
 
 @blueprint.get("/deliveries/redeliver")
-def confirm_redeliver_many() -> Response:
-    """Say how many they are, and ask first. Without a time, ask for one."""
-    wish = _read()
-    if wish.hook is None or not wish.hook.active:
-        return _form(wish)
-    if wish.since is None:
-        return _form(wish, 422 if "since" in request.args else 200)
-    count = _count(wish.hook, wish.since)
-    if not count:
-        return _form(_Wish(wish.hook, wish.text, wish.since, NOTHING))
+def confirm_redeliver() -> Response:
+    """Say how many match, and ask first."""
+    asked = read_filters()
+    if asked.filter is None:
+        return go(_list_of(asked))
+    rows = _oldest(asked)
+    if not rows:
+        return _answer(asked, 200)
     return confirm(
-        title=f"Redeliver {count:,} {'delivery' if count == 1 else 'deliveries'}?",
-        text=_explanation(wish.hook, wish.text, count),
+        title=f"Redeliver {len(rows):,} {'delivery' if len(rows) == 1 else 'deliveries'}?",
+        text=_explanation(asked, rows),
         action="Redeliver",
-        back=_list_of(wish.hook),
+        back=_list_of(asked),
         destroys=False,
     )
 
 
 @blueprint.post("/deliveries/redeliver")
-def redeliver_since() -> Response:
-    """Schedule them; the worker takes them batch after batch."""
-    wish = _read()
-    if wish.hook is None or wish.since is None:
-        return _form(wish, 422)
+def redeliver() -> Response:
+    """Schedule them. If there may be more, the next page asks about those after them."""
+    asked = read_filters()
+    if asked.filter is None:
+        unchanged()
+        return go(_list_of(asked))
+    rows = _oldest(asked)
+    if refusal := _schedule(asked, rows):
+        return refusal
+    if len(rows) < MAX_REDELIVERIES:
+        return go(_list_of(asked), say="redeliveries-scheduled")
+    rest = {**asked.chosen, "after": rows[-1].id}
+    query = urlencode({name: value for name, value in rest.items() if value})
+    return go(f"{PATH}/redeliver?{query}", say="redeliveries-full")
+
+
+def _oldest(asked: Asked) -> list[Delivery]:
+    """The oldest that match and can go, after the one that the address names."""
+    if asked.filter is None:
+        return []
+    active = [each for each in asked.filter.webhook_ids if each in _active(asked)]
+    matching = replace(asked.filter, webhook_ids=active).oldest(request.args.get("after") or None)
+    return list(islice(_that_can_go(asked, matching), MAX_REDELIVERIES))
+
+
+def _active(asked: Asked) -> set[str]:
+    return {hook.id for hook in asked.hooks if hook.active}
+
+
+def _that_can_go(asked: Asked, rows: Iterable[Delivery]) -> Iterator[Delivery]:
+    """Those of enabled webhooks that neither wait for an attempt nor to be redelivered."""
+    active = _active(asked)
+    waiting = Redelivery.waiting(list(active))
+    for row in rows:
+        if row.webhook_id in active and row.state in ENDED and row.id not in waiting:
+            yield row
+
+
+def _schedule(asked: Asked, rows: list[Delivery]) -> Response | None:
+    """Note them for the worker, or answer why not."""
+    webhook_ids = {row.webhook_id for row in rows}
+    about(webhook_ids.pop() if len(webhook_ids) == 1 else None, count=len(rows))
+    if not rows:
+        return _answer(asked, 409 if asked.hook and not asked.hook.active else 422)
     try:
-        chosen = redeliver_many(wish.hook, since=wish.since)
-    except InactiveWebhookError:
-        return _form(wish, 409)
+        redeliver_chosen(asked.hooks, rows)
     except TooMuchAtOnceError as error:
-        return _form(replace(wish, problem=str(error)), 429)
-    about(wish.hook.id, count=len(chosen), since=wish.text)
-    is_full = len(chosen) == MAX_REDELIVERIES
-    return go(_list_of(wish.hook), say="redeliveries-full" if is_full else "redeliveries-scheduled")
+        return _answer(asked, 429, str(error))
+    return None
 
 
-def _read() -> _Wish:
-    hook, text = _chosen_webhook(newest_first()), request.args.get("since", "")
-    try:
-        since = read_moment(text)
-    except ValueError:
-        return _Wish(hook, text, None, BAD_TIME)
-    is_missing = since is None and "since" in request.args
-    return _Wish(hook, text, since, NO_TIME if is_missing else "")
+def _answer(asked: Asked, status: int, problem: str = "") -> Response:
+    """A page that says why nothing is redelivered."""
+    return show("redeliver.html", status, hook=asked.hook, back=_list_of(asked), problem=problem)
 
 
-def _chosen_webhook(hooks: list[Webhook]) -> Webhook | None:
-    """The one that the address names, else the first of ``hooks``. Another account's is not there."""
-    if webhook_id := request.args.get("webhook", ""):
-        found: Webhook = mine(Webhook.by_id(webhook_id))
-        return found
-    return hooks[0] if hooks else None
+def _explanation(asked: Asked, rows: list[Delivery]) -> str:
+    webhooks = len({row.webhook_id for row in rows})
+    to = asked.hook.url if asked.hook else f"{webhooks} webhook{'s' * (webhooks > 1)}"
+    sentences = [f"They are sent to {to} again, oldest first, with a fresh retry schedule."]
+    if any(row.state == DeliveryState.DELIVERED for row in rows):
+        sentences.append("Those that arrived already are sent again, too.")
+    sentences.append("Deliveries that wait and disabled webhooks are left out.")
+    created = as_typed(rows[0].created_at).replace("T", " ")
+    sentences.append(f"The oldest was created at {created} UTC.")
+    if len(rows) == MAX_REDELIVERIES:
+        sentences.append(
+            f"These are the oldest {len(rows):,}, the most at a time. Repeat it for the rest: the next page"
+            " continues after them."
+        )
+    return " ".join(sentences)
 
 
-def _count(hook: Webhook, since: int) -> int:
-    """How many match, at most MAX_REDELIVERIES."""
-    return len(Redelivery.choose(hook.id, states=UNDELIVERED, since=since, until=None))
-
-
-def _explanation(hook: Webhook, since: str, count: int) -> str:
-    text = (
-        f"Failed and skipped deliveries created since {since.replace('T', ' ')} UTC"
-        f" are sent to {hook.url} again, oldest first, with a fresh retry schedule."
-    )
-    if count < MAX_REDELIVERIES:
-        return text
-    return f"{text} These are the oldest {count:,}, the most at a time; repeat it for the rest."
-
-
-def _list_of(hook: Webhook) -> str:
-    return f"{PATH}?{urlencode({'webhook': hook.id})}"
-
-
-def _form(wish: _Wish, status: int = 200) -> Response:
-    return show("redeliver.html", status, hooks=newest_first(), wish=wish)
+def _list_of(asked: Asked) -> str:
+    return f"{PATH}?{asked.query}" if asked.query else PATH

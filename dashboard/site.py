@@ -48,7 +48,7 @@ SAID = {
     "opted-out": "This person gets no marketing any more.",
     "password-changed": "The password is changed. All other sessions have ended.",
     "password-reset": "The password is changed. Sign in with it.",
-    "redeliveries-full": "The oldest 10,000 are scheduled, the most at a time. Repeat it for the rest.",
+    "redeliveries-full": "The oldest 10,000 are scheduled, the most at a time. Here is the rest.",
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
     "reply-sent": "The message is sent. Its state is shown beside it.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flask import Response, abort
 
 from dashboard.activity_charts import of_webhook
+from dashboard.deliveries import missed
 from dashboard.failures import causes_of
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
@@ -194,6 +195,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
         failure=_last_failure(row) if is_in_trouble else None,
         causes=causes_of(row.id),
+        missed=missed([row.id]),
         answer=answer,
     )
 

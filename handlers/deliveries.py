@@ -6,7 +6,7 @@ from typing import Any
 from handlers.resources import no_access, owned, page_json
 from handlers.times import parse_time
 from models.attempt import Attempt
-from models.delivery import Delivery, DeliveryState
+from models.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.webhook import Webhook
 from tasks import redeliver
 from webhooks.envelope import timestamp
@@ -97,6 +97,6 @@ def redeliver_webhook_deliveries(
     until = parse_time("Request body, until", payload.get("until"), "/until")
     webhook = owned(Webhook, webhook_id, user)
     # A pending delivery needs no redelivery.
-    states = set(payload.get("states", redeliver.UNDELIVERED)) - {DeliveryState.PENDING}
+    states = set(payload.get("states", UNDELIVERED)) - {DeliveryState.PENDING}
     chosen = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
     return {"count": len(chosen)}

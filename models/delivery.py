@@ -56,6 +56,10 @@ class DeliveryState(StrEnum):
     SKIPPED = "skipped"
 
 
+UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
+ENDED = (DeliveryState.DELIVERED, *UNDELIVERED)
+
+
 class Delivery(BaseModel):
     """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled anew.
 
@@ -131,7 +135,7 @@ class Delivery(BaseModel):
         until: int | None = None,
     ) -> Page[Self]:
         """The webhook's deliveries that match, newest first."""
-        conditions = cls.conditions(state, kind, since, until)
+        conditions = cls.conditions(None if state is None else [state], kind, since, until)
         query = cls.select().where(cls.webhook == webhook_id, *conditions)
         tallies = DeliveryTally.select().where(DeliveryTally.webhook_id == webhook_id)
         if state is not None:
@@ -144,12 +148,12 @@ class Delivery(BaseModel):
 
     @classmethod
     def conditions(
-        cls, state: str | None, kind: str | None, since: int | None, until: int | None
+        cls, states: Sequence[str] | None, kind: str | None, since: int | None, until: int | None
     ) -> list[Any]:
         """What a webhook's deliveries meet that match; None is no condition."""
         conditions = _created_between(since, until)
-        if state is not None:
-            conditions += _in_states([state])
+        if states is not None:
+            conditions += _in_states(states)
         if kind is not None:
             conditions += [cls.event_kind == kind, *([] if kind in FREQUENT else [IS_RARE])]
         return conditions
@@ -280,8 +284,8 @@ def _schedule(*slots: Any) -> Any:
 
 def _in_states(states: Sequence[str]) -> list[Any]:
     """Conditions on the state; what was not delivered has an index of its own."""
-    undelivered = set(states) <= {DeliveryState.FAILED, DeliveryState.SKIPPED}
-    return [Delivery.state.in_(states), *([IS_UNDELIVERED] if undelivered else [])]
+    is_undelivered = set(states) <= set(UNDELIVERED)
+    return [Delivery.state.in_(states), *([IS_UNDELIVERED] if is_undelivered else [])]
 
 
 def _created_between(since: int | None, until: int | None) -> list[Any]:

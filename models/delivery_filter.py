@@ -1,4 +1,4 @@
-"""Lists deliveries of several webhooks, newest first, filtered by event, person, time and response."""
+"""Lists deliveries of several webhooks, filtered by event, person, time and response."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from peewee import fn
 from models.attempt import Attempt
 from models.contact import Contact
 from models.database import is_among, reading
-from models.delivery import IS_UNDELIVERED, Delivery, DeliveryState
+from models.delivery import IS_UNDELIVERED, UNDELIVERED, Delivery, DeliveryState
 from models.event import Event
 from models.message import IS_PERSONS, Message
 from models.tally import DeliveryTally
@@ -41,7 +41,7 @@ class DeliveryFilter:
     """
 
     webhook_ids: Sequence[str]
-    state: str | None = None
+    states: Sequence[str] | None = None
     kind: str | None = None
     answer: str | None = None
     contact_ids: Sequence[str] | None = None
@@ -56,8 +56,7 @@ class DeliveryFilter:
         found: list[Delivery] = []
         looked_at = 0
         with reading():
-            candidates = self._candidates(before)
-            while part := list(islice(candidates, PART)):
+            for part in _parts(self._candidates(before)):
                 for row in self._answered(part):
                     if len(found) == limit:
                         return FoundDeliveries(found, found[-1].id)
@@ -66,6 +65,11 @@ class DeliveryFilter:
                 if self.answer and looked_at >= MOST_READ:
                     return FoundDeliveries(found, part[-1].id)
         return FoundDeliveries(found, None)
+
+    def oldest(self, after: str | None = None) -> Iterator[Delivery]:
+        """All that are newer than the one named ``after``, oldest first, read in parts as needed."""
+        for part in _parts(self._candidates(after, is_oldest_first=True)):
+            yield from self._answered(part)
 
     def total(self) -> int | None:
         """How many match, where they need not be counted."""
@@ -78,36 +82,38 @@ class DeliveryFilter:
         tally = DeliveryTally
         sums = tally.select(tally.webhook_id, tally.state, fn.SUM(tally.total))
         sums = sums.where(tally.webhook_id.in_(self.webhook_ids))
-        if self.state is not None:
-            sums = sums.where(tally.state == self.state)
+        if self.states is not None:
+            sums = sums.where(tally.state.in_(self.states))
         if self.kind is not None:
             sums = sums.where(tally.event_kind == self.kind)
         with reading():
             rows: Any = sums.group_by(tally.webhook_id, tally.state).tuples()
             return Counter({(webhook_id, state): int(total) for webhook_id, state, total in rows})
 
-    def _candidates(self, before: str | None) -> Iterator[Delivery]:
-        conditions = Delivery.conditions(self.state, self.kind, self.since, self.until)
+    def _candidates(
+        self, beyond: str | None, *, is_oldest_first: bool = False
+    ) -> Iterator[Delivery]:
+        conditions = Delivery.conditions(self.states, self.kind, self.since, self.until)
         if self.contact_ids is not None:
             about = is_among(Delivery.id, _ids_about(self.contact_ids))
             of_ours = Delivery.webhook.in_(self.webhook_ids)
-            return _pages((about, of_ours, *conditions), before)
+            return _pages((about, of_ours, *conditions), beyond, is_oldest_first=is_oldest_first)
         tallied = self._tallied()
         sources = []
         for webhook_id, (kind, states) in product(self.webhook_ids, self._kinds()):
             # Past the last match the database would scan all remaining rows.
             if most := sum(tallied[webhook_id, state] for state in states):
-                found = _pages((Delivery.webhook == webhook_id, *conditions, *kind), before)
-                sources.append(islice(found, most))
-        return merge(*sources, key=lambda row: row.id, reverse=True)
+                found = (Delivery.webhook == webhook_id, *conditions, *kind)
+                sources.append(islice(_pages(found, beyond, is_oldest_first=is_oldest_first), most))
+        return merge(*sources, key=lambda row: row.id, reverse=not is_oldest_first)
 
     def _kinds(self) -> list[tuple[list[Any], Sequence[str]]]:
         """Conditions, each with an index, and their states: those in which a delivery has such an answer."""
-        if self.answer is None or self.state is not None:
+        if self.answer is None or self.states is not None:
             return [([], [*DeliveryState])]
         if self.answer == ANSWERS[0]:
             return [([Delivery.state == DeliveryState.DELIVERED], [DeliveryState.DELIVERED])]
-        undelivered = [IS_UNDELIVERED], [DeliveryState.FAILED, DeliveryState.SKIPPED]
+        undelivered = [IS_UNDELIVERED], UNDELIVERED
         return [undelivered, ([Delivery.state == DeliveryState.PENDING], [DeliveryState.PENDING])]
 
     def _answered(self, rows: list[Delivery]) -> list[Delivery]:
@@ -155,16 +161,25 @@ def people_of(rows: Sequence[Delivery]) -> dict[str, tuple[Contact | None, str]]
     return people
 
 
-def _pages(conditions: Sequence[Any], before: str | None) -> Iterator[Delivery]:
-    """What meets the conditions, newest first, read in parts."""
-    query = Delivery.select().where(*conditions).order_by(Delivery.id.desc()).limit(PART)
-    below = before
+def _parts(rows: Iterator[Delivery]) -> Iterator[list[Delivery]]:
+    while part := list(islice(rows, PART)):
+        yield part
+
+
+def _pages(
+    conditions: Sequence[Any], beyond: str | None, *, is_oldest_first: bool
+) -> Iterator[Delivery]:
+    """What meets the conditions, by identifier, beyond the one named, read in parts."""
+    by_id = Delivery.id.asc() if is_oldest_first else Delivery.id.desc()
+    query = Delivery.select().where(*conditions).order_by(by_id).limit(PART)
     while True:
-        rows = list(query if below is None else query.where(Delivery.id < below))
+        is_beyond = Delivery.id > beyond if is_oldest_first else Delivery.id < beyond
+        with reading():
+            rows = list(query if beyond is None else query.where(is_beyond))
         yield from rows
         if len(rows) < PART:
             return
-        below = rows[-1].id
+        beyond = rows[-1].id
 
 
 def _ids_about(contact_ids: Sequence[str]) -> Any:

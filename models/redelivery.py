@@ -41,15 +41,9 @@ class Redelivery(BaseModel):
     def choose(cls, webhook_id: str, **which: Any) -> list[str]:
         """What a call would choose of what matches (Delivery.matching) and was not chosen before."""
         with reading():
-            chosen = cls._waiting(webhook_id)
+            chosen = cls.waiting([webhook_id])
             found = Delivery.matching(webhook_id, **which, limit=MAX_REDELIVERIES + len(chosen))
         return [i for i in found if i not in chosen][:MAX_REDELIVERIES]
-
-    @classmethod
-    def not_waiting(cls, webhook_id: str, delivery_ids: Sequence[str]) -> list[str]:
-        """Those that no call chose before, or that were scheduled since, oldest first."""
-        with reading():
-            return sorted(set(delivery_ids) - cls._waiting(webhook_id))
 
     @classmethod
     def request(cls, webhook_id: str, *, states: Sequence[str], **which: Any) -> list[str]:
@@ -74,17 +68,18 @@ class Redelivery(BaseModel):
         return chosen
 
     @classmethod
-    def _waiting(cls, webhook_id: str) -> set[str]:
-        """What calls chose and the worker has not scheduled yet."""
-        batches = cls.select().where(cls.webhook == webhook_id)
-        return {delivery_id for batch in batches for delivery_id in batch.delivery_ids}
+    def waiting(cls, webhook_ids: Sequence[str]) -> set[str]:
+        """What calls chose of these webhooks and the worker has not scheduled yet."""
+        with reading():
+            batches = cls.select().where(cls.webhook.in_(webhook_ids))
+            return {delivery_id for batch in batches for delivery_id in batch.delivery_ids}
 
     @classmethod
     def before_first_attempt(cls, webhook_id: str, among: Sequence[str]) -> list[str]:
         """Those of ``among``, which were chosen, that have not had their first attempt yet."""
         with reading():
             # First the batches: one that is worked off between the two queries is found by the second.
-            waiting = cls._waiting(webhook_id)
+            waiting = cls.waiting([webhook_id])
             waiting |= Delivery.before_first_attempt([i for i in among if i not in waiting])
         return [i for i in among if i in waiting]
 

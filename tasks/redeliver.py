@@ -4,18 +4,17 @@ A thread of the worker schedules the parts. The wake-up saves the first one the 
 """
 
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from gateway.settings import get_settings
-from models.delivery import Delivery, DeliveryState
+from models.delivery import ENDED, UNDELIVERED, Delivery
 from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks import deliver
 from tasks.queue import Doorbell
 from tasks.shares import TooMuchAtOnceError
 
-UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
-ENDED = (DeliveryState.DELIVERED, *UNDELIVERED)
 # Of a webhook, in a round: much of it may have been delivered again already, which takes no time of the rate.
 MAX_PARTS = 20
 PAUSE_SECONDS = 0.005
@@ -52,13 +51,17 @@ def redeliver_many(
     return chosen
 
 
-def redeliver_chosen(webhook: Webhook, delivery_ids: Sequence[str]) -> list[str]:
-    """Deliver these of the webhook once more, as ``redeliver_many``. What is pending goes anyway."""
-    _check(webhook)
-    new = Redelivery.not_waiting(webhook.id, delivery_ids)
-    chosen = Redelivery.keep(webhook.id, ENDED, new[:MAX_REDELIVERIES])
+def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]) -> None:
+    """Deliver these of the webhooks once more, as ``redeliver_many``: all of them, or none if it raises."""
+    chosen: dict[str, list[str]] = defaultdict(list)
+    for delivery in deliveries:
+        chosen[delivery.webhook_id].append(delivery.id)
+    wanted = [webhook for webhook in webhooks if webhook.id in chosen]
+    for webhook in wanted:
+        _check(webhook)
+    for webhook in wanted:
+        Redelivery.keep(webhook.id, ENDED, sorted(chosen[webhook.id]))
     bell.ring()
-    return chosen
 
 
 def _check(webhook: Webhook) -> None:

@@ -235,7 +235,7 @@ def test_a_long_list_has_pages_that_keep_the_filter(
     assert len(re.findall(r'href="/dashboard/deliveries/dlv_', rest)) == 1
 
 
-def test_all_since_are_counted_confirmed_and_redelivered(
+def test_what_a_webhook_missed_is_listed_counted_and_redelivered(
     page: Page, person: Person, owner: Customer, receiver: Receiver
 ) -> None:
     hook = _hook(owner, receiver.url("/many"))
@@ -245,22 +245,22 @@ def test_all_since_are_counted_confirmed_and_redelivered(
     skipped = _delivery(owner, hook, "skipped")
     owner.request("PATCH", f"/webhooks/{hook}", json={"active": True})
     receiver.status = 200
-    signed_in(page, person, f"/dashboard/deliveries?webhook={hook}")
-    page.get_by_role("link", name="Redeliver all since…").click()
-    page.get_by_label("Failed or skipped, created since").fill(LONG_AGO)
-    page.get_by_role("button", name="Redeliver…").click()
+    signed_in(page, person, f"/dashboard/webhooks/{hook}")
+    page.get_by_role("link", name="Missed deliveries").click()
+    expect(page.locator("tbody").get_by_role("row")).to_have_count(3)
+    page.get_by_role("link", name="Redeliver all that match…").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Redeliver 3 deliveries?")
     page.wait_for_load_state()
     page.get_by_role("button", name="Redeliver").click()
     expect(page.get_by_role("status")).to_contain_text("The redelivery is scheduled.")
-    expect(page).to_have_url(re.compile(f"/dashboard/deliveries\\?webhook={hook}$"))
+    expect(page).to_have_url(re.compile(f"webhook={hook}&state=undelivered&since="))
     for delivery_id in (*failed, skipped):
         _wait_for_state(owner, delivery_id, "delivered")
-    nothing = person.get(f"/dashboard/deliveries/redeliver?webhook={hook}&since={LONG_AGO}")
-    assert "No failed or skipped delivery of this webhook" in nothing.text
+    nothing = person.get(page.url.removeprefix(person.url).replace("?", "/redeliver?"))
+    assert "Nothing to redeliver." in nothing.text
 
 
-def test_deliveries_are_chosen_and_replayed_by_keyboard(
+def test_deliveries_are_chosen_and_redelivered_by_keyboard(
     page: Page, person: Person, owner: Customer, receiver: Receiver
 ) -> None:
     hook = _hook(owner, receiver.url("/chosen"))
@@ -309,26 +309,12 @@ def test_attempts_are_compared_and_the_json_is_copied(
     assert faults(page, "compare") == []
 
 
-@pytest.mark.parametrize(
-    ("since", "text"), [("", "Enter a time."), ("soon", "This is not a valid time")]
-)
-def test_redelivering_all_asks_for_a_time_that_makes_sense(
-    person: Person, owner: Customer, since: str, text: str
-) -> None:
-    hook = _hook(owner, "http://127.0.0.1:9/when")
-    path = f"/dashboard/deliveries/redeliver?{urlencode({'webhook': hook, 'since': since})}"
-    assert person.get(path).status_code == 422
-    answer = person.submit(path, page=path)
-    assert answer.status_code == 422
-    assert text in answer.text
-
-
 def test_an_inactive_webhook_has_to_be_enabled_first(person: Person, owner: Customer) -> None:
     hook = _hook(owner, "http://127.0.0.1:9/off")
     _switch_off(owner, hook)
     delivery_id = _delivery(owner, hook, "skipped")
     one = f"/dashboard/deliveries/{delivery_id}"
-    many = f"/dashboard/deliveries/redeliver?webhook={hook}&since={LONG_AGO}"
+    many = f"/dashboard/deliveries/redeliver?webhook={hook}"
     for answer in (
         person.get(one),
         person.submit(f"{one}/redeliver", page=one),
@@ -346,11 +332,10 @@ def test_an_inactive_webhook_has_to_be_enabled_first(person: Person, owner: Cust
 
 def test_an_account_without_a_webhook_is_led_to_make_one(gateway: Gateway, enrol: Enrol) -> None:
     person = enrol(gateway.customer(with_number=False).account_id).signed_in()
-    for path in ("/dashboard/deliveries", "/dashboard/deliveries/redeliver"):
-        answer = person.get(path)
-        assert answer.status_code == 200
-        assert "No webhook yet." in answer.text
-        assert 'href="/dashboard/webhooks/new"' in answer.text
+    answer = person.get("/dashboard/deliveries")
+    assert answer.status_code == 200
+    assert "No webhook yet." in answer.text
+    assert 'href="/dashboard/webhooks/new"' in answer.text
 
 
 def test_a_phone_shows_the_delivery_pages_without_scrolling_sideways(

@@ -14,7 +14,7 @@ from gateway.cli.remote import Remote, asks, connect
 from gateway.cli.times import since_option, until_option
 from handlers import deliveries as delivery_handlers
 from handlers import webhooks as webhook_handlers
-from models.delivery import Delivery, DeliveryState
+from models.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks import redeliver
@@ -101,7 +101,7 @@ def show_delivery(delivery_id: str, *, as_json: bool) -> None:
     "states",
     type=click.Choice(FINAL_STATES),
     multiple=True,
-    default=[str(s) for s in redeliver.UNDELIVERED],
+    default=[str(s) for s in UNDELIVERED],
     help="In this state, or one of these; failed and skipped when left out.",
 )
 @json_option

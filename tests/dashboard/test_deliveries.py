@@ -1,5 +1,7 @@
-"""The list of deliveries over all webhooks, and replaying what was chosen or matches."""
+"""The list of deliveries over all webhooks, and redelivering what was chosen or matches."""
 
+import re
+from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -71,6 +73,7 @@ def test_each_filter_narrows_the_list(
         f"webhook={hooks[0].id}": 2,
         "state=failed": 3,
         "state=pending": 1,
+        "state=undelivered": 3,
         "kind=message.sent": 2,
         "answer=5xx": 3,
         "answer=2xx": 0,
@@ -114,7 +117,7 @@ def test_another_accounts_webhook_has_no_list(visit: Visit, hooks: list[Webhook]
     assert _listed(visit("deliveries")) == 0
 
 
-def test_the_chosen_ones_are_replayed(
+def test_the_chosen_ones_are_redelivered(
     submit: Submit, account: Account, hooks: list[Webhook]
 ) -> None:
     first, second, third = factories.deliveries(account, hooks[0], count=3)
@@ -122,7 +125,7 @@ def test_the_chosen_ones_are_replayed(
     [other] = factories.deliveries(account, hooks[1])
     _fail()
     answer = submit(
-        "deliveries/replay-selected?state=failed",
+        "deliveries/redeliver-selected?state=failed",
         id=[first.id, third.id, other.id, "dlv_1"],
     )
     assert answer.headers["Location"] == f"{PATH}?state=failed"
@@ -132,13 +135,13 @@ def test_the_chosen_ones_are_replayed(
     assert Delivery.get_by_id(second.id).state == DeliveryState.FAILED
 
 
-def test_what_is_replayed_twice_goes_once(
+def test_what_is_redelivered_twice_goes_once(
     submit: Submit, account: Account, hooks: list[Webhook]
 ) -> None:
     [row] = factories.deliveries(account, hooks[0])
     _fail()
-    for _ in range(2):
-        submit("deliveries/replay-selected", id=row.id)
+    submit("deliveries/redeliver-selected", id=row.id)
+    submit("deliveries/redeliver-selected", 422, id=row.id)
     assert [batch.delivery_ids for batch in Redelivery.select()] == [[row.id]]
 
 
@@ -153,39 +156,100 @@ def test_nothing_goes_that_waits_or_whose_webhook_is_off_or_anothers(
         hooks[0].deactivate()
     [waits] = factories.deliveries(account, hooks[1])
     ids = [theirs.id, off.id, waits.id]
-    answer = submit("deliveries/replay-selected", 422, id=ids)
+    answer = submit("deliveries/redeliver-selected", 422, id=ids)
     assert "Nothing to redeliver" in answer.text
     assert _chosen() == set()
 
 
-def test_all_that_match_are_counted_confirmed_and_replayed(
+def test_all_that_match_are_counted_confirmed_and_redelivered(
     visit: Visit, submit: Submit, account: Account, hooks: list[Webhook]
 ) -> None:
     made = factories.deliveries(account, *hooks, count=3)
     _fail()
     factories.deliveries(account, hooks[0])
     query = f"answer=5xx&webhook={hooks[1].id}"
-    page = visit(f"deliveries/replay?{query}")
+    page = visit(f"deliveries/redeliver?{query}")
     assert "Redeliver 3 deliveries?" in page
     assert hooks[1].url in page
-    assert "Redeliver 6 deliveries?" in visit("deliveries/replay")
-    answer = submit(f"deliveries/replay?{query}")
+    assert "Redeliver 6 deliveries?" in visit("deliveries/redeliver")
+    answer = submit(f"deliveries/redeliver?{query}")
     assert answer.headers["Location"] == f"{PATH}?webhook={hooks[1].id}&answer=5xx"
     assert _chosen() == {row.id for row in made if row.webhook_id == hooks[1].id}
 
 
-def test_replaying_nothing_says_so(visit: Visit, submit: Submit, hooks: list[Webhook]) -> None:
+def test_redelivering_nothing_says_so(visit: Visit, submit: Submit, hooks: list[Webhook]) -> None:
     assert hooks
-    assert "Nothing to redeliver" in visit("deliveries/replay?state=failed")
-    submit("deliveries/replay?state=failed", 422)
-    assert submit(f"deliveries/replay?since={quote('soon')}").headers["Location"].endswith("soon")
+    assert "Nothing to redeliver" in visit("deliveries/redeliver?state=failed")
+    submit("deliveries/redeliver?state=failed", 422)
+    assert (
+        submit(f"deliveries/redeliver?since={quote('soon')}").headers["Location"].endswith("soon")
+    )
 
 
-def test_too_many_at_once_are_refused(
+def test_repeating_takes_the_oldest_until_none_is_left(
+    visit: Visit,
+    submit: Submit,
+    account: Account,
+    hooks: list[Webhook],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dashboard.redelivering.MAX_REDELIVERIES", 2)
+    made = [row.id for row in factories.deliveries(account, *hooks, count=2)]
+    made += [row.id for row in factories.deliveries(account, hooks[0])]
+    _fail()
+    again = "deliveries/redeliver?state=undelivered"
+    assert "These are the oldest 2, the most at a time. Repeat it for the rest" in visit(again)
+    for taken in (2, 4, 5):
+        submit(again)
+        assert _chosen() == set(made[:taken])
+    assert "Nothing to redeliver" in visit(again)
+
+
+def test_those_that_arrived_meanwhile_are_not_taken_again_for_the_rest(
+    visit: Visit,
+    submit: Submit,
+    account: Account,
+    hooks: list[Webhook],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dashboard.redelivering.MAX_REDELIVERIES", 2)
+    made = [row.id for row in factories.deliveries(account, hooks[0], count=3)]
+    _fail()
+    rest = submit(f"deliveries/redeliver?webhook={hooks[0].id}").headers["Location"]
+    assert rest == f"{PATH}/redeliver?webhook={hooks[0].id}&after={made[1]}"
+    Redelivery.delete().execute()
+    Delivery.update(state=DeliveryState.DELIVERED).execute()
+    page = visit(rest.removeprefix("/dashboard/"))
+    assert "Redeliver 1 delivery?" in page
+    assert "Those that arrived already are sent again" in page
+    submit(rest.removeprefix("/dashboard/"))
+    assert _chosen() == {made[2]}
+
+
+def test_too_many_at_once_are_refused_and_none_goes(
     submit: Submit, account: Account, hooks: list[Webhook], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("models.redelivery.MAX_REDELIVERIES", 1)
-    factories.deliveries(account, hooks[0], count=2)
+    [first] = factories.deliveries(account, hooks[0])
     _fail()
-    submit("deliveries/replay")
-    assert "already wait" in submit("deliveries/replay", 429).text
+    submit("deliveries/redeliver")
+    factories.deliveries(account, *hooks)
+    _fail()
+    assert "already wait" in submit("deliveries/redeliver", 429).text
+    assert _chosen() == {first.id}
+
+
+def test_what_a_webhook_missed_is_a_link_from_its_page_and_the_list(
+    visit: Visit, account: Account, hooks: list[Webhook]
+) -> None:
+    factories.deliveries(account, *hooks)
+    _fail()
+    with writing():
+        hooks[0].deactivate()
+    factories.deliveries(account, *hooks)
+    for page in (f"webhooks/{hooks[0].id}", f"deliveries?webhook={hooks[0].id}"):
+        links = re.findall(r'href="/dashboard/(deliveries\?state=undelivered[^"]+)"', visit(page))
+        [link] = {unescape(each) for each in links}
+        assert "&since=20" in link
+        assert _listed(visit(link)) == 2
+    assert "Missed deliveries" in visit("deliveries")

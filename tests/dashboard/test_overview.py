@@ -67,6 +67,7 @@ def test_webhooks_that_fail_or_are_disabled_need_attention(
     assert off.startswith("disabled http://127.0.0.1:9/off This account disabled it 2 h ago.")
     assert fails.startswith("failing http://127.0.0.1:9/failing 1 event failed after all retries.")
     assert f'href="/dashboard/webhooks/{failing.id}"' in page
+    assert page.count("/dashboard/deliveries?state=undelivered") == 1
 
 
 def test_a_webhook_that_fails_now_and_then_needs_attention_for_a_day(

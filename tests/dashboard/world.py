@@ -52,10 +52,6 @@ FORMS: dict[str, dict[str, str]] = {
     "reply_with_media": {"kind": "image", "link": "https://example.com/a.png", "once": "once"},
     "keep_notifications": {"emails": "ops@example.com"},
 }
-QUERIES = {
-    "redeliver_since": "?since=2026-01-01T00:00",
-    "confirm_redeliver_many": "?since=2026-01-01T00:00",
-}
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class World:
         assert "<" not in path.replace("<session_id>", ""), (
             "a resource of another kind needs an identifier in world.py"
         )
-        return path + QUERIES.get(view.name, "")
+        return path
 
     def call(self, user: User, view: View) -> TestResponse:
         """Open a page as a user, or submit its form with the token of the session."""
@@ -113,7 +109,7 @@ class World:
         if view.method == "GET":
             return browser.get(path)
         form = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
-        if view.name == "replay_selected":
+        if view.name == "redeliver_selected":
             form["id"] = self.ids["<delivery_id>"]
         if view.name.endswith("two_factor") and view.name.startswith("turn"):
             form |= {
@@ -129,7 +125,7 @@ class World:
                 two_factor.set_up(user)
             case "turn_off_two_factor":
                 with_two_factor(user)
-            case "replay" | "replay_selected":
+            case "redeliver" | "redeliver_selected":
                 Delivery.update(state=DeliveryState.FAILED).execute()
             case "switch_on":
                 subscriptions.change(Webhook.get_by_id(self.ids["<webhook_id>"]), active=False)

@@ -8,7 +8,7 @@ from models.attempt import Outcome, record_outcomes
 from models.claim import Terms
 from models.contact import Contact
 from models.database import writing
-from models.delivery import Delivery
+from models.delivery import UNDELIVERED, Delivery
 from models.delivery_filter import DeliveryFilter, last_attempts, people_of
 from models.message import Message
 from models.number import Number
@@ -70,6 +70,9 @@ def test_a_list_goes_on_where_it_ended(
         if (before := part.before) is None:
             break
     assert found == sorted(made, reverse=True)
+    oldest = sorted(made)
+    assert [row.id for row in _filter(hooks).oldest()] == oldest
+    assert [row.id for row in _filter(hooks).oldest(oldest[4])] == oldest[5:]
 
 
 def test_each_answer_is_found(account: Account, hooks: list[Webhook]) -> None:
@@ -82,8 +85,9 @@ def test_each_answer_is_found(account: Account, hooks: list[Webhook]) -> None:
     factories.deliveries(account, hooks[1])
     for answer, ids in made.items():
         assert _ids(hooks, answer=answer) == ids
+        assert [row.id for row in _filter(hooks, answer=answer).oldest()] == ids[::-1]
     assert _ids(hooks, answer="3xx") == []
-    assert _ids(hooks, answer="4xx", state="failed") == made["4xx"][1:]
+    assert _ids(hooks, answer="4xx", states=["failed"]) == made["4xx"][1:]
     assert _filter(hooks, answer="4xx").total() is None
     rows = _filter(hooks).newest(100).rows
     assert {each.status_code for each in last_attempts(rows).values()} == {200, 404, 503, 429, None}
@@ -108,13 +112,13 @@ def test_state_kind_and_time_narrow_the_list(account: Account, hooks: list[Webho
     [first] = factories.deliveries(account, hooks[0])
     _answer(404)
     [second] = factories.deliveries(account, hooks[1])
-    assert _ids(hooks, state="failed") == [first.id]
-    assert _ids(hooks, state="pending") == [second.id]
+    assert _ids(hooks, states=["failed"]) == [first.id]
+    assert _ids(hooks, states=["pending"]) == [second.id]
     assert _ids(hooks, kind="number.banned") == [second.id, first.id]
     assert _ids(hooks, kind="message.sent") == []
     assert _ids(hooks, since=first.created_at + 10**9) == []
     assert _ids(hooks, until=first.created_at) == []
-    assert _filter(hooks, state="failed").total() == 1
+    assert _filter(hooks, states=["failed"]).total() == 1
 
 
 def _message_event(number: Number, to: str) -> Message:
@@ -164,8 +168,16 @@ def test_no_filter_looks_at_every_row_or_sorts_many(
     factories.deliveries(account, *hooks)
     _message_event(number, "15551234567")
     found = []
-    for wanted in ({}, {"state": "failed"}, {"answer": "5xx"}, {"answer": "2xx"}, {"since": 1}):
+    for wanted in (
+        {},
+        {"states": ["failed"]},
+        {"states": UNDELIVERED},
+        {"answer": "5xx"},
+        {"answer": "2xx"},
+        {"since": 1},
+    ):
         queries = queries_of(lambda wanted=wanted: _filter(hooks, **wanted).newest(5, "dlv_9"))  # type: ignore[misc]
+        queries += queries_of(lambda wanted=wanted: list(_filter(hooks, **wanted).oldest("dlv_0")))  # type: ignore[misc]
         # Of tallies there are few.
         queries = [query for query in queries if "tally" not in query.sql]
         found += [(wanted, q.sql, each) for q in queries for each in q.complaints()]
