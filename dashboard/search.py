@@ -55,6 +55,7 @@ def search() -> Response:
         kinds=list(FINDERS),
         groups=[group for group in groups if group.rows or group.more],
         is_short=is_short,
+        numbers={number.id: number for number in Number.all(account().id)},
         max_text=MAX_TEXT,
         address_for=lambda of: (
             f"{PATH}?{urlencode({'q': text, 'kind': of} if of else {'q': text})}"

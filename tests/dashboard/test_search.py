@@ -121,6 +121,18 @@ def test_a_user_id_username_or_part_of_a_name_finds_the_person(
     assert page.count("/dashboard/contacts/ctc_") == 1
 
 
+def test_a_person_of_two_numbers_is_shown_with_each(
+    visit: Visit, account: Account, number: Number
+) -> None:
+    factories.contact(number, phone="15550009999", name="Ada")
+    assert "with +" not in _search(visit, "Ada")
+    other = factories.active_number(account, "1002", "2002", phone_number="15550002222")
+    factories.contact(other, phone="15550009999", name="Ada")
+    page = _search(visit, "Ada")
+    for each in (number, other):
+        assert page.count(f"with +{each.phone_number}") == 1
+
+
 @pytest.mark.parametrize("typed", ["coffee", "CAFÉ", "cafe tomorr", "tomorrow, café!"])
 def test_words_find_texts_and_are_marked(visit: Visit, number: Number, typed: str) -> None:
     row = factories.outbound(number, text="Café <b>tomorrow</b>? No coffee.")
