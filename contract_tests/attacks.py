@@ -48,10 +48,11 @@ class Door:
 
 @dataclass(frozen=True)
 class Attacker:
-    """An account with a webhook whose receiver never answers."""
+    """An account with a webhook whose receiver never answers, and the session of a user of the dashboard."""
 
     key: str
     webhook: str
+    session: str
 
 
 class Attack:
@@ -71,6 +72,12 @@ class Attack:
         named = {"Host": HOST, "Authorization": f"Bearer {self._attacker.key}", **headers}
         pairs = tuple((k.replace("_", "-").encode(), v.encode()) for k, v in named.items())
         return Request(method.encode(), path.encode(), pairs, body).encode()
+
+    def upload(self) -> bytes:
+        """The beginning of a reply with a file."""
+        kind, session = "multipart/form-data; boundary=x", self._attacker.session
+        path = "/dashboard/inbox/ctc_none/media"
+        return self.request("POST", path, Content_Length="1000", Content_Type=kind, Cookie=session)
 
     async def repeat(self, raw: bytes) -> None:
         """Send a request again and again."""
@@ -135,6 +142,8 @@ ATTACKS: dict[str, Callable[[Attack], Awaitable[None]]] = {
     "slow bodies": lambda a: a.trickle(
         a.request("POST", "/api/messages/send", Content_Length="1000", Content_Type=JSON)
     ),
+    # The only page that takes large bodies: each holds a thread until it has come.
+    "slow bodies to the dashboard": lambda a: a.trickle(a.upload()),
     "no reading": lambda a: a.never_read(a.request("GET", "/api/openapi.json") * 20),
 }
 

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from contract_tests.attacks import ATTACKS, CONNECTIONS, Attacker, Door, attacking
+from contract_tests.dashboard.person import SESSION, Person
 from contract_tests.harness import ROOT, WAIT_SECONDS, Customer, Gateway, running
 from contract_tests.nginx import Nginx
 from contract_tests.server_process import HOST
 
 # Another than the attackers': a proxy limits the connections of an address.
 ADDRESS = "127.0.0.3"
+EMAIL = "attacker@example.com"
 UNLIMITED = "starter=1000000,pro=1000000,anonymous=1000000"
 BOUND_SECONDS = 0.25
 BOUND_KIB = 400 * 1024
@@ -34,10 +36,11 @@ ANSWERS: dict[str, tuple[set[int], set[int]]] = {
     "tests of a silent receiver": ({429}, {200, 429}),
     "slow heads": (set(), {408}),
     "slow bodies": (set(), {408}),
+    "slow bodies to the dashboard": ({429}, {408, 429}),
     "no reading": (set(), set()),
 }
 # Those that a proxy in front of the service has to bear itself.
-AT_THE_PROXY = ("slow heads", "slow bodies", "no reading")
+AT_THE_PROXY = ("slow heads", "slow bodies", "slow bodies to the dashboard", "no reading")
 # Another program may disturb a round: one of three has to be within the bound.
 ROUNDS = 3
 # The bound grows by so many times the p99 without an attack, which is some 10 ms on two idle cores.
@@ -82,7 +85,9 @@ def attacker(gateway: Gateway) -> Iterator[Attacker]:
     with socket.create_server((HOST, 0), backlog=CONNECTIONS) as silent:
         body = {"url": f"http://{HOST}:{silent.getsockname()[1]}/", "events": ["message.sent"]}
         webhook = customer.request("POST", "/webhooks", json=body)
-        yield Attacker(customer.key, webhook.json()["id"])
+        user = gateway.cli("users", "create", EMAIL, "--account", customer.account_id)
+        person = Person(gateway.url, EMAIL, user["password"]).signed_in()
+        yield Attacker(customer.key, webhook.json()["id"], f"{SESSION}={person.session}")
 
 
 def _connect(door: Door) -> http.client.HTTPConnection:
