@@ -12,6 +12,7 @@ from models.number import Number, NumberStatus
 from models.recent_failures import failed_in_a_day
 from models.template import Template
 from models.webhook import Deactivation, Webhook
+from networks.reasons import in_words
 
 # Shorter waits are normal: the first attempt is under way.
 LATE_MS = 60_000
@@ -124,7 +125,7 @@ def _numbers(numbers: Sequence[Number]) -> Iterator[Item]:
                 MEANS[number.status],
                 f"/dashboard/numbers/{number.id}",
                 "See number",
-                words(number.status_reason or ""),
+                in_words(number.status_reason or ""),
             )
 
 

@@ -13,6 +13,7 @@ from dashboard.assets import asset
 from dashboard.excerpts import excerpt
 from dashboard.wording import words
 from networks.error_codes import explained
+from networks.reasons import in_words
 from webhooks.envelope import timestamp
 
 CONTENT_TYPE = "text/html; charset=utf-8"
@@ -33,6 +34,7 @@ _TEMPLATES.filters |= {
     "second": lambda at: timestamp(at)[: len("2026-11-20T09:30:15")].replace("T", " "),
     # Who sent or got a message: a user id has no plus sign.
     "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
+    "reason": in_words,
     "words": words,
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
 }

@@ -12,6 +12,7 @@ from models.incident import AlertTarget, Incident, IncidentKind
 from models.number import Number, NumberStatus
 from models.template import IS_REJECTED, Template
 from models.webhook import Deactivation, Webhook
+from networks.reasons import in_words
 
 # Debounce for a webhook that fails intermittently: its incident ends only after so long without a failure.
 # The other kinds do not flap.
@@ -106,9 +107,13 @@ def _numbers() -> Iterator[Trouble]:
             OF_NUMBERS[NumberStatus(number.status)],
             number.id,
             f"Number {number.status.lower()}: +{number.phone_number}",
-            f"It sends and receives no messages. Reason: {number.status_reason or 'not known'}.",
+            f"It sends and receives no messages. Reason: {_reason_of(number)}.",
             f"/dashboard/numbers/{number.id}",
         )
+
+
+def _reason_of(number: Number) -> str:
+    return in_words(number.status_reason or "not known").removesuffix(".")
 
 
 def _templates() -> Iterator[Trouble]:

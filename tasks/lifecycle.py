@@ -18,7 +18,7 @@ from models.attempt import NO_OUTCOME
 from models.database import Prepared, reading, writing
 from models.notice import Notice, words_of
 from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
-from networks import callback_items
+from networks import callback_items, reasons
 from networks import errors as network
 from networks.callback_items import AccountUpdate
 from networks.current import get_network, wait_for
@@ -286,7 +286,7 @@ def _reason_of(number: Number, answer: _Answer) -> str | None:
         return None
     is_banned = answer.status is NumberStatus.BANNED
     violation = Notice.last_violation(number.waba_id) if is_banned else None
-    return "; ".join(filter(None, (number.reason, violation))) or answer.word
+    return reasons.SEPARATOR.join(filter(None, (number.reason, violation))) or answer.word
 
 
 def _varied(pause_ms: float) -> int:

@@ -109,7 +109,7 @@ def test_a_lost_number_needs_attention_with_the_network_s_reason(
     with writing():
         number.move_to(status, reason="VIOLATION_SPAM")
     [line] = _attention(visit(""))
-    assert line.startswith(f"{status.lower()} +{number.phone_number} Reason: violation spam.")
+    assert line.startswith(f"{status.lower()} +{number.phone_number} Reason: Violation spam.")
     assert f'href="/dashboard/numbers/{number.id}"' in visit("")
 
 

@@ -125,7 +125,7 @@ def test_a_lost_number_is_told_with_its_reason(
         number.move_to(status, reason="VIOLATION")
     notify.look()
     assert _titles(mail) == [f"Number {status.lower()}: +{number.phone_number}"]
-    assert "Reason: VIOLATION." in mail.mails[0].get_content()
+    assert "Reason: Violation." in mail.mails[0].get_content()
     with writing():
         number.move_to(NumberStatus.ACTIVE)
     notify.look()

@@ -1,0 +1,20 @@
+"""Why a number is lost, in sentences."""
+
+import pytest
+
+from networks.reasons import in_words
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentences"),
+    [
+        (
+            "ACCOUNT_DELETED; ACCOUNT_VIOLATION SCAM",
+            "The business account was deleted. WhatsApp says that the business violated a policy: scam.",
+        ),
+        ("SOME_NEWS OF_TOMORROW", "Some news of tomorrow."),
+        ("131031 Account locked; see Manager.", "131031 Account locked; see Manager."),
+    ],
+)
+def test_known_names_have_a_sentence_and_others_their_words(reason: str, sentences: str) -> None:
+    assert in_words(reason) == sentences
