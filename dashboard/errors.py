@@ -20,7 +20,13 @@ _DASHBOARD_WORDS = {
     ),
     404: _NOTHING_HERE,
     405: _NOTHING_HERE,
-    413: ("This is far too large", "Nothing was changed."),
+    413: (
+        "This is far too large",
+        (
+            "Nothing was changed. A file may have at most 100 MiB, a form without a file 1 MiB."
+            " Go back and send less."
+        ),
+    ),
     429: ("Too many requests", "Wait a minute, then load this page again."),
     500: ("Something went wrong on our side", "Load this page again in a moment."),
 }

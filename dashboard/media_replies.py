@@ -20,16 +20,17 @@ from models.contact import Contact
 from models.database import reading
 from models.idempotency import IdempotencyKey
 from models.message import Message
+from networks.media_types import EXTENSIONS
 
 CHUNK = 64 * 1024
 MAX_NAME = 240
-CONFLICT = 409
+CONFLICT, UNSUPPORTED = 409, 415
 # As browsers write a name into a header (HTML, multipart form data).
 _ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
 
 
 class NoMediaError(Exception):
-    """There is not exactly one of a file and a link. The text says so."""
+    """Nothing that can be sent was chosen. The text says so."""
 
 
 def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
@@ -53,6 +54,8 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
     if first := _first_content(key):
         return _send(contact, typed, *first, key)
     uploaded = _upload(contact, file)
+    if uploaded.status == UNSUPPORTED:
+        raise NoMediaError(f"WhatsApp takes no such files. It takes {', '.join(EXTENSIONS)}.")
     if not uploaded.is_ok:
         return uploaded
     content = {"id": uploaded.json["id"]}

@@ -13,6 +13,7 @@ from dashboard.assets import asset
 from dashboard.excerpts import excerpt
 from dashboard.wording import words
 from networks.error_codes import explained
+from networks.media_types import EXTENSIONS, MOST
 from networks.reasons import in_words
 from webhooks.envelope import timestamp
 
@@ -25,7 +26,12 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.globals["asset"] = asset
+_TEMPLATES.globals |= {
+    "asset": asset,
+    # Files that can be sent: their extensions, and their size in bytes at most.
+    "accepted": ",".join(EXTENSIONS),
+    "most_bytes": MOST,
+}
 _TEMPLATES.filters |= {
     "excerpt": excerpt,
     "explained": explained,

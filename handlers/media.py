@@ -19,7 +19,6 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from handlers.errors import ApiError, ConflictError, InvalidError
-from handlers.media_types import EXTENSIONS, LIMITS, RECEIVED
 from handlers.outcomes import Asked, asking
 from handlers.resources import inactive, owned
 from models.database import read
@@ -28,6 +27,7 @@ from models.number import Number, NumberStatus
 from networks import errors as network
 from networks.current import get_network
 from networks.interface import MediaDownload, MediaUpload
+from networks.media_types import EXTENSIONS, LIMITS, RECEIVED
 
 logger = logging.getLogger(__name__)
 

@@ -140,9 +140,17 @@ def test_what_the_api_refuses_is_told_in_the_form_and_can_be_corrected(
     chooser = page.get_by_label("File", exact=True)
     chooser.set_input_files(FilePayload(name="a.exe", mimeType="", buffer=b"MZ"))
     press(page, "Send")
-    expect(page.get_by_role("alert")).to_contain_text("Give its name one of the extensions")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "WhatsApp takes no such files. It takes .jpg,"
+    )
     expect(page.get_by_label("Caption")).to_have_value("As promised")
-    chooser.set_input_files(FilePayload(name="a.png", mimeType="image/png", buffer=png()))
+    picture = FilePayload(name="a.png", mimeType="image/png", buffer=png())
+    most, problems = chooser.get_attribute("data-most"), []
+    for limit in ("0", most):
+        chooser.evaluate("(input, limit) => { input.dataset.most = limit; }", limit)
+        chooser.set_input_files(picture)
+        problems.append(chooser.evaluate("input => input.validationMessage"))
+    assert problems == ["This file is too large. WhatsApp takes files of up to 0 MiB.", ""]
     press(page, "Send")
     expect(page.locator(".bubble").last).to_contain_text("Image: As promised")
     context.close()

@@ -23,6 +23,13 @@ document.addEventListener("change", ({target}) => {
   if (!target.matches("[data-all]")) return;
   for (const box of target.form.querySelectorAll("tbody [type=checkbox]")) box.checked = target.checked;
 });
+// A file that is too large is not sent: the answer would be a page without the form.
+document.addEventListener("change", ({target}) => {
+  if (!target.matches("[type=file][data-most]")) return;
+  const most = Number(target.dataset.most), isTooLarge = target.files[0]?.size > most;
+  target.setCustomValidity(isTooLarge ? `This file is too large. WhatsApp takes files of up to ${most / 1024 ** 2} MiB.` : "");
+  target.reportValidity();
+});
 // htmx asks for a piece of a page. Who is no longer signed in gets the whole sign-in, and afterwards this page again.
 document.addEventListener("htmx:before:response", (event) => {
   const {raw} = event.detail.ctx.response;

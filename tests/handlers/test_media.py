@@ -9,13 +9,13 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from handlers import media, media_types, messages
+from handlers import media, messages
 from handlers.errors import ApiError, ConflictError, NotFoundError
 from models.database import database, writing
 from models.event import Event
 from models.message import Message
 from models.number import Number, NumberStatus
-from networks import errors
+from networks import errors, media_types
 from networks.interface import MediaUpload, Sender
 from tests import factories
 from tests.asgi import http_scope, one_message

@@ -37,6 +37,8 @@ _MEDIA: dict[str, tuple[int, dict[str, str]]] = {
 # platform's earlier API gave it a type of its own, which clients of the Cloud API still take.
 RECEIVED = frozenset(_MEDIA) | {"voice"}
 LIMITS = {mime_type: limit for limit, types in _MEDIA.values() for mime_type in sorted(types)}
+# Whatever the type.
+MOST = max(LIMITS.values())
 EXTENSIONS = {
     extension: mime_type
     for _, types in _MEDIA.values()
