@@ -10,6 +10,7 @@ from dashboard.activity_charts import of_webhook
 from dashboard.deliveries import missed
 from dashboard.failures import causes_of
 from dashboard.guard import account
+from dashboard.moments import as_typed
 from dashboard.paging import PER_PAGE, offset
 from dashboard.recording import unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
@@ -19,7 +20,7 @@ from models import clock
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState
 from models.number import Number
-from models.recent_failures import failed_in_a_day
+from models.recent_failures import a_day_before, failed_in_a_day
 from models.webhook import Deactivation, Webhook
 from tasks import subscriptions
 from tasks.sender import send_test_delivery
@@ -181,7 +182,8 @@ def why_off(row: Webhook) -> str:
 
 def _page(row: Webhook, answer: Answer | None = None) -> Response:
     names = {number.id: f"+{number.phone_number}" for number in Number.all(row.account_id)}
-    failed = failed_in_a_day([row.id], clock.now())
+    now = clock.now()
+    failed = failed_in_a_day([row.id], now)
     is_in_trouble = (
         state_of(row, failed) == FAILING or row.deactivated_because == Deactivation.FAILURES
     )
@@ -190,6 +192,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         webhook=row,
         state=state_of(row, failed),
         failures=failures(failed[row.id]) if row.id in failed else "",
+        since=as_typed(a_day_before(now)),
         charts=of_webhook(row),
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],

@@ -75,10 +75,15 @@ def test_a_webhook_that_fails_now_and_then_needs_attention_for_a_day(
 ) -> None:
     webhook = factories.webhook(account)
     _deliver(account, webhook, succeeds=False)
+    clock.advance(hours=25)
+    _deliver(account, webhook, succeeds=False)
     _deliver(account, webhook, succeeds=True)
     said = "1 event of the last 24 hours failed after all retries."
     [line] = _attention(visit(""))
     assert line.startswith(f"some failures {webhook.url} {said}")
+    page = visit(f"webhooks/{webhook.id}")
+    [listed] = re.findall('href="/dashboard/(deliveries[^"]+since=[^"]+)">What failed<', page)
+    assert visit(unescape(listed)).count('href="/dashboard/deliveries/dlv_') == 1
     for path in ("webhooks", f"webhooks/{webhook.id}"):
         assert said in visit(path)
         assert ">active</span>" not in visit(path)
