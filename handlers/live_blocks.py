@@ -1,4 +1,4 @@
-"""Blocks of the dashboard's stream besides the events: delivery attempts, and callbacks about numbers.
+"""Blocks of the dashboard's stream besides the events: delivery attempts, and notices of WhatsApp.
 
 They have no id: a browser that comes back gets the events that it missed, and of these what is new.
 """
@@ -29,7 +29,7 @@ class Source(StrEnum):
     """What a stream may show besides events. The first part of its blocks' names."""
 
     ATTEMPTS = "attempt"
-    CALLBACKS = "callback"
+    NOTICES = "notice"
 
 
 class Block(NamedTuple):
@@ -79,9 +79,9 @@ class LiveBlocks:
         accounts = wanted.get(Source.ATTEMPTS, set())
         for row in self._attempts.read(partial(recorded_attempts, account_ids=accounts)):
             blocks[Source.ATTEMPTS, row.account_id].append(_of_attempt(row))
-        accounts = wanted.get(Source.CALLBACKS, set())
+        accounts = wanted.get(Source.NOTICES, set())
         for notice in self._notices.read(partial(recorded_notices, account_ids=accounts)):
-            blocks[Source.CALLBACKS, notice.account_id].append(_of_notice(notice))
+            blocks[Source.NOTICES, notice.account_id].append(_of_notice(notice))
         return blocks
 
 
@@ -110,7 +110,7 @@ def _of_notice(row: RecordedNotice) -> Block:
         "field": row.field,
         "event": row.event,
     }
-    return _block(Source.CALLBACKS, data)
+    return _block(Source.NOTICES, data)
 
 
 def _block(kind: str, data: dict[str, Any]) -> Block:

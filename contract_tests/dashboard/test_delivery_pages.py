@@ -74,7 +74,7 @@ def test_a_failed_delivery_says_why_and_shows_the_headers_that_the_receiver_got(
     delivery_id = _delivery(owner, hook, "failed")
     signed_in(page, person, f"/dashboard/deliveries/{delivery_id}")
     expect(page.locator("#why")).to_contain_text("The receiver answered 500.")
-    expect(page.locator("#means")).to_contain_text("Discarded after 4 attempts.")
+    expect(page.locator("#means")).to_contain_text("Failed after all retries (4 attempts).")
     requests_ = receiver.wait("/broken", 4)
     attempts = page.locator("ol.timeline > li.attempt")
     expect(attempts).to_have_count(4)

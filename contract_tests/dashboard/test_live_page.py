@@ -66,7 +66,7 @@ def test_events_appear_at_once_and_wait_while_paused(
     expect(page.locator("main")).to_contain_text("the second")
 
 
-def test_attempts_and_callbacks_of_the_account_alone_appear_at_once(
+def test_attempts_and_notices_of_the_account_alone_appear_at_once(
     page: Page, gateway: Gateway, enrol: Enrol, receiver: Receiver
 ) -> None:
     stranger, customer = gateway.customer(), gateway.customer()
@@ -86,7 +86,7 @@ def test_attempts_and_callbacks_of_the_account_alone_appear_at_once(
     assert time.time() - received.at < MOST_LAG_SECONDS
     for each in (stranger, customer):
         gateway.give_notice(each)
-    notice = rows.filter(has_text="phone_number_quality_update: THROUGHPUT_UPGRADE")
+    notice = rows.filter(has_text="phone number quality update: throughput upgrade")
     expect(notice).to_contain_text(customer.number["phoneNumber"])
     # The first attempt and three retries.
     receiver.wait("/theirs", 4)
@@ -105,7 +105,7 @@ def test_attempts_and_callbacks_of_the_account_alone_appear_at_once(
     page.get_by_role("button", name="Resume").press("Enter")
     expect(failed).to_have_count(8)
     rows.first.get_by_role("link", name="message.sent").press("Enter")
-    expect(page.locator("main")).to_contain_text("Discarded after 4 attempts.")
+    expect(page.locator("main")).to_contain_text("Failed after all retries (4 attempts).")
 
 
 def test_a_flood_hides_nothing_that_is_rarer_and_what_was_left_out_is_said(

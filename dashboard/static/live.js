@@ -1,5 +1,5 @@
 "use strict";
-// What happens, as it happens: events, delivery attempts, callbacks. What comes while the page is paused waits.
+// What happens, as it happens: events, delivery attempts, notices of WhatsApp. What comes while the page is paused waits.
 (() => {
   // Rows kept of each kind: a flood of one pushes out no other.
   const MOST = 100;
@@ -8,7 +8,7 @@
   const pause = document.getElementById("pause"), filter = document.querySelector("#filter select");
   const time = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
   const OMITTED = {
-    "attempt.succeeded": "successful delivery attempts", "attempt.failed": "failed delivery attempts", callback: "callbacks",
+    "attempt.succeeded": "successful delivery attempts", "attempt.failed": "failed delivery attempts", notice: "notices of WhatsApp",
   };
   // Rows, the newest first.
   let waiting = [], isPaused = false, isOpen = false, isCut = false, timer = null;
@@ -17,6 +17,11 @@
     const made = Object.assign(document.createElement(name), values);
     made.textContent = text;
     return made;
+  }
+  // As dashboard.wording.words() does.
+  function inWords(name) {
+    const text = name.replaceAll("_", " ");
+    return /[a-z]/u.test(text) ? text : text.toLowerCase();
   }
   function about({id, direction, fromNumber, toNumber, body, type, phoneNumber, name, status, contact}) {
     const party = direction === "INBOUND" ? fromNumber : toNumber;
@@ -38,23 +43,23 @@
       statusCode === null && error ? `${detail}: ${error}` : detail,
     ];
   }
-  function ofCallback({numberId, phoneNumber, field, event}) {
+  function ofNotice({numberId, phoneNumber, field, event}) {
     const link = element("a", phoneNumber ?? "The whole business account", {href: `/dashboard/numbers/${numberId}`});
-    return [element("strong", "Callback"), link, `${field}: ${event}`];
+    return [element("strong", "Notice"), link, `${inWords(field)}: ${inWords(event)}`];
   }
   function ofOmitted({kind, count}) {
     return [element("strong", "Not shown"), element("strong", `${count} more ${OMITTED[kind]}`), ""];
   }
   function parts(kind, data) {
     if (kind === "omitted") return ofOmitted(data);
-    if (kind === "callback") return ofCallback(data);
+    if (kind === "notice") return ofNotice(data);
     return kind.startsWith("attempt.") ? ofAttempt(data, kind) : ofEvent(data);
   }
   function row({type, data}) {
     const made = document.createElement("li"), what = document.createElement("span"), record = JSON.parse(data);
     const [title, subject, detail] = parts(type, record), timestamp = record.timestamp ?? new Date().toISOString();
     made.dataset.kind = record.kind ?? type;
-    made.dataset.source = /^(attempt|callback)/u.exec(made.dataset.kind)?.[0] ?? "event";
+    made.dataset.source = /^(attempt|notice)/u.exec(made.dataset.kind)?.[0] ?? "event";
     what.append(subject, element("small", detail));
     made.append(element("time", time.format(new Date(timestamp)), {dateTime: timestamp}), title, what);
     return made;
@@ -112,5 +117,5 @@
     if (source.readyState === EventSource.CLOSED) state.textContent = "The stream was refused. Load the page again.";
   });
   const kinds = list.dataset.kinds.split(" ");
-  for (const name of [...kinds, "attempt.succeeded", "attempt.failed", "callback", "omitted"]) source.addEventListener(name, take);
+  for (const name of [...kinds, "attempt.succeeded", "attempt.failed", "notice", "omitted"]) source.addEventListener(name, take);
 })();

@@ -1,7 +1,7 @@
 """/dashboard/live/stream: what happens in the account, for users who are signed in to the dashboard.
 
 Flask would hold a thread for each stream. On the event loop it is a stream like that of GET /events/stream,
-with delivery attempts and callbacks besides the events.
+with delivery attempts and notices of WhatsApp besides the events.
 """
 
 from functools import partial
@@ -21,7 +21,7 @@ from models.feed import Place, Wanted, newest
 from models.user import Role
 
 # The page on which each source is shown as well. Its roles may see it here.
-PAGES = {Source.ATTEMPTS: "deliveries", Source.CALLBACKS: "number"}
+PAGES = {Source.ATTEMPTS: "deliveries", Source.NOTICES: "number"}
 
 
 def with_live(pages: ASGIApp) -> ASGIApp:

@@ -11,4 +11,4 @@ from models.user import Role
 def test_a_role_gets_what_the_pages_would_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {tuple(sources_of(role)) for role in ALL} == {tuple(Source)}
     monkeypatch.setitem(RULES, "deliveries", Rule(OWNERS))
-    assert sources_of(Role.VIEWER) == [Source.CALLBACKS]
+    assert sources_of(Role.VIEWER) == [Source.NOTICES]
