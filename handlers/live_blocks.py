@@ -4,8 +4,10 @@ They have no id: a browser that comes back gets the events that it missed, and o
 """
 
 import json
+import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,6 +22,8 @@ from models.latest import (
 )
 from models.notice import Notice
 from webhooks.envelope import timestamp
+
+logger = logging.getLogger(__name__)
 
 # What waits for one client. With 200 attempts a second 50 come between two polls.
 MOST_WAITING = 200
@@ -67,22 +71,41 @@ class Backlog:
 
 
 class LiveBlocks:
-    """What is recorded from now on, for the streams of this process."""
+    """What is recorded from now on, for the streams of this process.
+
+    A source that cannot be read has no blocks. It disturbs neither the other source nor the events.
+    """
 
     def __init__(self) -> None:
         self._attempts = Latest(Attempt, "att")
         self._notices = Latest(Notice, "ntc")
+        # Sources whose last read failed.
+        self._failing: set[Source] = set()
 
     def read(self, wanted: Mapping[Source, set[str]]) -> Blocks:
         """The new blocks of each source and account. ``wanted`` has the accounts by source."""
         blocks: Blocks = defaultdict(list)
-        accounts = wanted.get(Source.ATTEMPTS, set())
-        for row in self._attempts.read(partial(recorded_attempts, account_ids=accounts)):
-            blocks[Source.ATTEMPTS, row.account_id].append(_of_attempt(row))
-        accounts = wanted.get(Source.NOTICES, set())
-        for notice in self._notices.read(partial(recorded_notices, account_ids=accounts)):
-            blocks[Source.NOTICES, notice.account_id].append(_of_notice(notice))
+        with self._guarded(Source.ATTEMPTS):
+            accounts = wanted.get(Source.ATTEMPTS, set())
+            for row in self._attempts.read(partial(recorded_attempts, account_ids=accounts)):
+                blocks[Source.ATTEMPTS, row.account_id].append(_of_attempt(row))
+        with self._guarded(Source.NOTICES):
+            accounts = wanted.get(Source.NOTICES, set())
+            for notice in self._notices.read(partial(recorded_notices, account_ids=accounts)):
+                blocks[Source.NOTICES, notice.account_id].append(_of_notice(notice))
         return blocks
+
+    @contextmanager
+    def _guarded(self, source: Source) -> Iterator[None]:
+        """Log what goes wrong inside, once until it works again: polls come several times a second."""
+        try:
+            yield
+        except Exception:
+            if source not in self._failing:
+                logger.exception("%ss are not read for the page Live", source)
+            self._failing.add(source)
+        else:
+            self._failing.discard(source)
 
 
 def _of_attempt(row: RecordedAttempt) -> Block:

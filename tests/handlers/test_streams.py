@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection
 
 import pytest
-from peewee import OperationalError
+from peewee import InterfaceError, OperationalError
 from starlette.types import Message
 
 from handlers import live_blocks
@@ -18,6 +18,7 @@ from models.api_key import ApiKey
 from models.attempt import record_outcomes
 from models.claim import Terms
 from models.feed import START, Place, Wanted
+from models.notice import Notice
 from tasks.shares import TooMuchAtOnceError
 from tests import factories
 from tests.asgi import http_scope
@@ -185,6 +186,36 @@ def test_attempts_come_to_their_account_and_to_streams_that_show_them(
         assert "attempt" not in "".join(plain.pieces)
 
     _run(follow)
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError, ValueError])
+@pytest.mark.usefixtures("number")
+def test_a_source_that_cannot_be_read_disturbs_no_event_and_no_other_source(
+    account: Account,
+    key: ApiKey,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: type[Exception],
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    async def follow() -> None:
+        showing, plain = Client(account, key.id, sources=[*Source]), Client(account, key.id)
+        await _until(lambda: showing.pieces and plain.pieces)
+        with monkeypatch.context() as patch:
+            patch.setattr(live_blocks, "recorded_notices", fail)
+            Notice.keep("2001", "security", None, {"event": "PIN_CHANGED"}, 1)
+            _fail(account)
+            await _until(lambda: plain.count == 1 and showing.count == 2)
+            _fail(account)
+            await _until(lambda: plain.count == 2 and showing.count == 4)
+        await _until(lambda: "event: notice\n" in "".join(showing.pieces))
+        for client in (showing, plain):
+            await client.leave()
+
+    _run(follow)
+    assert caplog.text.count("notices are not read") == 1
 
 
 def test_what_a_slow_client_has_no_room_for_is_counted(
