@@ -93,6 +93,9 @@ def _connected(server: str, timeout: float) -> smtplib.SMTP:
 def _log_in(session: smtplib.SMTP, user: str, password: str, *, is_safe: bool) -> None:
     if not is_safe:
         raise LoginError("The mail server offers no TLS, so the password is not sent.")
+    if not f"{user}{password}".isascii():
+        # smtplib encodes them as ASCII in each of its ways to log in.
+        raise LoginError("User and password may only have ASCII characters.")
     try:
         session.login(user, password)
     except smtplib.SMTPNotSupportedError:

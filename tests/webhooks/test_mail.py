@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.mail_server import MailServer
-from webhooks.mail import MAX_SUBJECT, MailError, send_mail
+from webhooks.mail import MAX_SUBJECT, LoginError, MailError, send_mail
 
 SENDER, TO = "gateway@example.com", "ada@example.com"
 
@@ -43,6 +43,15 @@ def test_a_password_goes_to_no_other_machine_without_tls(
     monkeypatch.setattr("webhooks.mail.LOOPBACK", set())
     with pytest.raises(MailError, match="no TLS"):
         send_mail(server.url("ada:secret@"), SENDER, TO, "S", "T", 5)
+    assert server.logins == []
+
+
+@pytest.mark.parametrize("login", ["ad%C3%A4:secret@", "ada:s%C3%A9cret@"])
+def test_user_and_password_with_other_characters_than_ascii_are_an_error_and_not_sent(
+    server: MailServer, login: str
+) -> None:
+    with pytest.raises(LoginError, match="may only have ASCII characters"):
+        send_mail(server.url(login), SENDER, TO, "S", "T", 5)
     assert server.logins == []
 
 
