@@ -1,5 +1,6 @@
 """What was recorded since the last look: once each, also what commits late."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -55,17 +56,22 @@ def test_each_row_is_found_once_also_one_that_commits_late(record: Any, clock: C
     assert attempts.read(_ids) == attempts.read(_ids) == []
 
 
-def test_a_look_that_fails_loses_nothing_and_many_rows_take_several(
-    record: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def two_a_look(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A look reads two rows at most. The prepared queries hold the limit."""
     monkeypatch.setattr(latest, "MOST", 2)
     latest._newer.cache_clear()
+    yield
+    latest._newer.cache_clear()
+
+
+@pytest.mark.usefixtures("two_a_look")
+def test_a_look_that_fails_loses_nothing_and_many_rows_take_several(record: Any) -> None:
     attempts = Latest(Attempt, "att")
     ids = [record() for _ in range(5)]
     with pytest.raises(ZeroDivisionError):
         attempts.read(lambda _: [1 // 0])
     assert [attempts.read(_ids) for _ in range(4)] == [ids[:2], ids[2:4], ids[4:], []]
-    latest._newer.cache_clear()
 
 
 def test_a_notice_is_for_the_accounts_of_its_number_or_business_account(number: Number) -> None:
