@@ -74,20 +74,20 @@ def test_a_view_answers_the_roles_of_the_table(
     assert answer.status_code in {200, 303}
 
 
-@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("role", sorted(set(Role) - {Role.OWNER}))
 def test_a_view_answers_no_other_role_and_changes_nothing(
     account: Account, world: World, role: Role
 ) -> None:
-    if role != Role.OWNER:
-        member(account, Role.OWNER)
+    member(account, Role.OWNER)
     user = member(account, role)
-    for view in PRIVATE:
-        if role not in RULES[view.name].roles:
-            answer = world.call(user, view)
-            assert answer.status_code == 403, view.name
-            assert "Your role does not allow this" in answer.text
-            assert f"yours is {role}" in answer.text
-            assert "owner@example.com" in answer.text
+    refused = [view for view in PRIVATE if role not in RULES[view.name].roles]
+    assert refused
+    for view in refused:
+        answer = world.call(user, view)
+        assert answer.status_code == 403, view.name
+        assert "Your role does not allow this" in answer.text
+        assert f"yours is {role}" in answer.text
+        assert "owner@example.com" in answer.text
     assert Audit.select().count() == 0
 
 
