@@ -51,8 +51,11 @@ def enrol(gateway: Gateway, owner: Customer) -> Enrol:
 @pytest.fixture
 def page(browser: Browser, gateway: Gateway) -> Iterator[Page]:
     """A browser of one's own. At the end nothing was complained about, and nobody else asked."""
+    # Pages show times in the browser's time zone, by default the machine's.
     context = browser.new_context(
-        base_url=gateway.url, permissions=["clipboard-read", "clipboard-write"]
+        base_url=gateway.url,
+        permissions=["clipboard-read", "clipboard-write"],
+        timezone_id="UTC",
     )
     page = context.new_page()
     witness = Witness(page)
