@@ -89,7 +89,7 @@ def test_a_form_that_is_sent_twice_sends_one_message(
     says("Hello?")
     path = _conversation(owner, WRITER)
     [key] = re.findall('name="once" value="([^"]+)"', person.get(path).text)
-    form = {"reply": "text", "kind": "text", "text": "Just once", "once": key}
+    form = {"reply": "text", "text": "Just once", "once": key}
     for _ in range(2):
         answer = person.post(path, None, csrf_token=person.token(path), **form)
         assert answer.status_code == 303

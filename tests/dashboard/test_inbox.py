@@ -166,7 +166,7 @@ def test_a_text_is_sent_through_the_api_with_the_key_of_its_form(
     page = visit(f"inbox/{contact.id}")
     assert "window open" in page
     [key] = re.findall('name="once" value="([^"]+)"', page)
-    form = {"reply": "text", "kind": "text", "text": "Hello"}
+    form = {"reply": "text", "text": "Hello"}
     answer = submit(f"inbox/{contact.id}", 303, once=key, **form)
     assert answer.headers["Location"] == f"/dashboard/inbox/{contact.id}#newest"
     assert api.keys == [key]
@@ -343,7 +343,7 @@ def test_what_is_wrong_stands_in_the_form_with_what_was_typed(
     submit: Submit, api: Api, contact: Contact
 ) -> None:
     api.fail(InvalidError("Request body, text.body: too long", field="/text/body"))
-    answer = submit(f"inbox/{contact.id}", 422, reply="text", kind="text", text="<b>", once="k")
+    answer = submit(f"inbox/{contact.id}", 422, reply="text", text="<b>", once="k")
     assert 'role="alert" id="problem">Too long</p>' in answer.text
     assert "&lt;b&gt;</textarea>" in answer.text
     assert 'value="k"' not in answer.text, "the next try is another message"
@@ -353,7 +353,7 @@ def test_after_an_unclear_outcome_the_form_never_sends_a_second_message(
     submit: Submit, api: Api, contact: Contact
 ) -> None:
     api.fail(ApiError("The messaging network gave no clear answer."))
-    answer = submit(f"inbox/{contact.id}", 422, reply="text", kind="text", text="Hi", once="k")
+    answer = submit(f"inbox/{contact.id}", 422, reply="text", text="Hi", once="k")
     assert 'name="once" value="k"' in answer.text
 
 
@@ -361,7 +361,7 @@ def test_a_double_click_shows_the_message_that_is_under_way(
     submit: Submit, api: Api, contact: Contact
 ) -> None:
     api.fail(ConflictError("The first request has no outcome yet.", retry_after=2))
-    submit(f"inbox/{contact.id}", reply="text", kind="text", text="Hi", once="k")
+    submit(f"inbox/{contact.id}", reply="text", text="Hi", once="k")
 
 
 def test_a_number_that_cannot_send_has_no_form(
@@ -378,7 +378,7 @@ def test_another_accounts_conversation_is_not_there(visit: Visit, submit: Submit
     theirs = factories.active_number(Account.open("Other", "pro"), "1002")
     message: Message = factories.outbound(theirs)
     visit(f"inbox/{message.contact_id}", 404)
-    submit(f"inbox/{message.contact_id}", 404, reply="text", kind="text", text="Hi", once="k")
+    submit(f"inbox/{message.contact_id}", 404, reply="text", text="Hi", once="k")
     visit(f"inbox?number_id={theirs.id}", 404)
     assert api.asked == []
 
