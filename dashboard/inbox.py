@@ -1,9 +1,10 @@
 """/dashboard/inbox: conversations by person, and one of them with a form to reply.
 
 A reply goes through the API's own operation (dashboard.api_calls). Its form has an idempotency key, so that a
-form that is sent twice sends one message.
+form that is sent twice sends one message, also if it was changed meanwhile.
 """
 
+import re
 import secrets
 from collections.abc import Mapping
 from itertools import groupby
@@ -24,6 +25,7 @@ from models import clock
 from models.contact import Contact
 from models.conversation import conversations, last_inbound, messages_before
 from models.database import reading, writing
+from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.newest import Newest
 from models.number import Number, NumberStatus
@@ -35,8 +37,9 @@ PATH = "/dashboard/inbox"
 MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 2048, 1024
 MOST_TEMPLATES = 100
 KINDS = {"text": "Text", "media": "Image or file", "template": "Template"}
-SERVER_ERROR = 500
-UNDER_WAY = 409
+CONFLICT = 409
+KEY = re.compile(r"[\w-]{1,64}", re.ASCII)
+CHANGED = "Your first reply may have been sent. See the conversation, then open it again to write another."
 
 
 @blueprint.get("/inbox")
@@ -71,13 +74,12 @@ def conversation(contact_id: str) -> Response:
 @blueprint.post("/inbox/<contact_id>")
 def reply(contact_id: str) -> Response:
     """Send what was typed. What is wrong stands in the form, with what was typed."""
-    row, typed = _find(contact_id), request.form
-    key = typed.get("once", "")
+    row, typed, key = _find(contact_id), request.form, _key()
     template = _chosen(row, typed)
     if typed.get("reply") == "template" and template is None:
-        return _page(row, typed, problem="Choose a template.")
+        return _page(row, typed, problem="Choose a template.", once=key)
     body = request_body(row, typed, template)
-    return _outcome(row, call_api(account(), "POST", "/messages/send", body, key))
+    return _outcome(row, call_api(account(), "POST", "/messages/send", body, key), key)
 
 
 @blueprint.get("/inbox/<contact_id>/media")
@@ -89,29 +91,40 @@ def media_form(contact_id: str) -> Response:
 @blueprint.post("/inbox/<contact_id>/media")
 def reply_with_media(contact_id: str) -> Response:
     """As reply(), by a link or with a file. The edge lets larger bodies through at this path."""
-    row, typed = _find(contact_id), request.form
+    row, typed, key = _find(contact_id), request.form, _key()
     try:
-        answer = send_media(row, typed, typed.get("once", ""))
+        answer = send_media(row, typed, key)
     except NoMediaError as error:
-        return _page(row, typed, problem=str(error))
-    return _outcome(row, answer)
+        return _page(row, typed, problem=str(error), once=key)
+    return _outcome(row, answer, key)
 
 
-def _outcome(row: Contact, answer: Answer) -> Response:
-    """Back to the conversation, or the form with what is wrong."""
-    typed = request.form
+def _key() -> str:
+    """The idempotency key of the form. Ends the request if it is none that a form has."""
+    key = request.form.get("once", "")
+    return key if KEY.fullmatch(key) else abort(400)
+
+
+def _outcome(row: Contact, answer: Answer, key: str) -> Response:
+    """Back to the conversation, or the form with what is wrong.
+
+    The form keeps its key unless its message was certainly not sent, so that it never sends a second one.
+    """
     if _is_sent_by_its_twin(answer):
         unchanged()
     if answer.is_ok or _is_sent_by_its_twin(answer):
         return go(f"{PATH}/{row.id}#newest", say="reply-sent")
-    # An unclear outcome keeps the key, so that the same form never sends a second message.
-    once = typed.get("once") if answer.status >= SERVER_ERROR else None
-    return _page(row, typed, problem=_in_words(answer), once=once)
+    known = IdempotencyKey.find(account().id, key)
+    if known is not None and known.is_refused:
+        return _page(row, request.form, problem=_in_words(answer))
+    is_changed = known is not None and answer.status == CONFLICT
+    problem = CHANGED if is_changed else _in_words(answer)
+    return _page(row, request.form, problem=problem, once=key)
 
 
 def _is_sent_by_its_twin(answer: Answer) -> bool:
     """Whether the same form was sent a moment ago, and that request still runs."""
-    return answer.status == UNDER_WAY and "retry-after" in answer.headers
+    return answer.status == CONFLICT and "retry-after" in answer.headers
 
 
 def _in_words(answer: Answer) -> str:

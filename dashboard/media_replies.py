@@ -1,7 +1,8 @@
 """A reply with media: by a link, or with a file that is uploaded first.
 
 A file gets another media id with each upload, and the API takes an Idempotency-Key only with the same request
-again. So a form that is sent twice repeats the media id of its first request.
+again. So a form that is sent twice with the same file repeats the media id of its first request. With another
+file it is another request, which the API refuses.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from dashboard.api_calls import Answer, Body, call_api, call_with
 from dashboard.guard import account
 from dashboard.replies import media_body, media_kind
 from models.contact import Contact
-from models.database import reading
+from models.database import reading, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message
 from networks.media_types import EXTENSIONS
@@ -34,7 +35,7 @@ class NoMediaError(Exception):
 
 
 def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
-    """Send what was chosen, once for each ``key`` and file. Raises NoMediaError.
+    """Send what was chosen, once for each ``key``. Raises NoMediaError.
 
     The answer is that of the upload if the upload failed.
     """
@@ -50,8 +51,8 @@ def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
 
 
 def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, key: str) -> Answer:
-    key = _with_content(key, file.stream)
-    if first := _first_content(key):
+    mark = _mark(key, file.stream)
+    if first := _first_content(key, mark):
         return _send(contact, typed, *first, key)
     uploaded = _upload(contact, file)
     if uploaded.status == UNSUPPORTED:
@@ -63,9 +64,10 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
     if kind == "document":
         content["filename"] = (file.filename or "")[-MAX_NAME:]
     answer = _send(contact, typed, kind, content, key)
-    if answer.status == CONFLICT and (first := _first_content(key)):
+    if answer.status == CONFLICT and (first := _first_content(key, mark)):
         # The same form was sent twice at once, and the other request was first.
         return _send(contact, typed, *first, key)
+    _keep(mark, key, content["id"])
     return answer
 
 
@@ -77,22 +79,37 @@ def _send(
     )
 
 
-def _with_content(key: str, content: IO[bytes]) -> str:
-    """A key for this form with this file. Another file is another message."""
+def _mark(key: str, content: IO[bytes]) -> str:
+    """What stands for this file in the form with this key."""
     digest = hashlib.file_digest(content, "sha256")  # type: ignore[arg-type]
     content.seek(0)
-    digest.update(key.encode(errors="replace"))
+    digest.update(key.encode())
     return digest.hexdigest()
 
 
-def _first_content(key: str) -> tuple[str, dict[str, str]] | None:
-    """Kind and media of the message that was sent with this key, None if none was."""
+def _keep(mark: str, key: str, media_id: str) -> None:
+    """Keep the mark of the file beside the key of its message, if the message was written with this file."""
+    with writing():
+        known = IdempotencyKey.find(account().id, key)
+        if known is None:
+            return
+        message = Message.get_by_id(known.message_id)
+        if message.body.get("id") == media_id:
+            IdempotencyKey.claim(account().id, mark, known.fingerprint, message)
+
+
+def _first_content(key: str, mark: str) -> tuple[str, dict[str, str]] | None:
+    """Kind and media of the message of this key. None if there is none, or it has another file or none."""
     with reading():
         known = IdempotencyKey.find(account().id, key)
         if known is None:
             return None
         message = Message.get_by_id(known.message_id)
+        marks = IdempotencyKey.keys_of(message.id) - {key}
     body: dict[str, str] = message.body
+    # The first request keeps its mark at its end. Until then the form was most likely sent twice at once.
+    if "id" not in body or (marks and mark not in marks):
+        return None
     return message.type, {name: body[name] for name in ("id", "filename") if name in body}
 
 

@@ -13,6 +13,7 @@ from models.database import BaseModel, Prepared, reading
 from models.message import Message
 
 WINDOW_MS = 24 * 3_600_000
+SERVER_ERROR = 500
 
 
 class IdempotencyKey(BaseModel):
@@ -32,12 +33,23 @@ class IdempotencyKey(BaseModel):
     class Meta:
         indexes = ((("account", "key"), True),)
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the network certainly did not send the message: another try needs another key."""
+        return self.response_status is not None and self.response_status < SERVER_ERROR
+
     @classmethod
     def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
         """The row of a key that is still within its 24 hours, or None."""
         with reading():
             row = _BY_KEY.execute(account_id, key).first()
         return row if row is not None and clock.now() - row.created_at < WINDOW_MS else None
+
+    @classmethod
+    def keys_of(cls, message_id: str) -> set[str]:
+        """The keys that stand for a message."""
+        with reading():
+            return {row.key for row in cls.select(cls.key).where(cls.message == message_id)}
 
     @classmethod
     def claim(

@@ -93,7 +93,12 @@ def test_a_form_that_is_sent_twice_sends_one_message(
     for _ in range(2):
         answer = person.post(path, None, csrf_token=person.token(path), **form)
         assert answer.status_code == 303
+    form["text"] = "Changed"
+    answer = person.post(path, None, csrf_token=person.token(path), **form)
+    assert "Your first reply may have been sent." in answer.text
+    assert f'name="once" value="{key}"' in answer.text
     assert _messages(owner, WRITER).count("Just once") == 1
+    assert "Changed" not in _messages(owner, WRITER)
 
 
 def test_a_form_with_a_large_file_that_is_sent_twice_at_once_sends_one_message(
@@ -114,6 +119,8 @@ def test_a_form_with_a_large_file_that_is_sent_twice_at_once_sends_one_message(
     with ThreadPoolExecutor(2) as pool:
         assert [sent.result() for sent in [pool.submit(send) for _ in range(2)]] == [303, 303]
     assert send() == 303
+    file = ("contract.pdf", b"%PDF-1.4\nAnother", "application/pdf")
+    assert send() == 422
     assert _messages(owner, WRITER).count("document") == before + 1
 
 

@@ -4,7 +4,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import pytest
 from flask.testing import FlaskClient
@@ -26,18 +26,26 @@ from tests.dashboard.conftest import Submit, Visit
 from tests.fake_templates import definition, known
 
 PERSON = "15551234567"
+USED = ConflictError("This Idempotency-Key was used with another request body. Use a new key.")
+
+
+class Claim(Protocol):
+    """Claims a key, once for each, with the error if one is kept."""
+
+    def __call__(self, key: str, status: int | None = None) -> object: ...
 
 
 class Api:
     """The API as the application hands it in: keeps what it is asked, and answers ``answer``.
 
-    An upload is answered with the first of ``uploads``.
+    An upload is answered with the first of ``uploads``. A send calls ``sends`` with its key.
     """
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
         self.keys: list[str] = []
         self.answer = Answer(200, {}, b"{}")
+        self.sends: Callable[[str], object] = lambda _key: None
         self.uploads: list[Answer] = []
         self.uploaded: list[tuple[str, str, str, bytes]] = []
 
@@ -56,6 +64,7 @@ class Api:
         assert (method, path) == ("POST", "/messages/send")
         self.asked.append(json.loads(content))
         self.keys.append(headers["idempotency-key"])
+        self.sends(self.keys[-1])
         return self.answer
 
     def will_upload(self, media_id: str, mime_type: str) -> None:
@@ -214,22 +223,49 @@ def test_a_file_is_uploaded_and_sent_as_what_it_is(
     assert (asked["type"], asked[kind]) == (kind, {"id": "4711"} | named | content)
 
 
-def test_a_form_with_a_file_that_is_sent_again_repeats_the_media_of_the_first(
-    submit: Submit, api: Api, contact: Contact, number: Number
+@pytest.fixture
+def claim(number: Number, contact: Contact) -> Claim:
+    """Write down what the API does of the first send with a key: the message, the key and its error."""
+
+    def write(key: str, status: int | None = None) -> None:
+        with writing():
+            message = Message.write_outbound(
+                number, PERSON, "image", {"id": "1"}, contact_id=contact.id
+            )
+            IdempotencyKey.claim(contact.account_id, key, "f", message)
+            if status is not None:
+                IdempotencyKey.answer(message, status, "{}")
+
+    return write
+
+
+def test_a_form_that_is_sent_again_repeats_the_media_of_the_first_for_the_same_file_alone(
+    submit: Submit, api: Api, contact: Contact, claim: Claim
 ) -> None:
-    for media_id in ("1", "2", "3"):
+    for media_id in ("1", "2"):
         api.will_upload(media_id, "image/png")
-    submit(f"inbox/{contact.id}/media", once="k", file=_file())
-    with writing():
-        first = Message.write_outbound(number, PERSON, "image", {"id": "1"}, contact_id=contact.id)
-        IdempotencyKey.claim(contact.account_id, api.keys[0], "f", first)
-    submit(f"inbox/{contact.id}/media", once="k", file=_file())
-    assert api.asked[0] == api.asked[1]
-    submit(f"inbox/{contact.id}/media", once="k", file=_file("another.png"))
-    # No database takes this key as it is.
-    submit(f"inbox/{contact.id}/media", once="k\0", file=_file())
-    assert [asked["image"]["id"] for asked in api.asked[2:]] == ["2", "3"]
-    assert len(set(api.keys)) == 3
+    path = f"inbox/{contact.id}/media"
+    api.sends = claim
+    submit(path, once="k", file=_file())
+    submit(path, once="k", file=_file())
+    api.fail(USED)
+    answer = submit(path, 422, reply="media", once="k", file=_file("another.png"))
+    assert "Your first reply may have been sent." in answer.text
+    assert 'name="once" value="k"' in answer.text
+    submit(path, 422, reply="media", once="k", link="https://example.com/a.png", kind="image")
+    submit(path, 422, reply="media", once="k", file=_file())
+    sent = [asked["image"] for asked in api.asked]
+    assert [each.get("id") for each in sent] == ["1", "1", "2", None, "1"]
+    assert set(api.keys) == {"k"}, "so the API sends one message"
+
+
+@pytest.mark.parametrize("path", ["", "/media"])
+def test_a_key_that_no_form_has_is_refused(
+    submit: Submit, api: Api, contact: Contact, path: str
+) -> None:
+    # No database takes it.
+    submit(f"inbox/{contact.id}{path}", 400, once="k\0", text="Hi", file=_file())
+    assert api.asked == api.uploaded == []
 
 
 def test_of_two_requests_with_the_same_file_at_once_the_second_repeats_the_first(
@@ -238,7 +274,7 @@ def test_of_two_requests_with_the_same_file_at_once_the_second_repeats_the_first
     api.will_upload("2", "image/png")
     api.fail(ConflictError("Another request has this Idempotency-Key.", retry_after=1))
     found = iter([None, ("image", {"id": "1"})])
-    monkeypatch.setattr(media_replies, "_first_content", lambda _key: next(found))
+    monkeypatch.setattr(media_replies, "_first_content", lambda *_: next(found))
     submit(f"inbox/{contact.id}/media", once="k", file=_file())
     assert [asked["image"]["id"] for asked in api.asked] == ["2", "1"]
 
@@ -346,15 +382,32 @@ def test_what_is_wrong_stands_in_the_form_with_what_was_typed(
     answer = submit(f"inbox/{contact.id}", 422, reply="text", text="<b>", once="k")
     assert 'role="alert" id="problem">Too long</p>' in answer.text
     assert "&lt;b&gt;</textarea>" in answer.text
-    assert 'value="k"' not in answer.text, "the next try is another message"
 
 
 def test_after_an_unclear_outcome_the_form_never_sends_a_second_message(
-    submit: Submit, api: Api, contact: Contact
+    submit: Submit, api: Api, contact: Contact, claim: Claim
 ) -> None:
-    api.fail(ApiError("The messaging network gave no clear answer."))
+    claim("k", 500)
+    tries = {
+        "gave no clear answer": ApiError("The messaging network gave no clear answer."),
+        "Your first reply may have been sent. See the conversation": USED,
+        "Too long": InvalidError("Request body, text.body: Too long", field="/text/body"),
+    }
+    for problem, error in tries.items():
+        api.fail(error)
+        answer = submit(f"inbox/{contact.id}", 422, reply="text", text=problem, once="k")
+        assert problem in answer.text.partition('id="problem">')[2].partition("</p>")[0]
+        assert 'name="once" value="k"' in answer.text
+
+
+def test_after_a_refusal_by_the_network_the_next_try_is_another_message(
+    submit: Submit, api: Api, contact: Contact, claim: Claim
+) -> None:
+    claim("k", 409)
+    api.fail(ConflictError("The number was banned by the network."))
     answer = submit(f"inbox/{contact.id}", 422, reply="text", text="Hi", once="k")
-    assert 'name="once" value="k"' in answer.text
+    assert "was banned by the network" in answer.text
+    assert 'value="k"' not in answer.text
 
 
 def test_a_double_click_shows_the_message_that_is_under_way(
