@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.clock import id_bound
 from models.database import is_among
 from models.message import (
     FREQUENT_TYPES,
@@ -21,6 +22,9 @@ from models.message import (
 )
 from models.page import Page, fetch_page
 from models.tally import MessageTally
+
+# Between the time of a message that we send and that of its identifier, which is made a moment later.
+ID_TOLERANCE_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class MessageFilter:
         """The account's messages that match, newest first."""
         conditions = (*self._conditions(), *self._by_index())
         query = Message.select().where(Message.account == account_id, *conditions)
-        by_time = [self._created_at.desc()] if self._is_timed else []
+        # The identifiers of unarrived messages are in the order of their times: all of them are outbound.
+        by_time = [self._created_at.desc()] if self._is_timed and not self._is_unarrived else []
         newest_first = query.order_by(*by_time, Message.id.desc())
         return fetch_page(newest_first, limit, offset, self._tallies(account_id))
 
@@ -68,6 +73,12 @@ class MessageFilter:
     @property
     def _is_of_rare_type(self) -> bool:
         return self.type not in {None, *FREQUENT_TYPES}
+
+    @property
+    def _is_unarrived(self) -> bool:
+        """Whether the index of unarrived messages serves best."""
+        is_narrower = self._is_one_persons or self._is_by_error or self._is_of_rare_type
+        return self.status in UNARRIVED and not is_narrower
 
     @property
     def _created_at(self) -> Any:
@@ -112,12 +123,21 @@ class MessageFilter:
             return [IS_UNARRIVED]
         if self._is_of_rare_type:
             return [IS_RARE_TYPE]
+        if self._is_unarrived:
+            return [IS_UNARRIVED, *self._within_identifiers()]
         if self._is_timed:
             return []
-        if self.status in UNARRIVED:
-            return [IS_UNARRIVED]
         is_inbound = self.direction == Direction.INBOUND and self.number_id is None
         return [IS_INBOUND] if is_inbound else []
+
+    def _within_identifiers(self) -> list[Any]:
+        """A little more than the time, as the identifiers of outbound messages tell it."""
+        conditions = []
+        if self.since is not None:
+            conditions.append(Message.id >= id_bound("msg", self.since - ID_TOLERANCE_MS))
+        if self.until is not None:
+            conditions.append(Message.id < id_bound("msg", self.until + ID_TOLERANCE_MS))
+        return conditions
 
     def _tallies(self, account_id: str) -> Any:
         """The tallies of these messages; None where one of the filters is not tallied."""

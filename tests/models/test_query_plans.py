@@ -435,6 +435,21 @@ def test_no_find_looks_at_every_row_or_sorts_many(
     assert found == []
 
 
+@pytest.mark.parametrize("time", TIMES[1:])
+def test_failed_messages_of_a_time_are_found_among_those_that_did_not_arrive(
+    world: World, monkeypatch: pytest.MonkeyPatch, time: dict[str, str]
+) -> None:
+    """Nearly all messages of a long time arrived."""
+    monkeypatch.setattr("models.page._count", lambda query, _: query.count() + MANY)
+    queries = queries_of(
+        lambda: messages.list_messages(world.account.id, 20, 40, status="failed", **time)
+    )
+    assert len(queries) == len(("count", "rows"))
+    for query in queries:
+        assert any("message_unarrived" in step for step in query.steps()), query.sql
+        assert query.complaints() == []
+
+
 def test_a_status_finds_its_message_by_the_networks_identifier(world: World) -> None:
     queries = queries_of(lambda: _ingest_status(world, "delivered"))
     steps = [
