@@ -1,5 +1,6 @@
 """What every test of a running service waits with."""
 
+import os
 import random
 import socket
 import time
@@ -17,13 +18,17 @@ HOST = "127.0.0.1"
 # or has not begun to listen.
 PORTS = range(15_000, 32_000)
 
+# The processes of one run share the ports out. Else one may take the port of a server that another has stopped.
+_PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+
 _given: set[int] = set()
 
 
 def free_port() -> int:
-    """A port that nobody listens at, and that nobody in this process was given before."""
+    """A port of this process's share that nobody listens at, and that was not given before."""
     while True:
-        port = random.choice(PORTS)  # noqa: S311 - no secret
+        port = random.choice(PORTS[_PROCESS::_PROCESSES])  # noqa: S311 - no secret
         if port not in _given and _is_free(port):
             _given.add(port)
             return port
