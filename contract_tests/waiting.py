@@ -18,7 +18,7 @@ HOST = "127.0.0.1"
 # or has not begun to listen.
 PORTS = range(15_000, 32_000)
 
-# The processes of one run share the ports out. Else one may take the port of a server that another has stopped.
+# Each process of a run has its own share. Else one may take the port of a server that another has stopped.
 _PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
