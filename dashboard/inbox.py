@@ -7,6 +7,7 @@ form that is sent twice sends one message, also if it was changed meanwhile.
 import re
 import secrets
 from collections.abc import Mapping
+from datetime import date
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
@@ -190,10 +191,10 @@ def _page(
     )
 
 
-def _by_day(found: Newest[Message]) -> list[tuple[str, list[Message]]]:
+def _by_day(found: Newest[Message]) -> list[tuple[date, list[Message]]]:
     """The messages in the order in which they were written, by day in UTC."""
     days = groupby(reversed(found.rows), lambda row: timestamp(row.created_at)[:10])
-    return [(day, list(rows)) for day, rows in days]
+    return [(date.fromisoformat(day), list(rows)) for day, rows in days]
 
 
 def _is_fresh(found: Newest[Any]) -> bool:

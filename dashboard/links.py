@@ -62,7 +62,7 @@ def confirm_revoke_link(link_id: str) -> Response:
     row = _open_link(link_id)
     return confirm(
         title=f"Revoke the link “{row.slug}”?",
-        text="Its page says from now on that it was withdrawn. This cannot be undone.",
+        text="Anyone who opens it reads that it was withdrawn. This cannot be undone.",
         action="Revoke link",
         back=PATH,
     )

@@ -9,7 +9,14 @@ from models.database import writing
 from models.number import Number, NumberStatus
 from models.template import Template, TemplateList
 
-KIND = {"APPROVED": "good", "REJECTED": "bad", "PAUSED": "bad", "DISABLED": "bad", "FLAGGED": "bad"}
+KIND = {
+    "APPROVED": "good",
+    "PENDING": "wait",
+    "REJECTED": "bad",
+    "PAUSED": "bad",
+    "DISABLED": "bad",
+    "FLAGGED": "bad",
+}
 
 
 @blueprint.get("/numbers/<number_id>/templates")

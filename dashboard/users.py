@@ -112,7 +112,8 @@ def confirm_remove_user(user_id: str) -> Response:
     row = _find(user_id)
     return confirm(
         title=f"Remove {row.email}?",
-        text="Their sessions end at once, and they cannot sign in again. Keys that they made stay.",
+        text="Their sessions end at once, and they cannot sign in again. API keys that they created keep"
+        " working.",
         action="Remove user",
         back=_path_of(row),
     )

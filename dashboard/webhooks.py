@@ -77,9 +77,9 @@ def confirm_rotate_secret(webhook_id: str) -> Response:
     """Ask first."""
     return confirm(
         title="Rotate the secret?",
-        text="For 24 hours webhook-signature also fits the old secret. X-Service-Signature fits only the new"
-        " one, at once: a receiver that checks it rejects every event until it has the new secret. What it"
-        " rejects is retried.",
+        text="The header webhook-signature also accepts the old secret for 24 hours. X-Service-Signature uses"
+        " the new secret at once: if your receiver checks it, it rejects events until you give it the new"
+        " secret. Rejected events are retried.",
         action="Rotate secret",
         back=path_of(find(webhook_id)),
     )

@@ -24,12 +24,12 @@ def test_the_overview_says_how_much_of_the_limit_is_used_without_using_it(
 ) -> None:
     customer = gateway.customer("starter", with_number=False)
     person = enrol(customer.account_id).signed_in()
-    assert "0 of 100000" in person.get("/dashboard/").text
+    assert "0 of 100,000" in person.get("/dashboard/").text
     answer = [customer.request("GET", "/numbers") for _ in range(3)][-1]
     assert answer.headers["X-RateLimit-Remaining"] == "99997"
     for _ in range(2):
         shown = person.get("/dashboard/").text
-        assert "3 of 100000" in shown
+        assert "3 of 100,000" in shown
         assert "starter" in shown
         assert "The minute ends in" in shown
 

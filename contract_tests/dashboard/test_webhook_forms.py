@@ -180,7 +180,7 @@ def test_a_rotated_secret_is_shown_once_and_signs_from_then_on(
     expect(page.get_by_text(f"whsec_****{hook['secret'][-4:]}")).to_be_visible()
     expect(page.locator("dt", has_text="Rotated").locator("+ dd")).to_have_text("never")
     follow(page, "Rotate secret")
-    expect(page.get_by_text("webhook-signature also fits the old secret")).to_be_visible()
+    expect(page.get_by_text("webhook-signature also accepts the old secret")).to_be_visible()
     press(page, "Rotate secret")
     secret = page.locator("#secret").inner_text()
     assert SECRET.fullmatch(secret)

@@ -55,7 +55,7 @@ def test_deliveries_of_all_webhooks_are_listed_with_answer_and_person(
     for hook in hooks:
         assert hook.url in page
     assert page.count(">500</span>") == 2
-    assert page.count("<small>in 5 ms, 1 attempt</small>") == 2
+    assert page.count("<small>in 5 ms,</small> <small>1 attempt</small>") == 2
     assert page.count(f'<a href="/dashboard/contacts/{row.contact_id}">') == 2
     assert "2 deliveries in all" in page
 
