@@ -149,6 +149,8 @@ def test_a_conversation_has_both_directions_in_order_by_day(
     factories.outbound(number, PERSON, "A day later")
     page = visit(f"inbox/{contact.id}")
     assert re.findall(r'<time datetime="([\d-]+)">', page) == ["2026-11-20", "2026-11-21"]
+    assert ">21 Nov 2026</time>" in page
+    assert page.count("Days and times are in UTC.") == 1
     assert page.index("Hi") < page.index("A day later")
     assert "window closed" in page
 

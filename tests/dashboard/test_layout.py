@@ -12,7 +12,7 @@ from models.database import writing
 from models.number import Number, NumberStatus
 from models.user import User
 from models.user_session import UserSession
-from models.webhook import Webhook
+from models.webhook import Deactivation, Webhook
 from tests import factories
 from tests.dashboard.conftest import Visit
 
@@ -60,6 +60,19 @@ def test_a_failing_webhook_is_not_active_in_green(account: Account, visit: Visit
             r'<span class="badge bad"><svg[^>]*><use href="#icon-bad"/></svg>failing<', page
         )
         assert "active</span>" not in page
+
+
+@pytest.mark.parametrize(
+    ("because", "kind"), [(Deactivation.FAILURES, "bad"), (Deactivation.REQUESTED, "off")]
+)
+def test_a_webhook_disabled_on_purpose_is_no_trouble(
+    account: Account, visit: Visit, because: Deactivation, kind: str
+) -> None:
+    webhook = factories.webhook(account, active=False)
+    with writing():
+        Webhook.update(deactivated_because=because).execute()
+    for path in ("webhooks", f"webhooks/{webhook.id}"):
+        assert re.search(rf'<span class="badge {kind}">.{{0,80}}disabled</span>', visit(path))
 
 
 @pytest.mark.parametrize("status", [NumberStatus.BANNED, NumberStatus.DISCONNECTED])

@@ -2,6 +2,7 @@
 
 from models.database import writing
 from models.message import MessageStatus
+from models.notice import Notice
 from models.number import Number, NumberStatus
 from tests import factories
 from tests.conftest import Clock
@@ -19,6 +20,15 @@ def test_a_banned_number_says_why_beside_its_quality_and_limit(
     for said in ("low", "250 people in 24 hours", "violated a policy: scam."):
         assert said in page
     assert "violated a policy: scam." in visit("numbers")
+
+
+def test_a_notice_of_a_template_names_it(number: Number, visit: Visit) -> None:
+    told = {"event": "APPROVED", "message_template_name": "order_shipped"}
+    told["message_template_language"] = "en_US"
+    with writing():
+        Notice.keep(number.waba_id, "message_template_status_update", None, told, 1)
+    page = visit(f"numbers/{number.id}")
+    assert "Message template status update: approved</strong> order_shipped (en_US)" in page
 
 
 def test_a_failed_message_says_what_its_code_means(

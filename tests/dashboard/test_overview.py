@@ -136,12 +136,16 @@ def test_templates_that_cannot_be_sent_need_attention(visit: Visit, number: Numb
     assert f'href="/dashboard/numbers/{number.id}/templates"' in page
 
 
-def test_of_very_much_the_first_is_shown_and_how_much_more(visit: Visit, account: Account) -> None:
+def test_of_very_much_the_first_is_shown_and_the_rest_folded(
+    visit: Visit, account: Account
+) -> None:
     for position in range(11):
         factories.webhook(account, f"http://127.0.0.1:9/{position}", active=False)
     page = visit("")
     assert len(_attention(page)) == 8
     assert "And 3 more" in page
+    rest = page.partition("And 3 more")[2]
+    assert rest.count("See webhook") == 3
 
 
 def test_nothing_of_another_account_is_shown(visit: Visit, number: Number) -> None:
