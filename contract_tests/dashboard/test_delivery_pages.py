@@ -323,7 +323,7 @@ def test_an_inactive_webhook_has_to_be_enabled_first(person: Person, owner: Cust
         _list(person, webhook=hook),
     ):
         assert f'<a href="/dashboard/webhooks/{hook}">' in answer.text
-        assert "nable it first" in answer.text
+        assert "nable it" in answer.text
     assert person.submit(f"{one}/redeliver", page=one).status_code == 409
     assert person.submit(many, page=one).status_code == 409
     assert "Skipped, because the webhook was disabled." in person.get(one).text

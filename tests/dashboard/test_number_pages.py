@@ -27,6 +27,7 @@ def test_a_notice_of_a_template_names_it(number: Number, visit: Visit) -> None:
     told["message_template_language"] = "en_US"
     with writing():
         Notice.keep(number.waba_id, "message_template_status_update", None, told, 1)
+        Notice.keep(number.waba_id, "account_alerts", None, {"alert_type": "OBA_APPROVED"}, 1)
     page = visit(f"numbers/{number.id}")
     assert "Message template status update: approved</strong> order_shipped (en_US)" in page
 
