@@ -15,9 +15,9 @@ def words(name: str) -> str:
     return text.lower() if text.isupper() else text
 
 
-def breakable(url: str) -> Markup:
-    """The URL, escaped, which a line may break after each slash of its path."""
-    return Markup("/<wbr>").join(re.split(r"(?<![:/])/", url))
+def breakable(path: str) -> Markup:
+    """The path or URL, escaped; a line may break after each slash but the first of a path."""
+    return Markup("/<wbr>").join(re.split(r"(?<=[^:/])/", path))
 
 
 def beside_badge(error: str | None) -> str:
