@@ -1,6 +1,6 @@
 """What a page says when the user's role does not allow it: which role does, and who can give it."""
 
-from flask import Response
+from flask import Response, request
 
 from dashboard.guard import ForbiddenError, account
 from dashboard.site import blueprint, show
@@ -11,4 +11,10 @@ from models.user import Role, User
 def show_forbidden(error: ForbiddenError) -> Response:
     """403, in the layout."""
     needed = [role for role in Role if role in error.rule.roles]
-    return show("forbidden.html", 403, needed=needed, owners=User.owners(account().id))
+    return show(
+        "forbidden.html",
+        403,
+        needed=needed,
+        owners=User.owners(account().id),
+        is_change=request.method == "POST",
+    )

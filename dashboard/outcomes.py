@@ -39,7 +39,7 @@ NOT_CONNECTED = "Your number is not connected yet, and nothing else has changed.
 UNKNOWN = Outcome(
     "unknown",
     404,
-    "This link leads nowhere",
+    "This link does not work",
     ("Perhaps a part of the address is missing. Open the link again from the message it came in.",),
 )
 CLOSED = {

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dashboard.assets import asset
 from dashboard.excerpts import excerpt
-from dashboard.wording import words
+from dashboard.wording import beside_badge, breakable, words
 from networks.error_codes import explained
 from networks.media_types import EXTENSIONS, MOST
 from networks.reasons import in_words
@@ -33,6 +33,8 @@ _TEMPLATES.globals |= {
     "most_bytes": MOST,
 }
 _TEMPLATES.filters |= {
+    "beside_badge": beside_badge,
+    "breakable": breakable,
     "excerpt": excerpt,
     "explained": explained,
     "iso": timestamp,

@@ -37,8 +37,8 @@ SEARCH = "/dashboard/search"
 SANDBOX = "/dashboard/sandbox"
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
-    "invitation-withdrawn": "The invitation is withdrawn. Its link opens nothing any more.",
-    "key-revoked": "The key is revoked. It opens nothing any more.",
+    "invitation-withdrawn": "The invitation is withdrawn. Its link no longer works.",
+    "key-revoked": "The key is revoked. Requests with it are refused.",
     "link-created": "The signup link is ready. Send it to the number's owner.",
     "link-revoked": "The signup link is revoked.",
     "link-used": "The signup link had been used in the meantime, so nothing was revoked.",

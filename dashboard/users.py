@@ -48,7 +48,7 @@ def confirm_withdraw_invitation(invitation_id: str) -> Response:
     row: Invitation = mine(Invitation.by_id(invitation_id))
     return confirm(
         title=f"Withdraw the invitation of {row.email}?",
-        text="Its link opens nothing from now on.",
+        text="After that, its link no longer works.",
         action="Withdraw invitation",
         back=PATH,
     )

@@ -1,5 +1,9 @@
 """Words of the messaging network, and counts, as people read them."""
 
+import re
+
+from markupsafe import Markup
+
 # Text and badge for the quality of a number or a template.
 QUALITY = {"GREEN": ("high", "good"), "YELLOW": ("medium", "warn"), "RED": ("low", "bad")}
 TIER, UNLIMITED = "TIER_", "TIER_UNLIMITED"
@@ -9,6 +13,17 @@ def words(name: str) -> str:
     """A name such as PENDING_DELETION in plain words."""
     text = name.replace("_", " ")
     return text.lower() if text.isupper() else text
+
+
+def breakable(path: str) -> Markup:
+    """The path or URL, escaped; a line may break after each slash but the first of a path."""
+    return Markup("/<wbr>").join(re.split(r"(?<=[^:/])/", path))
+
+
+def beside_badge(error: str | None) -> str:
+    """The error of an attempt without its first words, which the badge "no answer" says already."""
+    text = (error or "").removeprefix("No answer: ")
+    return text[:1].upper() + text[1:]
 
 
 def failures(count: int) -> str:

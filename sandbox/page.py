@@ -129,7 +129,7 @@ def _numbers(network: Network) -> list[dict[str, Any]]:
 
 
 def _label(number: Number) -> str:
-    return f"{display(number.digits)} {number.verified_name} ({number.status})"
+    return f"{display(number.digits)} {number.verified_name} ({number.status.lower()})"
 
 
 def _shown(text: str) -> int:

@@ -56,7 +56,7 @@ class Popup:
     def finish(self, *, callback_first: bool = False) -> None:
         """Hand the result over, in one order or the other."""
         if callback_first:
-            self.page.get_by_role("checkbox", name="Send the code before").check()
+            self.page.get_by_role("checkbox", name="Send the sign-in code first").check()
         shoot(self.page, "popup-your-account-is-connected")
         self._press_last("Finish")
 

@@ -55,7 +55,7 @@ def test_a_number_is_banned_and_reinstated(controls: Page, customer: Customer) -
 
 
 def test_knobs_are_turned_and_turned_back(controls: Page, gateway: Gateway) -> None:
-    controls.get_by_label("error rate", exact=True).fill("0.5")
+    controls.get_by_label("Error rate", exact=True).fill("0.5")
     controls.get_by_label("reorder").check()
     controls.locator("[name=template_review]").first.select_option("reject")
     controls.get_by_role("button", name="Save behaviour").click()
@@ -65,7 +65,7 @@ def test_knobs_are_turned_and_turned_back(controls: Page, gateway: Gateway) -> N
     assert turned["template_review"] == "reject"
     assert turned["seed"] is None
     controls.get_by_role("button", name="Back to the defaults").click()
-    expect(controls.get_by_label("error rate", exact=True)).to_have_value("0")
+    expect(controls.get_by_label("Error rate", exact=True)).to_have_value("0")
     assert _state(gateway, "behaviour")["reorder"] is False
 
 
@@ -94,6 +94,6 @@ def test_a_template_is_rejected(controls: Page, gateway: Gateway, customer: Cust
 def test_what_cannot_be_is_told(page: Page, gateway: Gateway) -> None:
     page.goto(f"{gateway.sandbox}/controls")
     page.wait_for_load_state("networkidle")
-    page.get_by_label("error rate", exact=True).fill("7")
+    page.get_by_label("Error rate", exact=True).fill("7")
     page.get_by_role("button", name="Save behaviour").click()
     expect(page.get_by_role("status")).to_contain_text("error_rate must be a number from 0 to 1")

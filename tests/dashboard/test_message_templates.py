@@ -31,7 +31,15 @@ def test_each_template_is_shown_with_its_status_and_the_reason_of_a_rejection(
         definition("<b>", status="REJECTED", rejected_reason="SCAM", template_id="503"),
     )
     page = shown(number)
-    for said in ("order_shipped", "en_US", "approved", "high", "marketing", "rejected", "Scam"):
+    for said in (
+        "order_shipped",
+        "en_US",
+        "approved",
+        "high",
+        "marketing",
+        "rejected",
+        "Reason: Scam",
+    ):
         assert said in page
     assert "<b>" not in page
     assert "hx-get" not in page

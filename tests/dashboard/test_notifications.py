@@ -23,6 +23,7 @@ def test_people_are_added_and_removed(visit: Visit, submit: Submit, account: Acc
     page = visit("notifications")
     assert "ada@example.com\nbob@example.com</textarea>" in page
     assert "Send a test notification" in page
+    assert "No incident since" in page
     submit("notifications", emails="")
     assert AlertTarget.of(account.id).addresses == []
 
@@ -32,7 +33,7 @@ def test_the_chat_is_kept_until_it_is_replaced_or_removed(
 ) -> None:
     submit("notifications", url=SLACK)
     page = visit("notifications")
-    assert "One at 127.0.0.1 is set." in page
+    assert "A webhook at 127.0.0.1 is saved." in page
     assert "the-secret-part" not in page
     submit("notifications", emails="ada@example.com")
     assert AlertTarget.of(account.id).url == SLACK
@@ -105,4 +106,4 @@ def test_another_account_sees_nothing_of_it(visit: Visit) -> None:
     assert Incident.get().account_id == other.id
     page = visit("notifications")
     assert "eve@example.com" not in page
-    assert "No incident since" in page
+    assert "No incident yet." in page

@@ -8,6 +8,7 @@ from dashboard.errors import error_page, is_page
 from dashboard.outcomes import Next, Outcome
 from dashboard.pages import Page, render
 from dashboard.platform import platform_of
+from dashboard.wording import breakable
 from tests.conftest import Configure
 
 PRODUCTION = {
@@ -55,6 +56,11 @@ def test_text_never_becomes_markup() -> None:
     body = _page("<script>alert('1')</script>&\"").body.decode()
     assert "<script" not in body
     assert "&lt;script&gt;" in body
+
+
+def test_a_url_may_break_after_the_slashes_of_its_path_and_stays_text() -> None:
+    shown = breakable("https://example.com/a/<b>?c=1&d=/'e")
+    assert shown == "https://example.com/<wbr>a/<wbr>&lt;b&gt;?c=1&amp;d=/<wbr>&#39;e"
 
 
 def test_text_that_is_no_unicode_spoils_nothing() -> None:

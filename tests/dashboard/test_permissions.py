@@ -87,6 +87,7 @@ def test_a_view_answers_no_other_role_and_changes_nothing(
         assert answer.status_code == 403, view.name
         assert "Your role does not allow this" in answer.text
         assert f"yours is {role}" in answer.text
+        assert ("Nothing was changed." in answer.text) is (view.method == "POST")
         assert "owner@example.com" in answer.text
     assert Audit.select().count() == 0
 

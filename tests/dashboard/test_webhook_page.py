@@ -54,7 +54,7 @@ def test_recent_failures_are_shown_by_cause(visit: Visit, account: Account, hook
     counts = re.findall(r'data-label="Deliveries">(\d+)<', page)
     assert counts == ["3", "1"]
     assert "The receiver answered 503." in page
-    assert "No answer: timed out." in page
+    assert "no answer</span> Timed out." in page
     assert f"/dashboard/deliveries/{newest.id}" in page
     assert f"/dashboard/deliveries?webhook={hook.id}&amp;answer=5xx" in page
     assert f"/dashboard/deliveries?webhook={hook.id}&amp;answer=none" in page

@@ -11,6 +11,7 @@ export class Sheet {
     dialog.addEventListener("close", () => {
       if (!dialog.open) dialog.replaceChildren();
     });
+    addEventListener("resize", () => dialog.open && this.cover());
   }
 
   // Shows a copy of a template's content.
