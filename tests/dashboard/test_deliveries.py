@@ -186,14 +186,16 @@ def test_redelivering_nothing_says_so(visit: Visit, submit: Submit, hooks: list[
     )
 
 
-def test_repeating_takes_the_oldest_until_none_is_left(
-    visit: Visit,
-    submit: Submit,
-    account: Account,
-    hooks: list[Webhook],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def two_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most two deliveries are redelivered at a time."""
     monkeypatch.setattr("dashboard.redelivering.MAX_REDELIVERIES", 2)
+
+
+@pytest.mark.usefixtures("two_at_a_time")
+def test_repeating_takes_the_oldest_until_none_is_left(
+    visit: Visit, submit: Submit, account: Account, hooks: list[Webhook]
+) -> None:
     made = [row.id for row in factories.deliveries(account, *hooks, count=2)]
     made += [row.id for row in factories.deliveries(account, hooks[0])]
     _fail()
@@ -205,14 +207,10 @@ def test_repeating_takes_the_oldest_until_none_is_left(
     assert "Nothing to redeliver" in visit(again)
 
 
+@pytest.mark.usefixtures("two_at_a_time")
 def test_those_that_arrived_meanwhile_are_not_taken_again_for_the_rest(
-    visit: Visit,
-    submit: Submit,
-    account: Account,
-    hooks: list[Webhook],
-    monkeypatch: pytest.MonkeyPatch,
+    visit: Visit, submit: Submit, account: Account, hooks: list[Webhook]
 ) -> None:
-    monkeypatch.setattr("dashboard.redelivering.MAX_REDELIVERIES", 2)
     made = [row.id for row in factories.deliveries(account, hooks[0], count=3)]
     _fail()
     rest = submit(f"deliveries/redeliver?webhook={hooks[0].id}").headers["Location"]
