@@ -13,7 +13,7 @@ from huey.storage import MemoryStorage
 
 from benchmarks.payload import event_body
 from gateway.settings import get_settings
-from gateway.state import connect_state
+from gateway.storage import connect_state
 from models import database
 from models.account import Account
 from models.database import writing

@@ -9,7 +9,7 @@ import sys
 import time
 
 from gateway.settings import get_settings
-from gateway.state import connect_state
+from gateway.storage import connect_state
 from models.database import appending, database
 from models.event import Event
 

@@ -155,7 +155,7 @@ def test_one_look_for_a_message_finds_its_request_and_its_deliveries(run: Run) -
 
 def test_every_line_of_web_and_worker_is_json_with_a_time(run: Run) -> None:
     lines = [json.loads(x) for x in run.gateway.log().splitlines() if x.startswith("{")]
-    assert {line["logger"] for line in lines} >= {"gateway.http.observation", "tasks.attempt_log"}
+    assert {line["logger"] for line in lines} >= {"gateway.http.access_log", "tasks.attempt_log"}
     for line in lines:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"])
 

@@ -17,13 +17,13 @@ from contract_tests.receiver import Received
 from models.attempt import NO_OUTCOME
 from models.callback import MAX_TRIES
 from models.claim import LEAST_TRIES
-from tasks.lifecycle import MAX_TRIES as MAX_CHECKS
+from tasks.number_status import MAX_TRIES as MAX_CHECKS
 
 # A worker that dies of a callback with this text, or of any check of a number.
 WORKER = """
 import os, signal, sys
 from gateway.cli import main
-from tasks import ingest, lifecycle
+from tasks import ingest, number_status
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -31,7 +31,7 @@ def die():
 def parse(body, parse=ingest.parse):
     return die() if b"poison" in body else parse(body)
 
-ingest.parse, lifecycle.get_network = parse, die
+ingest.parse, number_status.get_network = parse, die
 sys.argv = ["gateway", "worker"]
 main()
 """

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from flask import request
 
 from dashboard.charts import Chart, Series, milliseconds, percent, whole
-from dashboard.moments import as_typed
+from dashboard.time_inputs import as_typed
 from models import clock
 from models.activity import DEFAULT, SPANS, Attempts, Span, attempts, messages, total
 from models.message import MessageStatus

@@ -3,10 +3,10 @@
 from flask import Response, request
 
 from dashboard.guard import account
-from dashboard.moments import TIMES, read_times
 from dashboard.paging import PER_PAGE, offset
 from dashboard.permissions import RULES
 from dashboard.site import blueprint, show
+from dashboard.time_inputs import TIMES, read_times
 from models.audit import OPERATOR, Audit
 from models.page import Page
 from models.user import User

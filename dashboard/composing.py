@@ -10,8 +10,8 @@ from dashboard.site import blueprint, show
 from dashboard.webhooks import find
 from models import clock
 from models.clock import new_id
+from tasks.fair_share import TooMuchAtOnceError
 from tasks.sender import send_test_delivery
-from tasks.shares import TooMuchAtOnceError
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 from webhooks.sample import sample_event

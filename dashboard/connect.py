@@ -7,14 +7,14 @@ import logging
 
 from flask import Blueprint, Response, request
 
-from dashboard import claims, outcomes
-from dashboard.outcomes import Next, Outcome
+from dashboard import signup_form, signup_results
 from dashboard.pages import CONTENT_TYPE, Page, render
 from dashboard.platform import platform_of
+from dashboard.signup_results import Next, Outcome
 from gateway.settings import get_settings
 from models.number import Number, NumberTakenError
 from models.signup import SignupLink
-from networks.errors import NetworkError
+from networks.exceptions import NetworkError
 from tasks import onboarding
 from tasks.onboarding import SignupClaim, SignupError
 
@@ -29,7 +29,7 @@ def invite(slug: str) -> Response:
     try:
         link = onboarding.open_link(slug)
     except SignupError as error:
-        return _respond(_outcome(outcomes.of_error(error), slug))
+        return _respond(_outcome(signup_results.of_error(error), slug))
     platform = platform_of(get_settings())
     return _respond(
         render(
@@ -47,13 +47,13 @@ def connect(slug: str) -> Response:
     """Connect the claimed number, now: its code lives 30 seconds."""
     try:
         link = onboarding.open_link(slug)
-        claim = claims.read_claim(request)
+        claim = signup_form.read_claim(request)
     except SignupError as error:
-        return _respond(_outcome(outcomes.of_error(error), slug))
-    except claims.BadPinError as error:
-        return _respond(_outcome(outcomes.BAD_PIN, slug, error.claim))
-    except claims.BadFormError as error:
-        return _respond(_outcome(outcomes.BAD_FORM, slug, status=error.status))
+        return _respond(_outcome(signup_results.of_error(error), slug))
+    except signup_form.BadPinError as error:
+        return _respond(_outcome(signup_results.BAD_PIN, slug, error.claim))
+    except signup_form.BadFormError as error:
+        return _respond(_outcome(signup_results.BAD_FORM, slug, status=error.status))
     return _respond(_carry_out(link, claim))
 
 
@@ -61,11 +61,11 @@ def _carry_out(link: SignupLink, claim: SignupClaim) -> Page:
     try:
         number = onboarding.connect_number(link, claim)
     except (SignupError, NumberTakenError, NetworkError) as error:
-        return _outcome(outcomes.of_error(error), link.slug, claim)
+        return _outcome(signup_results.of_error(error), link.slug, claim)
     except Exception as error:
         # Said here, not at the edge, because here the claim is known and can be posted again.
         logger.exception("a signup crashed")
-        return _outcome(outcomes.of_error(error), link.slug, claim)
+        return _outcome(signup_results.of_error(error), link.slug, claim)
     return _connected(link, number)
 
 
@@ -88,7 +88,7 @@ def _outcome(
         headers=outcome.headers,
         outcome=outcome,
         slug=slug,
-        fields=claims.as_fields(claim) if claim and posts_again else {},
+        fields=signup_form.as_fields(claim) if claim and posts_again else {},
     )
 
 

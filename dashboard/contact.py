@@ -2,15 +2,15 @@
 
 from flask import Response, request
 
+from dashboard.audited_views import unchanged
 from dashboard.contacts import PATH
-from dashboard.recording import unchanged
 from dashboard.site import blueprint, go, mine, show
 from models import clock
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.conversation import newest_messages
 from models.database import writing
 from models.number import Number
-from tasks import deliver, people
+from tasks import contacts, deliver
 from tasks.emit import contact_resource
 
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
@@ -86,7 +86,7 @@ def _opt(contact_id: str, *, out: bool) -> Response:
         row = _find(contact_id)
         if out == (row.opted_out_at is not None):
             unchanged()
-        people.opt(row, out=out, because=Source.API, at=clock.now())
+        contacts.opt(row, out=out, because=Source.API, at=clock.now())
     deliver.bell.ring()
     return go(_path_of(row), say="opted-out" if out else "opted-in")
 

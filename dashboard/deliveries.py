@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 from flask import Response, request
 
 from dashboard.delivery_filters import CHOICES, MISSED, read_filters
-from dashboard.moments import as_typed
 from dashboard.paging import PER_PAGE
 from dashboard.site import blueprint, show
+from dashboard.time_inputs import as_typed
 from models.delivery import ID_SLACK_MS, UNDELIVERED
 from models.delivery_filter import DeliveryFilter, FoundDeliveries, last_attempts, people_of
 

@@ -7,8 +7,8 @@ from flask import Response
 from dashboard.curl import as_curl
 from dashboard.deliveries import PATH
 from dashboard.json_html import highlighted
-from dashboard.moments import span
 from dashboard.site import blueprint, existing, go, mine, show
+from dashboard.time_inputs import span
 from models import clock
 from models.attempt import Attempt
 from models.delivery import Delivery, DeliveryState

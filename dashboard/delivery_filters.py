@@ -8,8 +8,8 @@ from flask import request
 
 from dashboard.contacts import as_kept
 from dashboard.guard import account
-from dashboard.moments import TIMES, read_times
 from dashboard.site import mine
+from dashboard.time_inputs import TIMES, read_times
 from models import contact_search
 from models.contact import Contact
 from models.delivery import UNDELIVERED, DeliveryState

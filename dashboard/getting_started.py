@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.api_key import ApiKey
-from models.finding import MessageFilter
 from models.message import Direction
+from models.message_filter import MessageFilter
 from models.number import Number
 from models.usage import UsageTotal
 from models.webhook import Webhook

@@ -10,9 +10,9 @@ from urllib.parse import quote, urlsplit
 from flask import Blueprint, Response, abort, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
+from dashboard.audited_views import recorded
 from dashboard.cookies import SESSION, VISITOR, cookie
 from dashboard.permissions import NOBODY, RULES, Rule
-from dashboard.recording import recorded
 from gateway.settings import get_settings
 from models.account import Account
 from models.user_session import UserSession

@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 from flask import Response, abort, request
 
 from dashboard.api_calls import Answer, call_api
+from dashboard.audited_views import unchanged
 from dashboard.guard import account
 from dashboard.media_replies import NoMediaError, send_media
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.paging import PER_PAGE
-from dashboard.recording import unchanged
 from dashboard.replies import MEDIA, request_body, slots
 from dashboard.site import blueprint, go, mine, show
 from models import clock
@@ -27,8 +27,8 @@ from models.contact import Contact
 from models.conversation import conversations, last_inbound, messages_before
 from models.database import reading, writing
 from models.idempotency import IdempotencyKey
+from models.keyset import Newest
 from models.message import Message
-from models.newest import Newest
 from models.number import Number, NumberStatus
 from models.template import Template, TemplateList, TemplateStatus
 from tasks.emit import window_open_until

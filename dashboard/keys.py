@@ -2,10 +2,10 @@
 
 from flask import Response, abort, request
 
+from dashboard.audited_views import about, unchanged
 from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
-from dashboard.recording import about, unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
 from models.api_key import ApiKey
 

@@ -8,16 +8,16 @@ from flask import Response, request
 
 from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
-from dashboard.moments import TIMES, read_times
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
+from dashboard.time_inputs import TIMES, read_times
 from models import clock, contact_search
 from models.contact import Contact
 from models.database import reading
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
-from models.finding import MessageFilter
 from models.message import Direction, Message, MessageStatus
+from models.message_filter import MessageFilter
 from models.number import Number
 from models.page import Page
 from networks.error_codes import explanation

@@ -11,7 +11,7 @@ from dashboard.site import blueprint, go, show
 from gateway.settings import get_settings
 from models.incident import AlertTarget, Incident
 from tasks import notify, subscriptions
-from tasks.shares import TooMuchAtOnceError
+from tasks.fair_share import TooMuchAtOnceError
 from webhooks.address import AddressRefusedError
 
 PATH = "/dashboard/notifications"

@@ -12,7 +12,7 @@ from dashboard.limit_use import limit_use
 from dashboard.site import blueprint, show
 from models.activity import SPANS
 from models.database import reading
-from models.finding import MessageFilter
+from models.message_filter import MessageFilter
 from models.number import Number
 from models.webhook import Webhook
 

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dashboard.assets import asset
-from dashboard.excerpts import excerpt
+from dashboard.message_summary import excerpt
 from dashboard.wording import beside_badge, breakable, words
 from networks.error_codes import explained
 from networks.media_types import EXTENSIONS, MOST

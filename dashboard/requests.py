@@ -13,7 +13,7 @@ from dashboard.site import blueprint, mine, show
 from gateway.settings import get_settings
 from models.api_key import ApiKey
 from models.api_request import ApiRequest, RequestFilter
-from models.newest import Newest
+from models.keyset import Newest
 from networks.error_codes import explanation
 
 # The application hands in the operations of the contract: for each operationId its method and route.

@@ -9,8 +9,8 @@ from flask import Response, request
 
 from dashboard.contacts import as_kept
 from dashboard.guard import account
+from dashboard.highlight import marked
 from dashboard.lookup import page_of
-from dashboard.marking import marked
 from dashboard.messages import find_messages
 from dashboard.site import SEARCH as PATH
 from dashboard.site import blueprint, go, show

@@ -2,8 +2,8 @@
 
 from flask import Response, g, request
 
+from dashboard.audited_views import unchanged
 from dashboard.qr import qr_code
-from dashboard.recording import unchanged
 from dashboard.signing_in import WRONG_CODE, explain, too_many
 from dashboard.site import blueprint, go, show
 from dashboard.you import PATH as YOU

@@ -2,9 +2,9 @@
 
 from flask import Response, abort, g, request
 
+from dashboard.audited_views import about, unchanged
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
-from dashboard.recording import about, unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
 from models.invitation import Invitation

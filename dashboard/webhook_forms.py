@@ -4,14 +4,14 @@ from dataclasses import dataclass, field, replace
 
 from flask import Response, request
 
+from dashboard.audited_views import about
 from dashboard.guard import account
-from dashboard.recording import about
 from dashboard.site import blueprint, go, show
 from dashboard.webhooks import PATH, find, path_of
 from models.number import Number
 from models.webhook import Webhook
 from tasks import subscriptions
-from tasks.shares import TooMuchAtOnceError
+from tasks.fair_share import TooMuchAtOnceError
 from tasks.subscriptions import TooManyWebhooksError
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from flask import Response, abort
 
 from dashboard.activity_charts import of_webhook
+from dashboard.audited_views import unchanged
 from dashboard.deliveries import missed
-from dashboard.failures import causes_of
+from dashboard.failure_causes import causes_of
 from dashboard.guard import account
-from dashboard.moments import as_typed
 from dashboard.paging import PER_PAGE, offset
-from dashboard.recording import unchanged
 from dashboard.site import blueprint, confirm, go, mine, show
+from dashboard.time_inputs import as_typed
 from dashboard.wording import failures
 from gateway.settings import get_settings
 from models import clock
@@ -23,8 +23,8 @@ from models.number import Number
 from models.recent_failures import a_day_before, failed_in_a_day
 from models.webhook import Deactivation, Webhook
 from tasks import subscriptions
+from tasks.fair_share import TooMuchAtOnceError
 from tasks.sender import send_test_delivery
-from tasks.shares import TooMuchAtOnceError
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 

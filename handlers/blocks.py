@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError
-from handlers.outcomes import Asked, asking
+from handlers.network_failures import Asked, asking
 from handlers.resources import active_number
 from models.database import read
 from models.number import Number

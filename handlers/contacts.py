@@ -7,7 +7,7 @@ from models import clock, contact_search
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.database import writing
 from models.number import Number
-from tasks import deliver, people
+from tasks import contacts, deliver
 from tasks.emit import contact_resource
 from webhooks.envelope import timestamp
 
@@ -72,6 +72,6 @@ def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[
         if "note" in payload:
             contact.annotate(payload["note"] or None)
         if "optedOut" in payload:
-            people.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
+            contacts.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
     deliver.bell.ring()
     return _detail(contact)

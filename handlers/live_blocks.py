@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from models.attempt import Attempt
-from models.latest import (
+from models.live_activity import (
     Latest,
     RecordedAttempt,
     RecordedNotice,

@@ -19,12 +19,12 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from handlers.errors import ApiError, ConflictError, InvalidError
-from handlers.outcomes import Asked, asking
+from handlers.network_failures import Asked, asking
 from handlers.resources import inactive, owned
 from models.database import read
 from models.message import Direction, Message
 from models.number import Number, NumberStatus
-from networks import errors as network
+from networks import exceptions as network
 from networks.current import get_network
 from networks.interface import MediaDownload, MediaUpload
 from networks.media_types import EXTENSIONS, LIMITS, RECEIVED

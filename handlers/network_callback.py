@@ -1,7 +1,7 @@
 """The network's callback, /network/callback, which is not part of the contract.
 
 A callback is stored raw before the response, and ingested later (design, section 2.2).
-gateway.http.intake handles its HTTP.
+gateway.http.callback_endpoint handles its HTTP.
 """
 
 import hmac

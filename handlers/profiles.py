@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from handlers.outcomes import Asked, asking
+from handlers.network_failures import Asked, asking
 from handlers.resources import active_number
 from models.database import read
 from networks.current import get_network

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from gateway.settings import get_settings
 from handlers import template_check
 from handlers.errors import ApiError, ConflictError, ThrottledError
-from handlers.outcomes import Asked, answer_to
+from handlers.network_failures import Asked, answer_to
 from handlers.resources import inactive, no_access, owned
 from models import clock
 from models.backlog import pressure
@@ -28,11 +28,11 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.template import Template
-from networks import errors as network
+from networks import exceptions as network
 from networks.current import get_network
 from networks.interface import Acceptance, OutboundMessage, Sender
-from tasks import deliver, lifecycle, people, telemetry
-from tasks.outcome import OPTED_OUT_CODE, record_acceptance
+from tasks import contacts, deliver, number_status, telemetry
+from tasks.message_status import OPTED_OUT_CODE, record_acceptance
 
 logger = logging.getLogger(__name__)
 
@@ -286,7 +286,7 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
             IdempotencyKey.release(message)
         else:
             IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)
-        lifecycle.apply_error(number, error)
+        number_status.apply_error(number, error)
         if error.code == OPTED_OUT_CODE:
-            people.opt_out(message)
+            contacts.opt_out(message)
     return _response(answer.status, answer.body, answer.retry_after)

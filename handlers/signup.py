@@ -8,7 +8,7 @@ from gateway.settings import get_settings
 from handlers import numbers
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.number import NumberTakenError
-from networks import errors as network
+from networks import exceptions as network
 from networks.error_codes import told
 from tasks import onboarding
 from webhooks.envelope import timestamp

@@ -22,7 +22,7 @@ from models.database import reading
 from models.event import Event
 from models.feed import Place, Wanted
 from models.user_session import UserSession
-from tasks.shares import Share
+from tasks.fair_share import Share
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from handlers.errors import ConflictError, NotFoundError
-from handlers.outcomes import Asked, asking
+from handlers.network_failures import Asked, asking
 from handlers.resources import active_number, page_json
 from models.database import commit, read
 from models.number import Number

@@ -7,8 +7,8 @@ from peewee import ModelSelect
 
 from models.contact import Contact
 from models.database import reading
+from models.keyset import Newest, fetch_newest
 from models.message import Direction, Message
-from models.newest import Newest, fetch_newest
 
 
 def newest_messages(contact: Contact, limit: int) -> list[Message]:

@@ -282,7 +282,7 @@ Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message
 Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
 # Accounts that only notify get few answers.
 Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
-# What messages are found by (models.finding). Most are texts and templates, and never come into the last one.
+# The filters of models.message_filter use these. The last one leaves out texts and templates, which are most.
 Message.add_index(Message.account, Message.created_at, Message.id, name="message_time")
 Message.add_index(
     Message.account, Message.type, Message.id, where=IS_RARE_TYPE, name="message_rare_type"

@@ -1,6 +1,6 @@
 """Numbers: connected phone numbers and their lifecycle (specification, States and transitions).
 
-When the network is to be asked what a number is stands in ``check_due_at`` (tasks.lifecycle).
+When the network is to be asked what a number is stands in ``check_due_at`` (tasks.number_status).
 """
 
 import json

@@ -6,7 +6,7 @@ Source: Cloud API, business profiles; Block Users API.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from networks.errors import NetworkError
+from networks.exceptions import NetworkError
 from networks.graph import GraphClient, details_of, members, optional
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 

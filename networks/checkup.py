@@ -11,7 +11,7 @@ from typing import NamedTuple
 import aiohttp
 
 from networks.current import wait_for
-from networks.errors import NotReachedError
+from networks.exceptions import NotReachedError
 
 
 def ask_time(url: str, timeout: float) -> datetime | None:

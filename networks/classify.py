@@ -8,7 +8,7 @@ that is not in the table does a 5xx status decide, because then the outcome is u
 import logging
 
 from networks.error_codes import ERROR_CODES, PARAMETER
-from networks.errors import AmbiguousError, NetworkError, NumberLostError, RefusedError
+from networks.exceptions import AmbiguousError, NetworkError, NumberLostError, RefusedError
 
 logger = logging.getLogger(__name__)
 

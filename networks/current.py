@@ -35,7 +35,7 @@ def get_network() -> Network:
 def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
     """Run a call of the network for a caller without an event loop: signups and checks.
 
-    Raises a class of networks.errors.
+    Raises a class of networks.exceptions.
     """
     # Of two threads that call for the first time, only one may make the loop.
     with _starting:

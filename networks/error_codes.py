@@ -6,7 +6,7 @@ the texts. Source: Cloud API, Error codes.
 
 from typing import NamedTuple
 
-from networks.errors import (
+from networks.exceptions import (
     AccountActionError,
     AmbiguousError,
     NetworkError,

@@ -1,4 +1,4 @@
-"""The Graph API on the wire: kept connections, one deadline for each exchange, errors as networks.errors.
+"""The Graph API on the wire: kept connections, one deadline for each exchange, errors as networks.exceptions.
 
 There are no retries: the network knows no idempotency key, so a request that may have arrived is never
 repeated. There are no cookies and no redirects. The environment sets SSL_CERT_FILE (for OpenSSL) and the
@@ -21,7 +21,7 @@ import aiohttp
 import orjson
 
 from networks.classify import classify
-from networks.errors import (
+from networks.exceptions import (
     AmbiguousError,
     MediaGoneError,
     NetworkError,
@@ -77,7 +77,7 @@ class GraphClient:
         body: Any = None,
         params: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a JSON body, or none. Returns the parsed answer. Raises a class of networks.errors."""
+        """Send a JSON body, or none. Returns the parsed answer. Raises a class of networks.exceptions."""
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = None if body is None else orjson.dumps(body)
         return await self.post(method, path, token, headers, data, params=params)
@@ -106,7 +106,7 @@ class GraphClient:
         """The answer of an address that the network named, its body unread.
 
         The token is sent to it, so it must be https, except on the host of a Graph API without TLS (the
-        sandbox). Raises a class of networks.errors, MediaGoneError for a 404.
+        sandbox). Raises a class of networks.exceptions, MediaGoneError for a 404.
         """
         if not self._may_see_token(url):
             raise AmbiguousError("answer", "The network names an address that is not https.")
@@ -134,7 +134,7 @@ class GraphClient:
         limit: aiohttp.ClientTimeout,
         **request: Any,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One request and its answer. Errors of the transport, inside as well, become networks.errors."""
+        """One request and its answer. Errors of the transport, inside as well, become networks.exceptions."""
         authorization = {"Authorization": f"Bearer {token}"} if token else {}
         exchange = _Exchange()
         try:

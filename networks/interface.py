@@ -1,6 +1,6 @@
 """The calls of a messaging network that the rest of the gateway makes, and their values.
 
-Every method raises a class of networks.errors.
+Every method raises a class of networks.exceptions.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from networks.errors import AmbiguousError, MediaGoneError, NumberLostError
+from networks.exceptions import AmbiguousError, MediaGoneError, NumberLostError
 from networks.graph import MEDIA_SECONDS, GraphClient, required
 from networks.interface import MediaUpload, Sender
 

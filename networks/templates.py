@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from networks.errors import AmbiguousError, NumberInDoubtError, NumberLostError
+from networks.exceptions import AmbiguousError, NumberInDoubtError, NumberLostError
 from networks.graph import GraphClient, members, required
 from networks.interface import Sender, TemplateDefinition
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import attachments, auth, errors, overrides, templates_graph, uploads
+from sandbox import attachments, auth, graph_errors, overrides, templates_graph, uploads
 from sandbox.bodies import graph_body
-from sandbox.contents.checks import text
+from sandbox.contents.validators import text
 from sandbox.entities import Waba
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.nodes import app_node, business_node, number_node, waba_node
 
 SETTABLE = ("name", "timezone_id", "disable_marketing_messages_on_cloud_api")
-check_line = text(100, refusal=errors.parameter)
+check_line = text(100, refusal=graph_errors.parameter)
 
 
 async def get_node(request: web.Request) -> web.Response:
@@ -57,7 +57,7 @@ async def change(request: web.Request) -> web.Response:
     waba, given = auth.own_waba(request), await graph_body(request)
     changes = {name: value for name, value in given.items() if name in SETTABLE}
     if not changes:
-        raise errors.parameter(f"One of {', '.join(SETTABLE)} is required.")
+        raise graph_errors.parameter(f"One of {', '.join(SETTABLE)} is required.")
     for name in {"name", "timezone_id"} & set(changes):
         check_line(name, changes[name])
     request.app[NETWORK].record(
@@ -115,11 +115,11 @@ async def subscribe_app(request: web.Request) -> web.Response:
     """``POST {app_id}/subscriptions``: whether the URL passes the handshake. The sandbox keeps its own."""
     auth.require_app_token(request)
     if request.match_info["object_id"] != request.app[SETTINGS].app_id:
-        raise errors.no_such_object(request.method, request.match_info["object_id"])
+        raise graph_errors.no_such_object(request.method, request.match_info["object_id"])
     given = await graph_body(request)
     for name in ("object", "callback_url", "verify_token", "fields"):
         if not given.get(name):
-            raise errors.parameter(f"The parameter {name} is required.")
+            raise graph_errors.parameter(f"The parameter {name} is required.")
     await overrides.shake_hands(request, str(given["callback_url"]), str(given["verify_token"]))
     return web.json_response({"success": True})
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sandbox import clock, errors, media, persons, prices, templates_sends
+from sandbox import clock, graph_errors, inbound, media, prices, templates_sends
 from sandbox.behaviour import IN_ANSWER
 from sandbox.entities import BANNED, CONNECTED, DELETED, Number
 from sandbox.fates import fate_of
+from sandbox.network import Network
 from sandbox.orders import Order
 from sandbox.people import Person
-from sandbox.state import Network
 
 CLOSED = 131047
 # Nobody is found at a phone number or user id that its person has given up.
@@ -21,11 +21,11 @@ def check(network: Network, number: Number, order: Order, person: Person) -> int
     Raises GraphError when it is not accepted.
     """
     _require_connected(number)
-    if persons.is_blocked(number, person):
-        raise errors.known(131026, "The business has blocked the recipient.")
+    if inbound.is_blocked(number, person):
+        raise graph_errors.known(131026, "The business has blocked the recipient.")
     behaviour = network.behaviour
     if network.chance.sends.happens(behaviour.error_rate):
-        raise errors.overloaded()
+        raise graph_errors.overloaded()
     if order.flaw is not None and behaviour.strict_sends:
         raise order.flaw
     if order.type == "template":
@@ -43,7 +43,7 @@ def check(network: Network, number: Number, order: Order, person: Person) -> int
     if order.by_user_id and category == prices.AUTHENTICATION:
         refusal = refusal or NO_USER_ID
     if refusal is not None:
-        raise errors.known(refusal)
+        raise graph_errors.known(refusal)
     unreachable = _unreachable(number, order, person, category)
     return unreachable or (None if in_window else CLOSED)
 
@@ -61,11 +61,11 @@ def _unreachable(number: Number, order: Order, person: Person, category: str) ->
 
 def _require_connected(number: Number) -> None:
     if number.status == BANNED:
-        raise errors.known(131031)
+        raise graph_errors.known(131031)
     if number.status == DELETED:
-        raise errors.number_gone()
+        raise graph_errors.number_gone()
     if number.status != CONNECTED:
-        raise errors.known(133010)
+        raise graph_errors.known(133010)
 
 
 def _require_media(network: Network, number: Number, order: Order) -> None:

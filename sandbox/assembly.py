@@ -9,12 +9,12 @@ from aiohttp.typedefs import Handler
 
 from sandbox import (
     attachments,
-    control,
-    controls,
+    control_api,
+    controls_page,
     dialog,
-    errors,
     graph,
-    page,
+    graph_errors,
+    phone_page,
     rules,
     sdk,
     templates_control,
@@ -22,13 +22,13 @@ from sandbox import (
 )
 from sandbox.callbacks import Outbox
 from sandbox.callers import refuse_strangers
-from sandbox.control import ControlError, is_control
+from sandbox.control_api import ControlError, is_control
 from sandbox.dispatch import Dispatcher
-from sandbox.errors import GraphError
+from sandbox.graph_errors import GraphError
 from sandbox.journal import Journal
 from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, REVIEWER, SETTINGS, TIMETABLE
+from sandbox.network import Network
 from sandbox.settings import Settings
-from sandbox.state import Network
 from sandbox.templates_review import Reviewer
 from sandbox.timetable import Timetable
 
@@ -51,11 +51,11 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     app[DISPATCHER] = Dispatcher(network, app[OUTBOX], app[TIMETABLE], settings.callback_url)
     app[REVIEWER] = Reviewer(network, app[DISPATCHER], app[TIMETABLE])
     # The fixed paths go first: the Graph paths begin with an id that could be anything.
-    control.add_routes(app)
+    control_api.add_routes(app)
     rules.add_routes(app)
     templates_control.add_routes(app)
-    page.add_routes(app)
-    controls.add_routes(app)
+    phone_page.add_routes(app)
+    controls_page.add_routes(app)
     attachments.add_routes(app)
     sdk.add_routes(app)
     dialog.add_routes(app)
@@ -92,7 +92,7 @@ async def _answer_errors(request: web.Request, handler: Handler) -> web.StreamRe
         body = (
             ControlError(500, "internal error").body()
             if is_control(request)
-            else errors.unknown().body()
+            else graph_errors.unknown().body()
         )
         return web.json_response(body, status=500)
 
@@ -103,14 +103,16 @@ def _protocol_error(request: web.Request, error: web.HTTPException) -> web.Respo
             ControlError(error.status, error.reason).body(), status=error.status
         )
     elif error.status == 413:  # noqa: PLR2004 - payload too large
-        answer = web.json_response(errors.parameter("Request entity too large").body(), status=413)
+        answer = web.json_response(
+            graph_errors.parameter("Request entity too large").body(), status=413
+        )
     elif error.status == 405:  # noqa: PLR2004 - method not allowed
-        unsupported = errors.no_such_object(
+        unsupported = graph_errors.no_such_object(
             request.method, request.path.strip("/").partition("/")[0]
         )
         answer = web.json_response(unsupported.body(), status=unsupported.status)
     else:
-        missing = errors.unknown_path(request.path)
+        missing = graph_errors.unknown_path(request.path)
         answer = web.json_response(missing.body(), status=missing.status)
     if "Allow" in error.headers:
         answer.headers["Allow"] = error.headers["Allow"]

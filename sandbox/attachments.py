@@ -8,9 +8,9 @@ from typing import Any
 
 from aiohttp import BodyPartReader, web
 
-from sandbox import auth, clock, errors, media, media_types
+from sandbox import auth, clock, graph_errors, media, media_types
 from sandbox.bodies import query_parameters, require_product
-from sandbox.control import PREFIX, ControlError
+from sandbox.control_api import PREFIX, ControlError
 from sandbox.entities import BANNED, CONNECTED, Media, Number
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.media import INBOUND_LIFE, UPLOADED_LIFE, Stored, TooLargeError
@@ -40,11 +40,11 @@ async def upload(request: web.Request) -> web.Response:
     """``POST {phone_number_id}/media``: multipart, with ``messaging_product`` and ``file``."""
     number = auth.own_number(request)
     if number.status == BANNED:
-        raise errors.known(131031)
+        raise graph_errors.known(131031)
     if number.status != CONNECTED:
-        raise errors.known(133010)
+        raise graph_errors.known(133010)
     if request.content_type != "multipart/form-data":
-        raise errors.parameter("The parameter file is required.")
+        raise graph_errors.parameter("The parameter file is required.")
     fields = query_parameters(request)
     stored: tuple[str, Stored] | None = None
     try:
@@ -54,12 +54,12 @@ async def upload(request: web.Request) -> web.Response:
             elif isinstance(part, BodyPartReader) and part.name:
                 fields[part.name] = await _text(part)
     except ValueError as error:
-        raise errors.parameter("Invalid multipart body") from error
+        raise graph_errors.parameter("Invalid multipart body") from error
     if stored is None:
-        raise errors.parameter("The parameter file is required.")
+        raise graph_errors.parameter("The parameter file is required.")
     try:
         require_product(fields)
-    except errors.GraphError:
+    except graph_errors.GraphError:
         stored[1].path.unlink()
         raise
     return web.json_response({"id": _keep(request, number, *stored, UPLOADED_LIFE).id})
@@ -143,7 +143,7 @@ async def _store(request: web.Request, part: BodyPartReader) -> tuple[str, Store
     try:
         return mime_type, await media.store(request.app[SETTINGS].data_dir, _chunks(part), limit)
     except TooLargeError:
-        raise errors.known(
+        raise graph_errors.known(
             131053, f"A file of type {mime_type} has at most {limit} bytes."
         ) from None
 
@@ -158,7 +158,7 @@ async def _text(part: BodyPartReader) -> str:
     async for chunk in _chunks(part):
         text += chunk
         if len(text) > MAX_FIELD:
-            raise errors.parameter(f"Param {part.name} is too long.")
+            raise graph_errors.parameter(f"Param {part.name} is too long.")
     return text.decode(errors="replace")
 
 
@@ -181,7 +181,7 @@ def _own_media(request: web.Request) -> Media:
         or found.waba_id != token.waba_id
         or (asked and (number is None or number.waba_id != found.waba_id))
     ):
-        raise errors.no_such_object(request.method, object_id)
+        raise graph_errors.no_such_object(request.method, object_id)
     return found
 
 

@@ -7,7 +7,7 @@ import hmac
 
 from aiohttp import web
 
-from sandbox import clock, errors
+from sandbox import clock, graph_errors
 from sandbox.entities import Number, Token, Waba
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.settings import Settings
@@ -33,12 +33,12 @@ def require_token(request: web.Request) -> Token:
     """The business token of the request. Raises GraphError 0 or 190, both HTTP 401."""
     value = bearer(request)
     if not value.startswith("EAA"):
-        raise errors.unreadable_token()
+        raise graph_errors.unreadable_token()
     token = request.app[NETWORK].tokens.get(value)
     if token is None or token.revoked:
-        raise errors.void_token()
+        raise graph_errors.void_token()
     if token.expires_at is not None and token.is_expired(clock.now()):
-        raise errors.expired_token(token.expires_at)
+        raise graph_errors.expired_token(token.expires_at)
     _check_proof(request, value)
     return token
 
@@ -49,10 +49,10 @@ def require_app_token(request: web.Request) -> None:
     # Clients put their own token in the header of every request, and the app's into the query of some.
     value = next((each for each in tokens_of(request) if "|" in each), "")
     if "|" not in value:
-        raise errors.unreadable_token()
+        raise graph_errors.unreadable_token()
     app_id, _, secret = value.partition("|")
     if not is_app(settings, app_id, secret):
-        raise errors.void_token()
+        raise graph_errors.void_token()
 
 
 def require_any(request: web.Request) -> None:
@@ -76,7 +76,7 @@ def own_number(request: web.Request) -> Number:
     token, object_id = require_token(request), request.match_info["object_id"]
     number = request.app[NETWORK].numbers.get(object_id)
     if number is None or number.waba_id != token.waba_id:
-        raise errors.no_such_object(request.method, object_id)
+        raise graph_errors.no_such_object(request.method, object_id)
     return number
 
 
@@ -85,7 +85,7 @@ def own_waba(request: web.Request) -> Waba:
     token, object_id = require_token(request), request.match_info["object_id"]
     waba = request.app[NETWORK].wabas.get(object_id)
     if waba is None or waba.id != token.waba_id:
-        raise errors.no_such_object(request.method, object_id)
+        raise graph_errors.no_such_object(request.method, object_id)
     return waba
 
 
@@ -94,7 +94,7 @@ def own_business(request: web.Request) -> list[Waba]:
     token, object_id = require_token(request), request.match_info["object_id"]
     waba = request.app[NETWORK].wabas.get(token.waba_id)
     if waba is None or waba.business_id != object_id:
-        raise errors.no_such_object(request.method, object_id)
+        raise graph_errors.no_such_object(request.method, object_id)
     return [waba]
 
 
@@ -106,7 +106,7 @@ def _check_proof(request: web.Request, token: str) -> None:
         request.app[SETTINGS].app_secret.encode(), token.encode(), hashlib.sha256
     ).hexdigest()
     if not _same(proof, expected):
-        raise errors.oauth("Invalid appsecret_proof provided in the API argument", 100)
+        raise graph_errors.oauth("Invalid appsecret_proof provided in the API argument", 100)
 
 
 def _same(given: str, expected: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, errors, prices
+from sandbox import auth, graph_errors, prices
 from sandbox.bodies import graph_body, require_product
 from sandbox.entities import Number
 from sandbox.keys import NETWORK
@@ -51,7 +51,7 @@ async def block(request: web.Request) -> web.Response:
     if not failed:
         return web.json_response(answer)
     answer[NAME]["failed_users"] = failed
-    return web.json_response(answer | errors.known(139100).body(), status=400)
+    return web.json_response(answer | graph_errors.known(139100).body(), status=400)
 
 
 async def unblock(request: web.Request) -> web.Response:
@@ -75,16 +75,16 @@ async def _people(request: web.Request) -> list[tuple[str, Person | None]]:
     require_product(payload)
     users = payload.get(NAME)
     if not isinstance(users, list) or not users or not all(isinstance(u, dict) for u in users):
-        raise errors.parameter("Param block_users must be an array of objects.")
+        raise graph_errors.parameter("Param block_users must be an array of objects.")
     if len(users) > MOST_IN_REQUEST:
-        raise errors.known(130429, f"A request names at most {MOST_IN_REQUEST} users.")
+        raise graph_errors.known(130429, f"A request names at most {MOST_IN_REQUEST} users.")
     return [_person(request, user) for user in users]
 
 
 def _person(request: web.Request, user: dict[str, Any]) -> tuple[str, Person | None]:
     given = user.get("user", user.get("user_id"))
     if not isinstance(given, str) or not given:
-        raise errors.parameter("Param block_users must name a user or a user_id each.")
+        raise graph_errors.parameter("Param block_users must name a user or a user_id each.")
     key = named(given)
     return given, None if key is None else request.app[NETWORK].people.find(key)
 
@@ -103,7 +103,7 @@ def _view(given: str, person: Person) -> dict[str, Any]:
 
 
 def _failure(given: str, person: Person | None, code: int) -> dict[str, Any]:
-    row = errors.TABLE[code]
+    row = graph_errors.TABLE[code]
     error = {"message": row.title, "code": code, "error_data": {"details": row.details}}
     who = {"input": given} if person is None else _view(given, person)
     return who | {"errors": [error]}

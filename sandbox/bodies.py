@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import errors
+from sandbox import graph_errors
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 # Parameters that say who asks, and never what for.
@@ -55,7 +55,7 @@ async def graph_body(request: web.Request) -> dict[str, Any]:
                 given = _without_nulls(given)
     # A form may name a charset that there is not.
     except (ValueError, LookupError) as error:
-        raise errors.parameter(f"Invalid parameter: {error}") from error
+        raise graph_errors.parameter(f"Invalid parameter: {error}") from error
     return query_parameters(request) | given if request.query_string else given
 
 
@@ -94,6 +94,6 @@ def _without_nulls(value: Any) -> Any:
 def require_product(payload: dict[str, Any]) -> None:
     """Every messaging request names its product, in any case. Raises GraphError 100."""
     if "messaging_product" not in payload:
-        raise errors.parameter("The parameter messaging_product is required.")
+        raise graph_errors.parameter("The parameter messaging_product is required.")
     if str(payload["messaging_product"]).lower() != "whatsapp":
-        raise errors.parameter("Param messaging_product must be one of {WHATSAPP}")
+        raise graph_errors.parameter("Param messaging_product must be one of {WHATSAPP}")

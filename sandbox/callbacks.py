@@ -6,14 +6,14 @@ import asyncio
 import logging
 from collections.abc import Iterator
 
-from sandbox import attempts, clock
-from sandbox.attempts import Counters, Log, Record
+from sandbox import callback_log, clock
+from sandbox.callback_log import Counters, Log, Record
 from sandbox.client import Client
 from sandbox.distortion import distort, with_unknown_change
+from sandbox.network import Network
 from sandbox.settings import Settings
 from sandbox.shapes import Update, envelope
 from sandbox.signing import encode
-from sandbox.state import Network
 from sandbox.timetable import Timetable
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class Outbox:
         body, keys = self._encoded(batch), [update.key for update in batch]
         record = self.log.open(url, keys, len(body))
         delivered = await self._until_delivered(body, record, min(update.at for update in batch))
-        record.state = attempts.DELIVERED if delivered else attempts.GIVEN_UP
+        record.state = callback_log.DELIVERED if delivered else callback_log.GIVEN_UP
         await self._write_off(keys)
         if not delivered:
             self.counters.given_up += 1

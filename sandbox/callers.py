@@ -11,8 +11,8 @@ import re
 
 from aiohttp import web
 
-from sandbox import errors
-from sandbox.control import ControlError, is_control
+from sandbox import graph_errors
+from sandbox.control_api import ControlError, is_control
 from sandbox.keys import SETTINGS
 from sandbox.settings import GRAPH_HOST
 
@@ -28,9 +28,9 @@ def refuse_strangers(request: web.Request) -> None:
         return
     if not _is_ours(host, request.app[SETTINGS].allowed_hosts):
         raise (
-            ControlError(403, f"{errors.STRANGE_HOST}: {host!r}")
+            ControlError(403, f"{graph_errors.STRANGE_HOST}: {host!r}")
             if is_control(request)
-            else errors.strange_host(host)
+            else graph_errors.strange_host(host)
         )
     origin = request.headers.get("Origin")
     ours = {None, f"http://{host}", f"https://{host}"}

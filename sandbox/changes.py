@@ -11,11 +11,11 @@ from typing import Any
 
 from sandbox import clock
 from sandbox.entities import Number
+from sandbox.inbound import check_texts, inbound_fact, person_fact
 from sandbox.journal import Fact
+from sandbox.network import Network
 from sandbox.numbering import digits_of, user_id
 from sandbox.people import USER_ID, Person, named, wa_id
-from sandbox.persons import check_texts, inbound_fact, person_fact
-from sandbox.state import Network
 
 PROPERTIES = ("phone", "hidden", "user_id", "parent_user_id", "username", "name", "marketing")
 STOP, RESUME = "stop", "resume"

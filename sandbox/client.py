@@ -10,7 +10,7 @@ import aiohttp
 from yarl import URL
 
 from sandbox import clock
-from sandbox.attempts import Attempt, Counters
+from sandbox.callback_log import Attempt, Counters
 from sandbox.settings import Settings
 from sandbox.signing import signature
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox import clock, errors
+from sandbox import clock, graph_errors
 from sandbox.entities import Inbound, Message
-from sandbox.state import Network
+from sandbox.network import Network
 
 # The page shows the end of a conversation, and more of it on demand: a load test leaves thousands
 # of messages behind.
@@ -120,7 +120,7 @@ def _entry(thing: Thing, now: float) -> Entry:
 
 def _reason(message: Message) -> str:
     code = message.failure_code
-    return "" if code is None else f"{errors.in_status(code)['title']} ({code})"
+    return "" if code is None else f"{graph_errors.in_status(code)['title']} ({code})"
 
 
 def _target(entry: Entry) -> str:

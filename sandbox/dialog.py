@@ -16,7 +16,7 @@ from aiohttp import web
 
 from sandbox import signup
 from sandbox.bodies import json_object
-from sandbox.control import PREFIX, ControlError
+from sandbox.control_api import PREFIX, ControlError
 from sandbox.entities import Number, Waba
 from sandbox.keys import NETWORK, SETTINGS
 from sandbox.numbering import display

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from sandbox import shapes
+from sandbox.account_updates import PROVIDER_BUSINESS_ID
 from sandbox.callbacks import Outbox
 from sandbox.entities import AccountUpdate, Inbound, Message, Number
-from sandbox.lifecycle import PROVIDER_BUSINESS_ID
-from sandbox.state import KEY_SEPARATOR, Network
+from sandbox.network import KEY_SEPARATOR, Network
 from sandbox.timetable import Timetable
 
 

@@ -9,11 +9,11 @@ import re
 import secrets
 from typing import Any
 
-from sandbox import clock, lifecycle, samples
+from sandbox import account_updates, clock, samples
 from sandbox.entities import BANNED, CONNECTED, DELETED, DISCONNECTED, Number, Waba
 from sandbox.journal import Fact
+from sandbox.network import Network
 from sandbox.samples import DISABLE
-from sandbox.state import Network
 
 ACCOUNT_UPDATE = "account_update"
 _NAME = re.compile(r"[A-Z][A-Z_]{2,63}")
@@ -25,15 +25,15 @@ QUALITIES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 # Which numbers an announcement takes to which status. An event that is not here changes none.
 _EFFECTS: dict[str, tuple[frozenset[str], str]] = {
     "PARTNER_REMOVED": (frozenset({CONNECTED, BANNED}), DISCONNECTED),
-    lifecycle.UNINSTALLED: (frozenset({CONNECTED, BANNED}), DISCONNECTED),
-    lifecycle.OFFBOARDED: (frozenset({CONNECTED, BANNED}), DISCONNECTED),
+    account_updates.UNINSTALLED: (frozenset({CONNECTED, BANNED}), DISCONNECTED),
+    account_updates.OFFBOARDED: (frozenset({CONNECTED, BANNED}), DISCONNECTED),
     "ACCOUNT_RECONNECTED": (frozenset({DISCONNECTED}), CONNECTED),
     "ACCOUNT_DELETED": (frozenset({CONNECTED, BANNED, DISCONNECTED}), DELETED),
     DISABLE: (frozenset({CONNECTED}), BANNED),
     REINSTATE: (frozenset({BANNED}), CONNECTED),
 }
 # After these the app has no business with the account: its tokens and its subscription are void.
-_ENDINGS = {"PARTNER_REMOVED", lifecycle.UNINSTALLED}
+_ENDINGS = {"PARTNER_REMOVED", account_updates.UNINSTALLED}
 # What a change of the limit is called: the second name took the first one's place in 2026.
 _LIMITS = ("max_daily_conversations_per_business", "current_limit")
 _RATINGS = {"FLAGGED": "RED", "UNFLAGGED": "GREEN"}
@@ -64,7 +64,7 @@ def announce(
         "fact": "account",
         "key": "account-" + secrets.token_hex(8),
         "waba_id": waba.id,
-        "entry_id": lifecycle.PROVIDER_BUSINESS_ID if partner else waba.id,
+        "entry_id": account_updates.PROVIDER_BUSINESS_ID if partner else waba.id,
         "value": value,
         "at": clock.now(),
         "webhook_field": field,

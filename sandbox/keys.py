@@ -6,8 +6,8 @@ from aiohttp import web
 
 from sandbox.callbacks import Outbox
 from sandbox.dispatch import Dispatcher
+from sandbox.network import Network
 from sandbox.settings import Settings
-from sandbox.state import Network
 from sandbox.templates_review import Reviewer
 from sandbox.timetable import Timetable
 

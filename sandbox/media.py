@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox import clock, errors
+from sandbox import clock, graph_errors
 from sandbox.entities import Media, Number
+from sandbox.network import Network
 from sandbox.numbering import new_object_id
-from sandbox.state import Network
 
 DAY = 24 * 60 * 60.0
 # Seconds for which the platform keeps what a business uploaded, and what a person sent.
@@ -112,7 +112,7 @@ def require(network: Network, number: Number, media_id: object) -> Media:
     """The media object that a send of this number names. Raises GraphError 100."""
     media = find(network, media_id) if isinstance(media_id, str) else None
     if media is None or media.waba_id != number.waba_id:
-        raise errors.parameter(
+        raise graph_errors.parameter(
             "Param id is not a valid whatsapp business account media attachment ID"
         )
     return media

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox import errors
+from sandbox import graph_errors
 
 MEGABYTE = 1024 * 1024
 # What a person sends is bounded by this alone (Cloud API, error 131052).
@@ -42,7 +42,7 @@ def limit_of(mime_type: str) -> int:
     try:
         return LIMITS[mime_type]
     except KeyError:
-        raise errors.parameter(
+        raise graph_errors.parameter(
             f"Param file must be a file with one of the following types: {', '.join(LIMITS)}."
             f" Received file of type '{mime_type}'."
         ) from None

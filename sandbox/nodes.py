@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from sandbox import errors
+from sandbox import graph_errors
 from sandbox.entities import BANNED, CONNECTED, Number, Waba
 from sandbox.numbering import display
 
@@ -156,7 +156,7 @@ def pick(
     names = list(defaults) if not fields else [_name(part) for part in _SEPARATOR.split(fields)]
     for name in names:
         if name not in everything:
-            raise errors.parameter(
+            raise graph_errors.parameter(
                 f"Tried accessing nonexisting field ({name}) on node type ({node})"
             )
     # The platform leaves out what has no value, and always adds the id.

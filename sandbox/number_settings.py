@@ -11,9 +11,9 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, errors
+from sandbox import auth, graph_errors
 from sandbox.bodies import decoded, graph_body
-from sandbox.contents.checks import Check, array, fields, require_object, text
+from sandbox.contents.validators import Check, array, fields, require_object, text
 from sandbox.entities import Number
 from sandbox.keys import NETWORK
 from sandbox.nodes import pick
@@ -30,7 +30,7 @@ def _object(place: str, value: Any) -> None:
 
 def _switch(place: str, value: Any) -> None:
     if str(value).lower() not in {"true", "false"}:
-        raise errors.parameter(f"Param {place} must be a boolean.")
+        raise graph_errors.parameter(f"Param {place} must be a boolean.")
 
 
 COMMAND = fields({"command_name": text(32), "command_description": text(256)})
@@ -83,7 +83,7 @@ def changer(edge: str) -> Callable[[web.Request], Any]:
         # Clients write arrays as JSON texts, inside of a JSON body too.
         changes = {name: decoded(value) for name, value in given.items() if name in EDGES[edge]}
         if not changes:
-            raise errors.parameter(f"One of {', '.join(EDGES[edge])} is required.")
+            raise graph_errors.parameter(f"One of {', '.join(EDGES[edge])} is required.")
         for name, value in changes.items():
             EDGES[edge][name](name, value)
             if EDGES[edge][name] is _switch:
@@ -98,7 +98,7 @@ async def show_username(request: web.Request) -> web.Response:
     """``GET {phone_number_id}/username``. Raises GraphError 100/33 when there is none."""
     number = auth.own_number(request)
     if number.kept.get(USERNAME) is None:
-        raise errors.no_such_object(request.method, number.id)
+        raise graph_errors.no_such_object(request.method, number.id)
     return web.json_response({USERNAME: number.kept[USERNAME], "status": "approved"})
 
 
@@ -126,7 +126,7 @@ async def suggest_usernames(request: web.Request) -> web.Response:
 def username(value: object) -> str:
     """A username as the platform allows it. Raises GraphError 100."""
     if not isinstance(value, str) or not _USERNAME.fullmatch(value.lower()):
-        raise errors.parameter(
+        raise graph_errors.parameter(
             "Param username must be 3 to 35 letters, digits, full stops and underscores."
         )
     return value.lower()

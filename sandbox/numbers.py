@@ -7,15 +7,15 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, clock, errors, number_settings, overrides, verification
+from sandbox import auth, clock, graph_errors, number_settings, overrides, verification
 from sandbox.bodies import graph_body, require_product
-from sandbox.contents.checks import text
+from sandbox.contents.validators import text
 from sandbox.entities import BANNED, CONNECTED, Number
 from sandbox.journal import Fact
 from sandbox.keys import NETWORK
 
 _PIN = re.compile(r"[0-9]{6}")
-check_name = text(verification.MAX_NAME, refusal=errors.parameter)
+check_name = text(verification.MAX_NAME, refusal=graph_errors.parameter)
 # Of registrations and deregistrations together (Cloud API, Registration: limits).
 MOST_REGISTRATIONS, REGISTRATION_PERIOD = 10, 72 * 3600.0
 
@@ -31,11 +31,11 @@ async def register(request: web.Request) -> web.Response:
     require_product(payload)
     pin = _pin(payload)
     if number.status == BANNED:
-        raise errors.known(131031)
+        raise graph_errors.known(131031)
     verification.require_verified(number)
     _check_limit(request, number)
     if number.pin is not None and number.pin != pin:
-        raise errors.known(133005)
+        raise graph_errors.known(133005)
     request.app[NETWORK].record(
         {"fact": "registered", "number_id": number.id, "pin": pin, "at": clock.now()}
     )
@@ -46,7 +46,7 @@ async def deregister(request: web.Request) -> web.Response:
     """``POST {phone_number_id}/deregister``: the number sends and receives no more."""
     number = auth.own_number(request)
     if number.status != CONNECTED:
-        raise errors.known(133010)
+        raise graph_errors.known(133010)
     _check_limit(request, number)
     request.app[NETWORK].record({"fact": "deregistered", "number_id": number.id, "at": clock.now()})
     return web.json_response({"success": True})
@@ -63,7 +63,7 @@ async def change(request: web.Request) -> web.Response:
     if "webhook_configuration" in payload:
         await overrides.configure(request, number, payload["webhook_configuration"])
     elif not facts:
-        raise errors.parameter("The parameter pin or webhook_configuration is required.")
+        raise graph_errors.parameter("The parameter pin or webhook_configuration is required.")
     request.app[NETWORK].record(*facts)
     return web.json_response({"success": True})
 
@@ -91,9 +91,9 @@ def _changes(number: Number, payload: dict[str, Any]) -> list[Fact]:
 def _pin(payload: dict[str, Any]) -> str:
     pin = payload.get("pin")
     if pin is None:
-        raise errors.parameter("The parameter pin is required.")
+        raise graph_errors.parameter("The parameter pin is required.")
     if not isinstance(pin, str) or not _PIN.fullmatch(pin):
-        raise errors.parameter("Param pin must be 6 characters long.")
+        raise graph_errors.parameter("Param pin must be 6 characters long.")
     return pin
 
 
@@ -101,4 +101,4 @@ def _check_limit(request: web.Request, number: Number) -> None:
     since = clock.now() - REGISTRATION_PERIOD
     recent = sum(at > since for at in number.registrations)
     if request.app[NETWORK].behaviour.register_limit and recent >= MOST_REGISTRATIONS:
-        raise errors.known(133016)
+        raise graph_errors.known(133016)

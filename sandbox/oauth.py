@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, clock, errors
+from sandbox import auth, clock, graph_errors
 from sandbox.bodies import graph_body
 from sandbox.entities import Token
 from sandbox.keys import NETWORK, SETTINGS
@@ -29,19 +29,19 @@ async def exchange_code(request: web.Request) -> web.Response:
     asked = {name: str(given.get(name, "")) for name in ("client_id", "client_secret", "code")}
     for name, value in asked.items():
         if not value and not (is_own and name == "code"):
-            raise errors.oauth(f"Missing {name} parameter.", 100)
+            raise graph_errors.oauth(f"Missing {name} parameter.", 100)
     if not auth.is_app(settings, asked["client_id"], asked["client_secret"]):
-        raise errors.oauth("Error validating client secret.", 1)
+        raise graph_errors.oauth("Error validating client secret.", 1)
     if is_own:
         app_token = f"{settings.app_id}|{settings.app_secret}"
         return web.json_response({"access_token": app_token, "token_type": "bearer"})
     code, now = network.codes.get(asked["code"]), clock.now()
     if code is None:
-        raise errors.oauth("Invalid verification code format.", 100, 36008)
+        raise graph_errors.oauth("Invalid verification code format.", 100, 36008)
     if code.used:
-        raise errors.oauth("This authorization code has been used.", 100, 36009)
+        raise graph_errors.oauth("This authorization code has been used.", 100, 36009)
     if now > code.expires_at:
-        raise errors.oauth("This authorization code has expired.", 100, 36007)
+        raise graph_errors.oauth("This authorization code has expired.", 100, 36007)
     value, life = new_token(), network.behaviour.token_life_seconds
     network.record(
         {
@@ -63,7 +63,7 @@ async def debug_token(request: web.Request) -> web.Response:
     if value is None or value not in auth.tokens_of(request):
         auth.require_app_token(request)
     if not value:
-        raise errors.parameter("The parameter input_token is required.")
+        raise graph_errors.parameter("The parameter input_token is required.")
     app_id = request.app[SETTINGS].app_id
     token = request.app[NETWORK].tokens.get(value)
     problem = _problem(token)
@@ -91,8 +91,8 @@ def _problem(token: Token | None) -> dict[str, Any] | None:
         return {"code": 190, "message": "Invalid OAuth access token."}
     error = None
     if token.revoked:
-        error = errors.void_token().error
+        error = graph_errors.void_token().error
     elif token.expires_at is not None and token.is_expired(clock.now()):
-        error = errors.expired_token(token.expires_at).error
+        error = graph_errors.expired_token(token.expires_at).error
     names = {"code": "code", "message": "message", "error_subcode": "subcode"}
     return error and {shown: error[name] for name, shown in names.items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox import errors
+from sandbox import graph_errors
 from sandbox.bodies import decoded
 from sandbox.contents import BETWEEN_PARTS, CONTENTS
-from sandbox.contents.checks import MESSAGE_ID
 from sandbox.contents.spelling import in_lower_case
+from sandbox.contents.validators import MESSAGE_ID
 from sandbox.entities import Number
-from sandbox.errors import GraphError
+from sandbox.graph_errors import GraphError
 from sandbox.numbering import digits_of
 from sandbox.people import USER_ID, wa_id
 
@@ -44,12 +44,12 @@ def check(payload: dict[str, Any], number: Number) -> Order:
     """
     to, given_to, by_user_id = _recipient(payload)
     if str(payload.get("recipient_type", "individual")).lower() != "individual":
-        raise errors.parameter("Param recipient_type must be one of {INDIVIDUAL}")
+        raise graph_errors.parameter("Param recipient_type must be one of {INDIVIDUAL}")
     kind = _type(payload)
     content = _content(payload, kind)
     _check_extras(payload)
     extras = {name: payload[name] for name in EXTRAS if name in payload}
-    flaw = errors.known(131021) if to == number.digits else _flaw(kind, content)
+    flaw = graph_errors.known(131021) if to == number.digits else _flaw(kind, content)
     return Order(to, given_to, kind, content, extras, flaw, by_user_id)
 
 
@@ -57,14 +57,16 @@ def _recipient(payload: dict[str, Any]) -> tuple[str, str, bool]:
     """Whom, what the client wrote, and whether that is a user id. With both, ``to`` wins."""
     given = payload.get("to") or payload.get("recipient")
     if given is None or given == "":
-        raise errors.parameter("The parameter to is required.")
+        raise graph_errors.parameter("The parameter to is required.")
     if not payload.get("to"):
         if not isinstance(given, str) or not USER_ID.fullmatch(given):
-            raise errors.known(131009, "Parameter 'recipient' is not a business-scoped user id.")
+            raise graph_errors.known(
+                131009, "Parameter 'recipient' is not a business-scoped user id."
+            )
         return given, given, True
     digits = digits_of(given) if isinstance(given, str) else None
     if digits is None:
-        raise errors.known(131009, "Parameter 'to' is not a valid phone number.")
+        raise graph_errors.known(131009, "Parameter 'to' is not a valid phone number.")
     return wa_id(digits), given, False
 
 
@@ -72,7 +74,7 @@ def _type(payload: dict[str, Any]) -> str:
     kind = payload.get("type", "text")
     if not isinstance(kind, str) or kind not in CONTENTS:
         listed = ", ".join(each.upper() for each in CONTENTS)
-        raise errors.parameter(f'Param type must be one of {{{listed}}} - got "{kind}".')
+        raise graph_errors.parameter(f'Param type must be one of {{{listed}}} - got "{kind}".')
     return kind
 
 
@@ -80,7 +82,7 @@ def _content(payload: dict[str, Any], kind: str) -> object:
     # Clients write the whole content as a JSON text, too.
     content = decoded(payload.get(kind))
     if content is None:
-        raise errors.known(131008, f"Parameter '{kind}' is mandatory for type '{kind}'")
+        raise graph_errors.known(131008, f"Parameter '{kind}' is mandatory for type '{kind}'")
     if kind == "template":
         content = in_lower_case(content)
     CONTENTS[kind](kind, content)
@@ -99,7 +101,7 @@ def _flaw(kind: str, content: Any) -> GraphError | None:
 def _check_extras(payload: dict[str, Any]) -> None:
     opaque = payload.get("biz_opaque_callback_data", "")
     if not isinstance(opaque, str) or len(opaque) > MAX_OPAQUE:
-        raise errors.parameter(
+        raise graph_errors.parameter(
             f"Param biz_opaque_callback_data must be at most {MAX_OPAQUE} characters long."
         )
     if "context" in payload:

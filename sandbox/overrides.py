@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp import web
 
-from sandbox import errors
+from sandbox import graph_errors
 from sandbox.entities import Number
 from sandbox.keys import NETWORK, OUTBOX, SETTINGS
 
@@ -30,17 +30,17 @@ async def check(request: web.Request, payload: dict[str, Any], waba_id: str) -> 
     when the URL fails the handshake.
     """
     if not request.app[NETWORK].wabas[waba_id].subscribed:
-        raise errors.parameter(
+        raise graph_errors.parameter(
             "Before override the current callback uri, your app must be subscribed to receive"
             " messages for WhatsApp Business Account"
         )
     url, token = payload.get("override_callback_uri"), payload.get("verify_token")
     if not isinstance(url, str) or len(url) > MAX_URL or not _is_url(url):
-        raise errors.parameter(
+        raise graph_errors.parameter(
             f"Param override_callback_uri must be a URL of at most {MAX_URL} characters."
         )
     if not isinstance(token, str) or not token:
-        raise errors.parameter("The parameter verify_token is required.")
+        raise graph_errors.parameter("The parameter verify_token is required.")
     await shake_hands(request, url, token)
     return url
 
@@ -48,7 +48,7 @@ async def check(request: web.Request, payload: dict[str, Any], waba_id: str) -> 
 async def configure(request: web.Request, number: Number, configuration: object) -> None:
     """Set a number's own URL, or remove it when the URL is empty. Raises GraphError 100, 2200."""
     if not isinstance(configuration, dict):
-        raise errors.parameter("Param webhook_configuration must be an object.")
+        raise graph_errors.parameter("Param webhook_configuration must be an object.")
     url = None
     if configuration.get("override_callback_uri") != "":
         url = await check(request, configuration, number.waba_id)
@@ -101,7 +101,7 @@ def _is_url(text: str) -> bool:
         return False
 
 
-def _unverified(reason: str) -> errors.GraphError:
-    return errors.oauth(
+def _unverified(reason: str) -> graph_errors.GraphError:
+    return graph_errors.oauth(
         f"(#2200) Callback verification failed with the following errors: {reason}", 2200
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import errors
+from sandbox import graph_errors
 
 DEFAULT, MOST = 25, 1000
 # Of a place in a list.
@@ -37,7 +37,7 @@ def page(request: web.Request, items: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _limit(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= MOST:
-        raise errors.parameter(f"Param limit must be from 1 to {MOST}.")
+        raise graph_errors.parameter(f"Param limit must be from 1 to {MOST}.")
     return int(text)
 
 
@@ -51,5 +51,5 @@ def _place(cursor: str) -> int:
     except (ValueError, binascii.Error):
         text = b""
     if not text.isdigit() or len(text) > MOST_DIGITS:
-        raise errors.parameter("Invalid cursors values.")
+        raise graph_errors.parameter("Invalid cursors values.")
     return int(text)

@@ -8,9 +8,9 @@ from typing import Any
 from sandbox import clock, templates_sends
 from sandbox.behaviour import CATEGORIES
 from sandbox.entities import Message, Number
+from sandbox.network import Network
 from sandbox.orders import Order
 from sandbox.people import Person
-from sandbox.state import Network
 
 # The customer service window, and the one that a message from an advertisement opens, in seconds.
 WINDOW, ENTRY_WINDOW = 24 * 3600.0, 72 * 3600.0

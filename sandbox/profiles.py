@@ -7,9 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, errors, uploads
+from sandbox import auth, graph_errors, uploads
 from sandbox.bodies import graph_body, require_product
-from sandbox.contents.checks import Check, array, link, matching, text
+from sandbox.contents.validators import Check, array, link, matching, text
 from sandbox.keys import NETWORK
 from sandbox.nodes import pick
 
@@ -37,19 +37,19 @@ MOST = 256
 
 
 def _website(place: str, value: Any) -> None:
-    text(MOST, refusal=errors.parameter)(place, value)
+    text(MOST, refusal=graph_errors.parameter)(place, value)
     link(place, value)
 
 
 def _vertical(place: str, value: Any) -> None:
     if str(value).upper() not in VERTICALS and value != "":
-        raise errors.parameter(f"Param {place} must be one of {{{', '.join(VERTICALS)}}}")
+        raise graph_errors.parameter(f"Param {place} must be one of {{{', '.join(VERTICALS)}}}")
 
 
 CHECKS: dict[str, Check] = {
-    "about": text(139, refusal=errors.parameter),
-    "address": text(MOST, least=0, refusal=errors.parameter),
-    "description": text(512, least=0, refusal=errors.parameter),
+    "about": text(139, refusal=graph_errors.parameter),
+    "address": text(MOST, least=0, refusal=graph_errors.parameter),
+    "description": text(512, least=0, refusal=graph_errors.parameter),
     "email": matching(r"|(?=.{3,128}\Z)[^@\s]+@[^@\s]+[.][^@\s]+", "an email address"),
     "websites": array(_website, 2, least=0),
     "vertical": _vertical,
@@ -92,7 +92,7 @@ async def change(request: web.Request) -> web.Response:
 def _picture(request: web.Request, handle: object) -> str:
     kind = uploads.type_of(request, handle)
     if kind is None or not kind.startswith("image/"):
-        raise errors.parameter(
+        raise graph_errors.parameter(
             "Param profile_picture_handle is not the handle of an uploaded image."
         )
     return f"https://pps.whatsapp.net/v/sandbox/{sha256(str(handle).encode()).hexdigest()[:32]}.jpg"

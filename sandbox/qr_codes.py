@@ -7,9 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, clock, errors
+from sandbox import auth, clock, graph_errors
 from sandbox.bodies import graph_body
-from sandbox.contents.checks import text
+from sandbox.contents.validators import text
 from sandbox.entities import Number
 from sandbox.keys import NETWORK
 from sandbox.nodes import pick
@@ -19,7 +19,7 @@ NAME = "message_qrdls"
 FORMATS = ("PNG", "SVG")
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 DEFAULTS = ("code", "prefilled_message", "deep_link_url")
-TEXT = text(140, refusal=errors.parameter)
+TEXT = text(140, refusal=graph_errors.parameter)
 
 
 async def write(request: web.Request) -> web.Response:
@@ -30,7 +30,7 @@ async def write(request: web.Request) -> web.Response:
     code = request.match_info.get("code") or given.get("code")
     image = given.get("generate_qr_image")
     if image is not None and str(image).upper() not in FORMATS:
-        raise errors.parameter("Param generate_qr_image must be one of {PNG, SVG}")
+        raise graph_errors.parameter("Param generate_qr_image must be one of {PNG, SVG}")
     if code is None:
         code, made_at = "".join(secrets.choice(ALPHABET) for _ in range(14)), clock.now()
     else:
@@ -74,7 +74,7 @@ def _codes(number: Number) -> dict[str, Any]:
 
 def _known(request: web.Request, number: Number, code: str) -> dict[str, Any]:
     if code not in _codes(number):
-        raise errors.no_such_object(request.method, code)
+        raise graph_errors.no_such_object(request.method, code)
     said: dict[str, Any] = _codes(number)[code]
     return said
 

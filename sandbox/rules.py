@@ -8,9 +8,9 @@ from typing import Any
 from aiohttp import web
 
 from sandbox import clock, events
-from sandbox.attempts import KEPT_CALLBACKS
 from sandbox.bodies import json_object
-from sandbox.control import PREFIX, ControlError
+from sandbox.callback_log import KEPT_CALLBACKS
+from sandbox.control_api import PREFIX, ControlError
 from sandbox.entities import Waba
 from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS, TIMETABLE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox import clock, lifecycle
+from sandbox import account_updates, clock
 from sandbox.entities import Number, Waba
 
 THREE_DAYS = 3 * 24 * 3600
@@ -25,7 +25,7 @@ def details(event: str) -> dict[str, Any]:
             }
         },
         "DISABLED_UPDATE": {
-            "ban_info": {"waba_ban_state": DISABLE, "waba_ban_date": lifecycle.ban_date()}
+            "ban_info": {"waba_ban_state": DISABLE, "waba_ban_date": account_updates.ban_date()}
         },
         "ACCOUNT_VIOLATION": {"violation_info": {"violation_type": "ADULT"}},
         "ACCOUNT_RESTRICTION": {
@@ -59,7 +59,7 @@ def details(event: str) -> dict[str, Any]:
 def about_account(waba: Waba, event: str, app_id: str) -> dict[str, Any]:
     """The ``waba_info`` of the events that have one."""
     info = {"waba_id": waba.id, "owner_business_id": waba.business_id}
-    if event in {"PARTNER_APP_INSTALLED", lifecycle.UNINSTALLED}:
+    if event in {"PARTNER_APP_INSTALLED", account_updates.UNINSTALLED}:
         return {"waba_info": {**info, "partner_app_id": app_id}}
     if event == "AD_ACCOUNT_LINKED":
         return {"waba_info": {**info, "ad_account_linked": "384759203948576"}}

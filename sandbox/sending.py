@@ -8,16 +8,16 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import admission, auth, clock, errors, orders, prices
+from sandbox import admission, auth, clock, graph_errors, orders, prices
 from sandbox.bodies import graph_body, require_product
-from sandbox.contents.checks import fields, word
+from sandbox.contents.validators import fields, word
 from sandbox.entities import Message, Number
 from sandbox.fates import DELIVERED, Answer
 from sandbox.keys import DISPATCHER, NETWORK
+from sandbox.message_plan import Outcome, decide
+from sandbox.network import Network
 from sandbox.numbering import new_wamid
-from sandbox.outcomes import Outcome, decide
 from sandbox.people import Person
-from sandbox.state import Network
 
 # Shown to the person until the answer, 25 s at most. The sandbox's people see nothing.
 TYPING = fields({"type": word("text")})
@@ -90,7 +90,7 @@ def _answer(
     person: Person,
 ) -> web.Response:
     if outcome.answer is Answer.SERVER_ERROR:
-        raise errors.known(131000)
+        raise graph_errors.known(131000)
     if outcome.answer in {Answer.HANG_UP, Answer.SILENCE} and request.transport is not None:
         # The response below is then written nowhere: the client sees the connection end without a
         # byte.
@@ -115,15 +115,15 @@ def _contact(order: orders.Order, outcome: Outcome, person: Person) -> dict[str,
 
 def _mark_read(network: Network, number: Number, payload: dict[str, Any]) -> web.Response:
     if payload["status"] != "read":
-        raise errors.parameter("Param status must be one of {READ}")
+        raise graph_errors.parameter("Param status must be one of {READ}")
     if "typing_indicator" in payload:
         TYPING("typing_indicator", payload["typing_indicator"])
     message_id = payload.get("message_id")
     if message_id is None:
-        raise errors.parameter("The parameter message_id is required.")
+        raise graph_errors.parameter("The parameter message_id is required.")
     inbound = network.inbound.get(message_id) if isinstance(message_id, str) else None
     if inbound is None or inbound.number_id != number.id:
-        raise errors.known(
+        raise graph_errors.known(
             131009, "Parameter 'message_id' is not the id of a message to this number."
         )
     if not inbound.read:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.entities import AccountUpdate, Inbound, Message, Number
-from sandbox.errors import in_status
 from sandbox.fates import DELIVERED, FAILED, READ, SENT
+from sandbox.graph_errors import in_status
 from sandbox.people import Person
 from sandbox.prices import conversation, pricing
 

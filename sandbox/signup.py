@@ -8,8 +8,8 @@ from typing import Any
 from sandbox import clock, templates_ready
 from sandbox.entities import Number
 from sandbox.journal import Fact
+from sandbox.network import Network
 from sandbox.numbering import digits_of, new_code, new_object_id
-from sandbox.state import Network
 
 CODE_LIFE = 30.0
 # Invented numbers count up from here, clear of the recipients with a fixed fate.

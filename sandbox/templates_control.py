@@ -8,9 +8,9 @@ from typing import Any
 from aiohttp import web
 
 from sandbox.bodies import json_object
-from sandbox.control import PREFIX, ControlError
+from sandbox.control_api import PREFIX, ControlError
 from sandbox.entities import PENDING
-from sandbox.errors import TABLE
+from sandbox.graph_errors import TABLE
 from sandbox.keys import NETWORK, REVIEWER
 from sandbox.templates_review import APPROVED, DISABLED, NO_REASON, PAUSED, REJECTED
 from sandbox.templates_shape import CATEGORIES

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, errors
+from sandbox import auth, graph_errors
 from sandbox.bodies import graph_body
 from sandbox.entities import PENDING, Template, Waba
 from sandbox.keys import NETWORK, REVIEWER
@@ -25,12 +25,14 @@ async def upsert(request: web.Request) -> web.Response:
     waba, payload = auth.own_waba(request), await graph_body(request)
     languages = payload.pop("languages", None)
     if not isinstance(languages, list) or not 1 <= len(languages) <= MOST_LANGUAGES:
-        raise errors.parameter(f"Param languages must have from 1 to {MOST_LANGUAGES} languages.")
+        raise graph_errors.parameter(
+            f"Param languages must have from 1 to {MOST_LANGUAGES} languages."
+        )
     each_alone = [payload | {"language": language} for language in languages]
     for one in each_alone:
         check_new(one)
         if one["category"].upper() != AUTHENTICATION:
-            raise errors.parameter("Param category must be AUTHENTICATION.")
+            raise graph_errors.parameter("Param category must be AUTHENTICATION.")
     data = [_put(request, waba, one) for one in each_alone]
     return web.json_response({"data": data})
 
@@ -76,13 +78,15 @@ async def compare(request: web.Request) -> web.Response:
 def _other(request: web.Request, template_id: str) -> Template:
     template = request.app[NETWORK].templates.get(template_id)
     if template is None or template.waba_id != own(request).waba_id:
-        raise errors.parameter("Param template_ids must be the id of a template of this account.")
+        raise graph_errors.parameter(
+            "Param template_ids must be the id of a template of this account."
+        )
     return template
 
 
 def _seconds(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 10:  # noqa: PLR2004 - to the year 2286
-        raise errors.parameter(f"Param {name} must be a Unix time.")
+        raise graph_errors.parameter(f"Param {name} must be a Unix time.")
     return int(text)
 
 

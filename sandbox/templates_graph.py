@@ -9,10 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, errors
+from sandbox import auth, graph_errors
 from sandbox.bodies import graph_body
 from sandbox.entities import PENDING, Template
-from sandbox.errors import GraphError
+from sandbox.graph_errors import GraphError
 from sandbox.keys import NETWORK, REVIEWER
 from sandbox.nodes import pick
 from sandbox.numbering import new_object_id
@@ -68,7 +68,9 @@ async def create(request: web.Request) -> web.Response:
     if any((e.name, e.language) == (payload["name"], payload["language"]) for e in known):
         raise _refusal("Content in this language already exists", EXISTS)
     if len(known) >= MAX_TEMPLATES:
-        raise errors.parameter(f"The account has {MAX_TEMPLATES} templates, as many as it may.")
+        raise graph_errors.parameter(
+            f"The account has {MAX_TEMPLATES} templates, as many as it may."
+        )
     template = drafted(waba.id, payload)
     submit(request, template)
     return web.json_response({"id": template.id, "status": PENDING, "category": template.category})
@@ -93,7 +95,7 @@ async def edit(request: web.Request) -> web.Response:
     payload = await graph_body(request)
     check_parts(payload)
     if template.status == PENDING:
-        raise errors.parameter("A template that is in review cannot be edited.")
+        raise graph_errors.parameter("A template that is in review cannot be edited.")
     edited = replace(
         template,
         category=str(payload.get("category", template.category)).upper(),
@@ -109,7 +111,7 @@ def submit(request: web.Request, template: Template, *, edited: bool = False) ->
     behaviour = request.app[NETWORK].behaviour
     problem = flaw(template.category, template.components)
     if problem is not None and behaviour.strict_sends:
-        raise errors.parameter(problem)
+        raise graph_errors.parameter(problem)
     request.app[REVIEWER].submit(to_review(template, behaviour), edited=edited)
 
 
@@ -119,7 +121,7 @@ async def delete(request: web.Request) -> web.Response:
     given = {**await graph_body(request), **request.query}
     name, template_id = given.get("name"), given.get("hsm_id")
     if not name:
-        raise errors.parameter("The parameter name is required.")
+        raise graph_errors.parameter("The parameter name is required.")
     found = [
         each
         for each in of_account(request, waba.id)
@@ -147,7 +149,7 @@ def own(request: web.Request) -> Template:
     token, object_id = auth.require_token(request), request.match_info["object_id"]
     template = request.app[NETWORK].templates.get(object_id)
     if template is None or template.waba_id != token.waba_id:
-        raise errors.no_such_object(request.method, object_id)
+        raise graph_errors.no_such_object(request.method, object_id)
     return template
 
 
@@ -178,7 +180,7 @@ def _limit(request: web.Request) -> int:
     text = request.query.get("limit", str(PER_PAGE))
     limit = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0  # noqa: PLR2004
     if limit < 1:
-        raise errors.parameter("Param limit must be a positive integer.")
+        raise graph_errors.parameter("Param limit must be a positive integer.")
     return min(limit, MAX_PER_PAGE)
 
 
@@ -192,7 +194,7 @@ def _position(found: list[Template], after: str) -> int:
         last = base64.urlsafe_b64decode(after.encode()).decode()
         return [each.id for each in found].index(last) + 1
     except (binascii.Error, ValueError):
-        raise errors.parameter("Param after is no cursor of this list.") from None
+        raise graph_errors.parameter("Param after is no cursor of this list.") from None
 
 
 def _node(template: Template, fields: str | None) -> dict[str, Any]:

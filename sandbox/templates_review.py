@@ -14,7 +14,7 @@ from sandbox import clock
 from sandbox.behaviour import INVALID_FORMAT, NO_REVIEW, REJECT, Behaviour
 from sandbox.entities import PENDING, Template
 from sandbox.journal import Fact
-from sandbox.state import Network
+from sandbox.network import Network
 from sandbox.templates_shape import flaw
 from sandbox.timetable import Timetable
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox import errors
+from sandbox import graph_errors
 from sandbox.entities import Number, Template
-from sandbox.state import Network
+from sandbox.network import Network
 from sandbox.templates_review import APPROVED, DISABLED, PAUSED
 from sandbox.templates_shape import variables
 
@@ -26,12 +26,14 @@ def check(network: Network, number: Number, content: dict[str, Any]) -> None:
     template = named.get(language)
     if template is None:
         if named or network.behaviour.known_templates:
-            raise errors.known(MISSING, f"template name ({name}) does not exist in {language}")
+            raise graph_errors.known(
+                MISSING, f"template name ({name}) does not exist in {language}"
+            )
         return
     if template.refusal is not None:
-        raise errors.known(template.refusal)
+        raise graph_errors.known(template.refusal)
     if template.status != APPROVED:
-        raise errors.known(REFUSAL_OF.get(template.status, MISSING))
+        raise graph_errors.known(REFUSAL_OF.get(template.status, MISSING))
     _check_parameters(template, content.get("components") or [])
 
 
@@ -67,17 +69,17 @@ def _check_parameters(template: Template, given: list[dict[str, Any]]) -> None:
 
 def _check_file(kind: str, parameters: list[dict[str, Any]]) -> None:
     if len(parameters) != 1:
-        raise errors.known(
+        raise graph_errors.known(
             COUNT, f"header: number of localizable_params ({len(parameters)}) does not match (1)"
         )
     if str(parameters[0].get("type", "")).lower() != kind:
-        raise errors.known(FORMAT, f"header: Format mismatch, expected {kind.upper()}")
+        raise graph_errors.known(FORMAT, f"header: Format mismatch, expected {kind.upper()}")
 
 
 def _check_text(kind: str, text: str, parameters: list[dict[str, Any]]) -> None:
     wanted = variables(text)
     if len(parameters) != len(wanted):
-        raise errors.known(
+        raise graph_errors.known(
             COUNT,
             f"{kind}: number of localizable_params ({len(parameters)}) does not match the"
             f" expected number of params ({len(wanted)})",
@@ -85,26 +87,30 @@ def _check_text(kind: str, text: str, parameters: list[dict[str, Any]]) -> None:
     if any(
         str(each.get("type", "")).lower() in {"image", "video", "document"} for each in parameters
     ):
-        raise errors.known(FORMAT, f"{kind}: Format mismatch, expected TEXT")
+        raise graph_errors.known(FORMAT, f"{kind}: Format mismatch, expected TEXT")
     is_named = not all(each.isdecimal() for each in wanted)
     if is_named and {each.get("parameter_name") for each in parameters} != set(wanted):
-        raise errors.known(FORMAT, f"{kind}: the names of the parameters are {', '.join(wanted)}")
+        raise graph_errors.known(
+            FORMAT, f"{kind}: the names of the parameters are {', '.join(wanted)}"
+        )
     filled = len(text) + sum(len(str(each.get("text", ""))) for each in parameters)
     if filled - sum(len(each) + len("{{}}") for each in wanted) > MAX_HYDRATED:
-        raise errors.known(TOO_LONG)
+        raise graph_errors.known(TOO_LONG)
 
 
 def _check_buttons(buttons: list[dict[str, Any]], given: list[dict[str, Any]]) -> None:
     filled = {str(each.get("index")): each for each in given}
     for index, component in filled.items():
         if not index.isdecimal() or int(index) >= len(buttons):
-            raise errors.known(FORMAT, f"buttons: there is no button at the index {index}")
+            raise graph_errors.known(FORMAT, f"buttons: there is no button at the index {index}")
         kind = str(buttons[int(index)]["type"]).lower()
         found = str(component.get("sub_type", "")).lower()
         if {kind, found} == {"url", "quick_reply"}:
-            raise errors.known(FORMAT, f"buttons: the button at the index {index} is a {kind}")
+            raise graph_errors.known(
+                FORMAT, f"buttons: the button at the index {index} is a {kind}"
+            )
     for position, button in enumerate(buttons):
         if variables(str(button.get("url", ""))) and str(position) not in filled:
-            raise errors.known(
+            raise graph_errors.known(
                 COUNT, f"buttons: Button at index {position} of type Url requires a parameter"
             )

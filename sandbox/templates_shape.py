@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sandbox import errors
+from sandbox import graph_errors
 
 CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 KINDS = ("HEADER", "BODY", "FOOTER", "BUTTONS", "LIMITED_TIME_OFFER", "CAROUSEL")
@@ -27,11 +27,11 @@ def check_new(payload: dict[str, Any]) -> None:
     """A template that is submitted. Raises GraphError 100."""
     for name in ("name", "language", "category", "components"):
         if payload.get(name) is None:
-            raise errors.parameter(f"The parameter {name} is required.")
+            raise graph_errors.parameter(f"The parameter {name} is required.")
     if not _is(payload["name"], _NAME):
-        raise errors.parameter("Param name must be of small letters, digits and underscores.")
+        raise graph_errors.parameter("Param name must be of small letters, digits and underscores.")
     if not _is(payload["language"], _LANGUAGE):
-        raise errors.parameter("Param language is not a supported language.")
+        raise graph_errors.parameter("Param language is not a supported language.")
     check_parts(payload)
 
 
@@ -42,11 +42,11 @@ def check_parts(payload: dict[str, Any]) -> None:
     _require_word("parameter_format", given_format, PARAMETER_FORMATS)
     components = payload.get("components", [])
     if not isinstance(components, list):
-        raise errors.parameter("Param components must be an array.")
+        raise graph_errors.parameter("Param components must be an array.")
     for position, component in enumerate(components):
         place = f"components[{position}]"
         if not isinstance(component, dict):
-            raise errors.parameter(f"Param {place} must be a JSON object.")
+            raise graph_errors.parameter(f"Param {place} must be a JSON object.")
         _require_word(f"{place}['type']", component.get("type"), KINDS)
         _check_text(place, component)
 
@@ -55,19 +55,19 @@ def _check_text(place: str, component: dict[str, Any]) -> None:
     kind = str(component["type"]).upper()
     text = component.get("text", "")
     if not isinstance(text, str) or len(text) > MAX_TEXT.get(kind, MAX_TEXT["BODY"]):
-        raise errors.parameter(f"Param {place}['text'] is no text, or too long.")
+        raise graph_errors.parameter(f"Param {place}['text'] is no text, or too long.")
     if kind == "HEADER":
         _require_word(f"{place}['format']", component.get("format"), FORMATS)
     if kind == "BUTTONS":
         buttons = component.get("buttons")
         if not isinstance(buttons, list) or not 1 <= len(buttons) <= MAX_BUTTONS:
-            raise errors.parameter(
+            raise graph_errors.parameter(
                 f"Param {place}['buttons'] must have 1 to {MAX_BUTTONS} buttons."
             )
         if not all(
             isinstance(each, dict) and isinstance(each.get("type"), str) for each in buttons
         ):
-            raise errors.parameter(f"Param {place}['buttons'] must be objects with a type.")
+            raise graph_errors.parameter(f"Param {place}['buttons'] must be objects with a type.")
 
 
 def flaw(category: str, components: list[dict[str, Any]]) -> str | None:
@@ -98,4 +98,4 @@ def _is(value: object, form: re.Pattern[str]) -> bool:
 
 def _require_word(place: str, value: object, words: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value.upper() not in words:
-        raise errors.parameter(f"Param {place} must be one of {{{', '.join(words)}}}")
+        raise graph_errors.parameter(f"Param {place} must be one of {{{', '.join(words)}}}")

@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, clock, errors
+from sandbox import auth, clock, graph_errors
 from sandbox.bodies import graph_body
 from sandbox.keys import SETTINGS
 
@@ -29,13 +29,13 @@ async def begin(request: web.Request) -> web.Response:
     """``POST {app_id}/uploads``: a session for a file of this length and type."""
     auth.require_any(request)
     if request.match_info["object_id"] != request.app[SETTINGS].app_id:
-        raise errors.no_such_object(request.method, request.match_info["object_id"])
+        raise graph_errors.no_such_object(request.method, request.match_info["object_id"])
     given = await graph_body(request)
     length, kind = str(given.get("file_length", "")), given.get("file_type")
     if not length.isascii() or not length.isdigit() or not 0 < int(length[:12]) <= MAX_FILE:
-        raise errors.parameter(f"Param file_length must be from 1 to {MAX_FILE}.")
+        raise graph_errors.parameter(f"Param file_length must be from 1 to {MAX_FILE}.")
     if kind not in TYPES:
-        raise errors.parameter(f"Param file_type must be one of {{{', '.join(TYPES)}}}")
+        raise graph_errors.parameter(f"Param file_type must be one of {{{', '.join(TYPES)}}}")
     session = _sealed(request, {"length": int(length), "type": kind})
     name, _, signature = session.partition(".")
     return web.json_response({"id": f"{SESSION}{name}?sig={signature}"})
@@ -46,7 +46,7 @@ async def take(request: web.Request) -> web.Response:
     auth.require_any(request)
     session, offset = _session(request), request.headers.get("file_offset", "0")
     if not offset.isascii() or not offset.isdigit():
-        raise errors.parameter("The header file_offset must be a number.")
+        raise graph_errors.parameter("The header file_offset must be a number.")
     received = 0
     async for chunk in request.content.iter_chunked(64 * 1024):
         received += len(chunk)
@@ -54,7 +54,7 @@ async def take(request: web.Request) -> web.Response:
             break
     # Bytes of an interrupted upload are not kept, so a file always comes whole.
     if int(offset[:12]) != 0 or received != session["length"]:
-        raise errors.parameter(f"The file must have {session['length']} bytes from offset 0.")
+        raise graph_errors.parameter(f"The file must have {session['length']} bytes from offset 0.")
     ends = clock.now() + HANDLE_LIFE
     return web.json_response(
         {"h": HANDLE + _sealed(request, {"type": session["type"], "ends": ends})}
@@ -84,7 +84,7 @@ def _session(request: web.Request) -> dict[str, Any]:
     name, signature = object_id.removeprefix(SESSION), request.query.get("sig", "")
     said = _opened(request, f"{name}.{signature}")
     if said is None or "length" not in said:
-        raise errors.no_such_object(request.method, object_id)
+        raise graph_errors.no_such_object(request.method, object_id)
     return said
 
 

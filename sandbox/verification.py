@@ -8,9 +8,9 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import auth, errors
+from sandbox import auth, graph_errors
 from sandbox.bodies import graph_body
-from sandbox.control import PREFIX, ControlError
+from sandbox.control_api import PREFIX, ControlError
 from sandbox.entities import CONNECTED, Number
 from sandbox.keys import NETWORK
 from sandbox.numbering import digits_of, new_object_id
@@ -32,10 +32,12 @@ async def create_number(request: web.Request) -> web.Response:
     given = await graph_body(request)
     name = given.get("verified_name")
     if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME:
-        raise errors.parameter(f"Param verified_name must be from 1 to {MAX_NAME} characters long.")
+        raise graph_errors.parameter(
+            f"Param verified_name must be from 1 to {MAX_NAME} characters long."
+        )
     digits = _digits(given)
     if digits in network.numbers_by_digits:
-        raise errors.parameter("Param phone_number is the number of another account.")
+        raise graph_errors.parameter("Param phone_number is the number of another account.")
     number_id = new_object_id()
     about = {"id": number_id, "waba_id": waba.id, "digits": digits, "verified_name": name}
     network.record({"fact": "number", **about, "kept": {STATUS: NOT_VERIFIED}})
@@ -47,11 +49,11 @@ async def request_code(request: web.Request) -> web.Response:
     number = auth.own_number(request)
     given = await graph_body(request)
     if str(given.get("code_method", "")).upper() not in METHODS:
-        raise errors.parameter("Param code_method must be one of {SMS, VOICE}")
+        raise graph_errors.parameter("Param code_method must be one of {SMS, VOICE}")
     if not isinstance(given.get("language"), str) or not given["language"]:
-        raise errors.parameter("The parameter language is required.")
+        raise graph_errors.parameter("The parameter language is required.")
     if number.status == CONNECTED:
-        raise errors.known(136024)
+        raise graph_errors.known(136024)
     _keep(request, number, CODE, f"{secrets.randbelow(1_000_000):06}")
     return web.json_response({"success": True})
 
@@ -61,12 +63,12 @@ async def verify_code(request: web.Request) -> web.Response:
     number = auth.own_number(request)
     given = (await graph_body(request)).get("code")
     if given is None:
-        raise errors.parameter("The parameter code is required.")
+        raise graph_errors.parameter("The parameter code is required.")
     sent = number.kept.get(CODE)
     # Clients write the code with a hyphen, as the message shows it, or as a number.
     told = str(given).replace("-", "").encode(errors="surrogatepass")
     if sent is None or not hmac.compare_digest(told, sent.encode()):
-        raise errors.known(136025)
+        raise graph_errors.known(136025)
     _keep(request, number, CODE, None)
     _keep(request, number, STATUS, VERIFIED)
     return web.json_response({"success": True, "id": number.id})
@@ -83,7 +85,7 @@ async def read_code(request: web.Request) -> web.Response:
 def require_verified(number: Number) -> None:
     """Raise GraphError 133006 for a number that was added and not verified yet."""
     if number.kept.get(STATUS, VERIFIED) != VERIFIED:
-        raise errors.known(133006)
+        raise graph_errors.known(133006)
 
 
 def _digits(given: dict[str, Any]) -> str:
@@ -92,7 +94,7 @@ def _digits(given: dict[str, Any]) -> str:
     local = str(given.get("phone_number", "")).lstrip("+")
     digits = digits_of(local if local.startswith(country) else country + local)
     if digits is None:
-        raise errors.parameter("Param phone_number must be a valid phone number.")
+        raise graph_errors.parameter("Param phone_number must be a valid phone number.")
     return digits
 
 

@@ -28,9 +28,9 @@ from networks.callback_items import (
     Unreadable,
 )
 from networks.callbacks import parse
-from tasks import deliver, lifecycle, people, telemetry, templates
+from tasks import contacts, deliver, number_status, telemetry, templates
 from tasks.emit import emit_message
-from tasks.outcome import SentMessages, record_status
+from tasks.message_status import SentMessages, record_status
 from tasks.queue import Doorbell
 from webhooks.kinds import EventKind
 
@@ -166,11 +166,11 @@ def _take(part: Part, count: UsageCount, sent: SentMessages | None = None) -> Re
         case StatusUpdate() as status:
             reason = _update_status(status, count, sent or SentMessages([status]))
         case PersonUpdate() as news:
-            reason = None if people.follow(news) else Reason.FOREIGN_NUMBER
+            reason = None if contacts.follow(news) else Reason.FOREIGN_NUMBER
         case AccountUpdate() as update:
-            lifecycle.follow_update(update)
+            number_status.follow_update(update)
         case Notice() as told:
-            if lifecycle.follow_notice(told) and told.field in templates.FIELDS:
+            if number_status.follow_notice(told) and told.field in templates.FIELDS:
                 templates.follow(told)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")
@@ -187,7 +187,7 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     if Message.is_known(number, item.wa_message_id):
         return None
     at = item.at or clock.now()
-    contact = people.sender(number, item, at)
+    contact = contacts.sender(number, item, at)
     if contact is not None:
         # Within a conversation time does not run backwards.
         at = max(at, contact.last_message_at(Direction.INBOUND) or at)

@@ -13,8 +13,8 @@ from models import clock
 from models.incident import AlertTarget, Incident
 from models.secret import SecretUnreadableError
 from tasks import incidents
+from tasks.fair_share import Share
 from tasks.sender import make_client
-from tasks.shares import Share
 from webhooks.mail import MailError, send_mail
 
 logger = logging.getLogger(__name__)

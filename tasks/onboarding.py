@@ -14,10 +14,10 @@ from models.database import writing
 from models.number import Number, NumberStatus
 from models.signup import Signup, SignupLink
 from networks.current import get_network, wait_for
-from networks.errors import NetworkError
+from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
 from tasks import deliver
-from tasks.lifecycle import change_status
+from tasks.number_status import change_status
 
 CONNECTED = "CONNECTED"
 NEEDED_SCOPES = ("whatsapp_business_management", "whatsapp_business_messaging")
@@ -103,7 +103,7 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     """Connect the claimed number to the link's account and activate it. Returns the ACTIVE number.
 
     Posted again after any error, the same claim goes on, and its code is not exchanged again. Raises
-    SignupError, NumberTakenError, or a class of networks.errors that says nothing of its own to the owner.
+    SignupError, NumberTakenError, or an error of networks.exceptions that has no text for the owner.
     """
     Number.refuse_if_taken(link.account_id, claim.phone_number_id)
     try:
@@ -119,7 +119,7 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
 def translate(error: NetworkError) -> SignupError | None:
     """What an error of the network says to the number's owner; None where it says nothing of its own.
 
-    By ``code``: one class of networks.errors stands for several of these.
+    By ``code``: one class of networks.exceptions stands for several of these.
     """
     text = _TOLD.get(error.code)
     kind = PinMismatchError if error.code == PIN_MISMATCH else SignupError

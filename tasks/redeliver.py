@@ -1,4 +1,4 @@
-"""Redelivery of many, in the background, at a rate for each webhook: part after part (models.redelivery).
+"""Redelivers many deliveries in the background, in parts, at a rate for each webhook.
 
 A thread of the worker schedules the parts. The wake-up saves the first one the wait for the next round.
 """
@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from gateway.settings import get_settings
+from models.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.delivery import ENDED, UNDELIVERED, Delivery
-from models.redelivery import MAX_REDELIVERIES, Redelivery
 from models.webhook import Webhook
 from tasks import deliver
+from tasks.fair_share import TooMuchAtOnceError
 from tasks.queue import Doorbell
-from tasks.shares import TooMuchAtOnceError
 
 # Of a webhook, in a round: much of it may have been delivered again already, which takes no time of the rate.
 MAX_PARTS = 20

@@ -6,7 +6,7 @@ from models.attempt import Attempt
 from models.clock import new_id
 from models.delivery import Delivery
 from models.webhook import Webhook
-from tasks.shares import Share
+from tasks.fair_share import Share
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
 from webhooks.kinds import EventKind

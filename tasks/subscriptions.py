@@ -10,7 +10,7 @@ from models.database import writing
 from models.delivery import Delivery
 from models.webhook import Webhook
 from tasks.deliver import STALE_SECONDS
-from tasks.shares import Share
+from tasks.fair_share import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
 

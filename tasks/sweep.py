@@ -16,7 +16,7 @@ from models.heartbeat import Heartbeat
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from tasks import deliver, ingest, outcome, redeliver, retention
+from tasks import deliver, ingest, message_status, redeliver, retention
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def _settle() -> None:
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
     for status, age_ms, settle in (
         (MessageStatus.PENDING, patience_ms, _make_unknown),
-        (MessageStatus.UNKNOWN, UNKNOWN_LIFETIME_MS, outcome.give_up),
+        (MessageStatus.UNKNOWN, UNKNOWN_LIFETIME_MS, message_status.give_up),
     ):
         for message_id in Message.unsettled_before(status, clock.now() - age_ms):
             try:

@@ -13,7 +13,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, Tracer, get_current_span
 from prometheus_client import Counter, disable_created_metrics
 
-from networks import errors as network
+from networks import exceptions as network
 
 Attributes = Mapping[str, str | int]
 

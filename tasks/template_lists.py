@@ -5,10 +5,10 @@ import logging
 from models import clock
 from models.database import Prepared, reading, writing
 from models.template import TemplateList
-from networks import errors as network
+from networks import exceptions as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
-from tasks import deliver, lifecycle
+from tasks import deliver, number_status
 from tasks.templates import JITTER, MAX_AGE_MS, take, varied
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def _read(known: TemplateList) -> bool:
         logger.warning("the templates of number %s could not be read: %s", number.id, error)
         with writing():
             _postpone(known)
-            lifecycle.apply_error(number, error)
+            number_status.apply_error(number, error)
         deliver.bell.ring()
         return not isinstance(error, _TRY_AGAIN)
     take(known, listed)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from models.database import database
-from networks.errors import NetworkError
+from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
 
 

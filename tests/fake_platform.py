@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from networks.errors import AmbiguousError, NetworkError, RefusedError
+from networks.exceptions import AmbiguousError, NetworkError, RefusedError
 from networks.interface import Acceptance, NumberProfile, OutboundMessage, Sender, TokenGrant
 
 CODE, WABA, TOKEN = "code-1", "2001", "token-1"

@@ -5,7 +5,7 @@ from typing import Any
 
 from models.database import database
 from models.number import Number
-from networks import errors
+from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from tasks import templates
 
@@ -40,7 +40,7 @@ class Network:
     def __init__(self, *listed: TemplateDefinition) -> None:
         self.templates = list(listed)
         self.asked: list[Any] = []
-        self.failure: errors.NetworkError | None = None
+        self.failure: exceptions.NetworkError | None = None
         self.meanwhile: Callable[[], None] = lambda: None
 
     def _ask(self, sender: Sender, what: Any) -> None:

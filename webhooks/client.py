@@ -23,8 +23,8 @@ from aiohttp.tracing import Trace
 from yarl import URL
 
 from webhooks.address import AddressRefusedError, look_up, refuse_by_sight
-from webhooks.excerpt import READ_LIMIT, Excerpt
 from webhooks.resolver import Resolver
+from webhooks.response_body import READ_LIMIT, Excerpt
 
 CONTENT_TYPE = "application/json"
 SUCCESS = range(200, 300)

@@ -28,16 +28,16 @@ from gateway.api import contract
 from gateway.api.operations import LIVE, METHODS, Operations, Part
 from gateway.api.validation import VALIDATORS
 from gateway.http.auth import SCHEME, BearerSecurity
+from gateway.http.callback_endpoint import intake
 from gateway.http.edge import Edge
 from gateway.http.in_process import InProcess
-from gateway.http.intake import intake
 from gateway.http.live import with_live
 from gateway.http.rate_limit import MEMORY, RateLimiter
 from gateway.http.request_log import RequestLog
 from gateway.ops import health, metrics, tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import Settings, get_settings
-from gateway.state import be_sole_web, connect_state
+from gateway.storage import be_sole_web, connect_state
 from handlers import sending
 from networks.current import get_network
 

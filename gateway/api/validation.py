@@ -17,8 +17,8 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope
 
-from gateway.api.complaint import Complaint, Schema, complaint
 from gateway.api.operations import LARGE_BODY
+from gateway.api.schema_errors import Complaint, Schema, complaint
 from gateway.http.edge import replayed
 
 MEDIA_TYPE = "application/json"

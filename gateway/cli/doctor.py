@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from gateway.cli import running
+from gateway.cli import up_file
 from gateway.cli.output import json_option, show
 from gateway.ops.doctor import BrokenError, UnwellError, installation, mail, work
 from gateway.settings import PREFIX, Settings, find_mistakes, get_settings, load_settings
-from gateway.state import REFUSALS, in_one_line
+from gateway.storage import REFUSALS, in_one_line
 
 OK, WARNING, PROBLEM = "ok", UnwellError.state, BrokenError.state
 COLOURS = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
@@ -69,7 +69,7 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
     mend = "Mend it in the environment or in .env; see docs/configuration.md."
     checks = [Check("settings", PROBLEM, mistake, mend) for mistake in find_mistakes()]
     if not checks:
-        running.join(load_settings())
+        up_file.join(load_settings())
         checks = [Check("settings", OK, "All make sense."), *examine(get_settings())]
     is_well = all(check.state != PROBLEM for check in checks)
     if as_json:

@@ -66,8 +66,8 @@ def _read_key(url: str) -> str:
 
 def _address_here() -> str:
     """Of the ``gateway up`` that runs in this folder, or would."""
-    from gateway.cli import running  # noqa: PLC0415 - the settings are of a server, which may be far
+    from gateway.cli import up_file  # noqa: PLC0415 - the settings are of a server, which may be far
     from gateway.settings import get_settings, load_settings  # noqa: PLC0415 - as above
 
-    running.join(load_settings())
+    up_file.join(load_settings())
     return f"{get_settings().public_url}/api"

@@ -12,7 +12,7 @@ from models.account import Account
 from models.notice import Notice
 from models.number import Number, NumberTakenError
 from models.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
-from networks.errors import NetworkError
+from networks.exceptions import NetworkError
 from networks.sandbox_signup import SandboxUnreachableError, start_signup
 from tasks import onboarding
 from webhooks.envelope import timestamp

@@ -4,9 +4,9 @@ import logging
 
 import click
 
-from gateway.cli import running
+from gateway.cli import up_file
 from gateway.settings import Settings, get_settings, load_settings
-from gateway.state import AwayError, connect_state, make_folder, reach_database, reach_queue
+from gateway.storage import AwayError, connect_state, make_folder, reach_database, reach_queue
 from models.database import pending_migrations
 from models.database.sqlite import path_of
 
@@ -21,7 +21,7 @@ def open_state(*, may_be_away: bool = False) -> Settings:
     If their servers ``may_be_away``, as those of a part of the service, one that is gone gets a line in the
     log, and is tried again at each use. Such a part also makes its DATA_DIR on a machine of its own.
     """
-    running.join(load_settings())
+    up_file.join(load_settings())
     settings = get_settings()
     _refuse_absent(settings, may_make_key=may_be_away)
     if may_be_away:

@@ -13,7 +13,7 @@ from gateway.cli.output import json_option, show
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import get_settings
-from gateway.state import connect_state, in_one_line, make_folder, reach_database
+from gateway.storage import connect_state, in_one_line, make_folder, reach_database
 from models import database
 
 host_option: Callable[[Any], Any] = click.option(

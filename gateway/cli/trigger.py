@@ -164,10 +164,10 @@ def trigger(
 
 def _sandbox_here(url: str) -> str:
     """The sandbox of the gateway at this address, if that one runs here. Fails where that is not known."""
-    from gateway.cli import running  # noqa: PLC0415 - the settings are of a server, which may be far
+    from gateway.cli import up_file  # noqa: PLC0415 - the settings are of a server, which may be far
     from gateway.settings import get_settings, load_settings  # noqa: PLC0415 - as above
 
-    running.join(load_settings())
+    up_file.join(load_settings())
     settings = get_settings()
     if settings.uses_sandbox and url == f"{settings.public_url}/api":
         return settings.network_url

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from gateway.cli import demo as demo_account
-from gateway.cli import running
+from gateway.cli import up_file
 from gateway.cli.numbers import connect_sandbox_number
 from gateway.cli.processes import apply_migrations, host_option, port_option
 from gateway.cli.supervisor import Supervisor
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
-from gateway.state import connect_state, make_folder, reach_database, reach_queue
+from gateway.storage import connect_state, make_folder, reach_database, reach_queue
 from models.account import Account
 from models.number import Number
 
@@ -52,7 +52,7 @@ def up(
     connect_state(settings)
     reach_database()
     reach_queue()
-    with running.announced(settings):
+    with up_file.announced(settings):
         apply_migrations()
         _run_all(settings, host, port, demo=not no_demo)
 

@@ -17,10 +17,10 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.api.operations import KEY, UNKNOWN_PAGE, Operation
+from gateway.http.access_log import HEADER, PREFIX
 from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
-from gateway.http.errors import response_to
-from gateway.http.observation import HEADER, PREFIX
+from gateway.http.exception_handlers import response_to
 from handlers.errors import ApiError
 from handlers.streams import streams
 from models.clock import new_id

@@ -15,16 +15,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.api.operations import KEY, LARGE_BODY, MEBIBYTE, Operation, Operations, Part
+from gateway.http.access_log import Response, observed
 from gateway.http.auth import CALLER, NOBODY, Caller, credentials_of, identify, note_use
 from gateway.http.connections import EDGE
-from gateway.http.observation import Response, observed
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
 from handlers.errors import ApiError, ThrottledError
 from handlers.streams import streams
 from models.database import answers_at_once
-from tasks.shares import Share
+from tasks.fair_share import Share
 
 METERED = {Part.API, Part.PAGES, Part.UPLOADS}
 ADMITTING_THREADS = 20

@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive
 
 from dashboard.api_calls import Answer, Body
 from gateway.api.operations import BASE, KEY, Operations
+from gateway.http.access_log import Response
 from gateway.http.auth import CALLER, Caller
 from gateway.http.edge import bounded
-from gateway.http.observation import Response
 from models.account import Account
 
 

@@ -18,8 +18,8 @@ from peewee import DatabaseError
 from starlette.types import Scope
 
 from gateway.api.operations import KEY, Operation
+from gateway.http.access_log import Response
 from gateway.http.auth import CALLER, NOBODY, Caller
-from gateway.http.observation import Response
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from handlers.errors import CODES
 from models import clock

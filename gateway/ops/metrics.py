@@ -17,7 +17,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from gateway.state import REFUSALS, usable
+from gateway.storage import REFUSALS, usable
 from models.backlog import Backlog
 from models.callback import SetAside
 from models.heartbeat import Heartbeat

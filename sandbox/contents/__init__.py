@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.contents import contacts, interactive, media, simple, template
-from sandbox.contents.checks import Check
+from sandbox.contents.validators import Check
 
 CONTENTS: dict[str, Check] = {
     "audio": media.AUDIO,

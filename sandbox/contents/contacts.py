@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.contents.checks import array, fields, matching, text
+from sandbox.contents.validators import array, fields, matching, text
 
 LINE = text(512)
 KIND = text(64)

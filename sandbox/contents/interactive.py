@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from sandbox import errors
+from sandbox import graph_errors
 from sandbox.contents import media
-from sandbox.contents.checks import (
+from sandbox.contents.validators import (
     Check,
     array,
     by_word,
@@ -188,13 +188,15 @@ def _check_sections(sections: list[dict[str, Any]], rows: int, most: int) -> Non
     if rows > most:
         raise value_error(f"Total row count exceeds {most}")
     if len(sections) > 1 and not all("title" in section for section in sections):
-        raise errors.known(131008, "Section title is required when there is more than one section")
+        raise graph_errors.known(
+            131008, "Section title is required when there is more than one section"
+        )
 
 
 def _check_flow(parameters: dict[str, Any]) -> None:
     given = [name for name in ("flow_id", "flow_name") if name in parameters]
     if not given:
-        raise errors.known(131008, "Parameter 'flow_id' or 'flow_name' is mandatory")
+        raise graph_errors.known(131008, "Parameter 'flow_id' or 'flow_name' is mandatory")
     if len(given) > 1:
         raise value_error("Only one of flow_id and flow_name can be given")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox import errors
-from sandbox.contents.checks import Check, boolean, fields, link, require_object, text, word
+from sandbox import graph_errors
+from sandbox.contents.validators import Check, boolean, fields, link, require_object, text, word
 
 # Clients send an empty one for none.
-CAPTION = text(1024, least=0, refusal=errors.parameter)
+CAPTION = text(1024, least=0, refusal=graph_errors.parameter)
 FILENAME = text(240)
 
 
@@ -20,9 +20,9 @@ def media(**more: Check) -> Check:
         require_object(place, value)
         given = [name for name in ("id", "link") if value.get(name) is not None]
         if not given:
-            raise errors.known(131008, f"Parameter '{place}' must have an id or a link.")
+            raise graph_errors.known(131008, f"Parameter '{place}' must have an id or a link.")
         if len(given) > 1:
-            raise errors.parameter(f"Param {place} must have exactly one of id and link.")
+            raise graph_errors.parameter(f"Param {place} must have exactly one of id and link.")
         members(place, value)
 
     return check

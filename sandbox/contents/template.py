@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sandbox import errors
+from sandbox import graph_errors
 from sandbox.contents import media
-from sandbox.contents.checks import (
+from sandbox.contents.interactive import PRODUCT, PRODUCT_ACTION, SECTIONS, check_products
+from sandbox.contents.simple import LOCATION
+from sandbox.contents.validators import (
     array,
     by_word,
     fields,
@@ -23,8 +25,6 @@ from sandbox.contents.checks import (
     whole,
     word,
 )
-from sandbox.contents.interactive import PRODUCT, PRODUCT_ACTION, SECTIONS, check_products
-from sandbox.contents.simple import LOCATION
 
 FALLBACK = text(1024)
 TEXT = fields({"type": word("text"), "text": text(1024)}, {"parameter_name": text(512)})
@@ -162,8 +162,8 @@ def _check_components(components: Iterable[dict[str, Any]]) -> None:
 
 def _check_button(kind: str, parameters: Sequence[dict[str, Any]]) -> None:
     if not parameters and kind not in WITHOUT_PARAMETER:
-        raise errors.known(131008, f"Parameter 'parameters' is mandatory for a button {kind}")
+        raise graph_errors.known(131008, f"Parameter 'parameters' is mandatory for a button {kind}")
     for parameter in parameters:
         if parameter["type"] != OF_BUTTON[kind]:
-            raise errors.known(132012, f"A button {kind} has a parameter {OF_BUTTON[kind]}.")
+            raise graph_errors.known(132012, f"A button {kind} has a parameter {OF_BUTTON[kind]}.")
         check_products(parameter.get("action", {}).get("sections", []))

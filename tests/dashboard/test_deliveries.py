@@ -8,11 +8,11 @@ import pytest
 
 from models.account import Account
 from models.attempt import record_outcomes
+from models.bulk_redelivery import Redelivery
 from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.number import Number
-from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import emit, redeliver
 from tests import factories
@@ -189,7 +189,7 @@ def test_redelivering_nothing_says_so(visit: Visit, submit: Submit, hooks: list[
 @pytest.fixture
 def two_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most two deliveries are redelivered at a time."""
-    monkeypatch.setattr("dashboard.redelivering.MAX_REDELIVERIES", 2)
+    monkeypatch.setattr("dashboard.bulk_redelivery.MAX_REDELIVERIES", 2)
 
 
 @pytest.mark.usefixtures("two_at_a_time")
@@ -227,7 +227,7 @@ def test_those_that_arrived_meanwhile_are_not_taken_again_for_the_rest(
 def test_too_many_at_once_are_refused_and_none_goes(
     submit: Submit, account: Account, hooks: list[Webhook], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.redelivery.MAX_REDELIVERIES", 1)
+    monkeypatch.setattr("models.bulk_redelivery.MAX_REDELIVERIES", 1)
     [first] = factories.deliveries(account, hooks[0])
     _fail()
     submit("deliveries/redeliver")

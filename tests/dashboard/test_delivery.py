@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.curl import PLACEHOLDER, as_curl
 from dashboard.json_html import highlighted
-from dashboard.moments import span
+from dashboard.time_inputs import span
 from models import clock as models_clock
 from models.account import Account
 from models.attempt import Outcome, record_outcomes

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from dashboard.errors import error_page, is_page
-from dashboard.outcomes import Next, Outcome
+from dashboard.error_pages import error_page, is_page
 from dashboard.pages import Page, render
 from dashboard.platform import platform_of
+from dashboard.signup_results import Next, Outcome
 from dashboard.wording import breakable
 from tests.conftest import Configure
 

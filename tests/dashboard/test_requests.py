@@ -8,7 +8,7 @@ import pytest
 
 from dashboard import requests
 from handlers.errors import CODES
-from models import newest
+from models import keyset
 from models.account import Account
 from models.api_key import ApiKey
 from models.api_request import ApiRequest
@@ -97,7 +97,7 @@ def test_older_requests_are_on_further_pages(
 def test_a_look_that_finds_too_few_goes_on_where_it_ended(
     visit: Visit, key: ApiKey, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newest, "MOST_EXAMINED", 3)
+    monkeypatch.setattr(keyset, "MOST_EXAMINED", 3)
     wanted = _keep(key, clock, method="DELETE")
     for _ in range(4):
         _keep(key, clock)

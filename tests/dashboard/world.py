@@ -26,7 +26,7 @@ from models.signup import SignupLink
 from models.user import Role, User
 from models.user_session import UserSession
 from models.webhook import Webhook
-from tasks import people, subscriptions
+from tasks import contacts, subscriptions
 from tests import factories
 from tests.people import PASSWORD, app_code, member, with_two_factor
 from webhooks.kinds import EventKind
@@ -132,7 +132,7 @@ class World:
             case "opt_in":
                 with writing():
                     contact = Contact.get_by_id(self.ids["<contact_id>"])
-                    people.opt(contact, out=True, because=Source.API, at=clock.now())
+                    contacts.opt(contact, out=True, because=Source.API, at=clock.now())
 
     def session(self, user: User) -> str:
         """Another session of the user."""

@@ -12,7 +12,7 @@ from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundErr
 from models.account import Account
 from models.database import database, writing
 from models.number import Number, NumberStatus
-from networks import errors
+from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from tests.structure.test_contract_shapes import check_shape
 
@@ -24,7 +24,7 @@ class Network:
     """A network that knows one profile and some blocked people."""
 
     def __init__(self) -> None:
-        self.failure: errors.NetworkError | None = None
+        self.failure: exceptions.NetworkError | None = None
         self.profile = dict.fromkeys(("about", "address", "description", "email", "vertical"))
         self.failed: dict[str, tuple[str, str]] = {}
         self.asked: list[Any] = []
@@ -150,18 +150,18 @@ def test_a_person_is_unblocked_or_it_is_said_why_not(number: Number, network: Ne
 @pytest.mark.parametrize(
     ("error", "status", "becomes"),
     [
-        (errors.RefusedError("100", "No."), 400, NumberStatus.ACTIVE),
-        (errors.ThrottledError("80007", "Slow."), 429, NumberStatus.ACTIVE),
-        (errors.NumberLostError("190", "Void."), 409, NumberStatus.DISCONNECTED),
-        (errors.NotReachedError("unreachable", "Nobody."), 500, NumberStatus.ACTIVE),
-        (errors.AmbiguousError("timeout", "Late."), 500, NumberStatus.ACTIVE),
+        (exceptions.RefusedError("100", "No."), 400, NumberStatus.ACTIVE),
+        (exceptions.ThrottledError("80007", "Slow."), 429, NumberStatus.ACTIVE),
+        (exceptions.NumberLostError("190", "Void."), 409, NumberStatus.DISCONNECTED),
+        (exceptions.NotReachedError("unreachable", "Nobody."), 500, NumberStatus.ACTIVE),
+        (exceptions.AmbiguousError("timeout", "Late."), 500, NumberStatus.ACTIVE),
     ],
 )
 def test_each_error_of_the_network_has_its_answer(
     number: Number,
     network: Network,
     call: Callable[[str, str], Any],
-    error: errors.NetworkError,
+    error: exceptions.NetworkError,
     status: int,
     becomes: NumberStatus,
 ) -> None:

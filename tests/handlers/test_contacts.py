@@ -14,7 +14,7 @@ from models.database import writing
 from models.event import Event
 from models.message import Message
 from models.number import Number
-from networks import errors
+from networks import exceptions
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import Network, definition, known
@@ -171,7 +171,7 @@ def test_what_may_be_marketing_waits_until_the_category_is_known(
 
 def test_a_refusal_of_the_network_opts_out(number: Number, network: Network) -> None:
     contact = meet(number, ANA)
-    network.failure = errors.RefusedError("131050", "User has stopped marketing messages")
+    network.failure = exceptions.RefusedError("131050", "User has stopped marketing messages")
     send(number, "sale")
     shown = handlers.get_contact(number.account_id, contact.id)
     assert (shown["optedOut"], shown["optedOutBecause"]) == (True, "error")

@@ -10,10 +10,10 @@ from handlers import deliveries
 from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from models.account import Account
 from models.attempt import record_outcomes
+from models.bulk_redelivery import Redelivery
 from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import redeliver
 from tasks.redeliver import InactiveWebhookError

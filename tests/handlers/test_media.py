@@ -15,7 +15,7 @@ from models.database import database, writing
 from models.event import Event
 from models.message import Message
 from models.number import Number, NumberStatus
-from networks import errors, media_types
+from networks import exceptions, media_types
 from networks.interface import MediaUpload, Sender
 from tests import factories
 from tests.asgi import http_scope, one_message
@@ -44,7 +44,7 @@ class Network:
     """A network that does as it is told, and remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.failure: errors.NetworkError | None = None
+        self.failure: exceptions.NetworkError | None = None
         self.download = Download()
         self.uploaded: list[tuple[bytes, int, str]] = []
         self.marked: list[str] = []
@@ -137,22 +137,22 @@ CALLS: list[Callable[[Number], Any]] = [_upload, _download, _mark]
 @pytest.mark.parametrize(
     ("error", "status", "becomes", "kinds"),
     [
-        (errors.RefusedError("131053", "No."), 400, ACTIVE, []),
-        (errors.ThrottledError("130429", "Slow."), 429, ACTIVE, []),
-        (errors.NumberLostError("190", "Void."), 409, DISCONNECTED, ["number.disconnected"]),
-        (errors.NumberBannedError("131031", "Bad."), 409, BANNED, ["number.banned"]),
-        (errors.NumberInDoubtError("10", "Hm."), 409, ACTIVE, []),
-        (errors.AccountActionError("131042", "Pay."), 409, ACTIVE, []),
-        (errors.MediaGoneError("100", "Gone."), 404, ACTIVE, []),
-        (errors.NotReachedError("unreachable", "Nobody."), 500, ACTIVE, []),
-        (errors.AmbiguousError("timeout", "Late."), 500, ACTIVE, []),
+        (exceptions.RefusedError("131053", "No."), 400, ACTIVE, []),
+        (exceptions.ThrottledError("130429", "Slow."), 429, ACTIVE, []),
+        (exceptions.NumberLostError("190", "Void."), 409, DISCONNECTED, ["number.disconnected"]),
+        (exceptions.NumberBannedError("131031", "Bad."), 409, BANNED, ["number.banned"]),
+        (exceptions.NumberInDoubtError("10", "Hm."), 409, ACTIVE, []),
+        (exceptions.AccountActionError("131042", "Pay."), 409, ACTIVE, []),
+        (exceptions.MediaGoneError("100", "Gone."), 404, ACTIVE, []),
+        (exceptions.NotReachedError("unreachable", "Nobody."), 500, ACTIVE, []),
+        (exceptions.AmbiguousError("timeout", "Late."), 500, ACTIVE, []),
     ],
 )
 def test_each_error_of_the_network_has_its_answer_and_its_effect_on_the_number(
     number: Number,
     network: Network,
     call: Callable[[Number], Any],
-    error: errors.NetworkError,
+    error: exceptions.NetworkError,
     status: int,
     becomes: NumberStatus,
     kinds: list[str],

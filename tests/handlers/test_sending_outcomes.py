@@ -18,10 +18,10 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from models.usage import UsageCount
-from networks import errors
+from networks import exceptions
 from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance, OutboundMessage, Sender
-from tasks.outcome import SentMessages, record_status
+from tasks.message_status import SentMessages, record_status
 from tests import factories
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
@@ -47,7 +47,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     return install
 
 
-def _refuse(error: errors.NetworkError) -> Callable[[OutboundMessage], str]:
+def _refuse(error: exceptions.NetworkError) -> Callable[[OutboundMessage], str]:
     def answer(_: OutboundMessage) -> str:
         raise error
 
@@ -115,20 +115,20 @@ def test_the_message_and_its_key_are_committed_before_the_network_is_asked(
 @pytest.mark.parametrize(
     ("error", "status", "code", "message_status", "number_status", "kept"),
     [
-        (errors.RefusedError, 400, "VALIDATION_ERROR", "failed", ACTIVE, True),
-        (errors.ThrottledError, 429, "RATE_LIMITED", "failed", ACTIVE, True),
-        (errors.NumberLostError, 409, "CONFLICT", "failed", DISCONNECTED, True),
-        (errors.NumberBannedError, 409, "CONFLICT", "failed", BANNED, True),
-        (errors.NumberInDoubtError, 409, "CONFLICT", "failed", ACTIVE, True),
-        (errors.AccountActionError, 409, "CONFLICT", "failed", ACTIVE, True),
-        (errors.NotReachedError, 500, "INTERNAL_ERROR", "failed", ACTIVE, False),
-        (errors.AmbiguousError, 500, "INTERNAL_ERROR", "unknown", ACTIVE, True),
+        (exceptions.RefusedError, 400, "VALIDATION_ERROR", "failed", ACTIVE, True),
+        (exceptions.ThrottledError, 429, "RATE_LIMITED", "failed", ACTIVE, True),
+        (exceptions.NumberLostError, 409, "CONFLICT", "failed", DISCONNECTED, True),
+        (exceptions.NumberBannedError, 409, "CONFLICT", "failed", BANNED, True),
+        (exceptions.NumberInDoubtError, 409, "CONFLICT", "failed", ACTIVE, True),
+        (exceptions.AccountActionError, 409, "CONFLICT", "failed", ACTIVE, True),
+        (exceptions.NotReachedError, 500, "INTERNAL_ERROR", "failed", ACTIVE, False),
+        (exceptions.AmbiguousError, 500, "INTERNAL_ERROR", "unknown", ACTIVE, True),
     ],
 )
 def test_each_outcome_of_the_network_has_its_answer(
     number: Number,
     network: Network,
-    error: type[errors.NetworkError],
+    error: type[exceptions.NetworkError],
     status: int,
     code: str,
     message_status: str,
@@ -141,7 +141,7 @@ def test_each_outcome_of_the_network_has_its_answer(
     told = _json(response)["error"]
     assert (told["code"], told["status"]) == (code, status)
     assert told["details"] == {"networkCode": 131026, "messageId": Message.get().id}
-    if not issubclass(error, errors.NotReachedError | errors.AmbiguousError):
+    if not issubclass(error, exceptions.NotReachedError | exceptions.AmbiguousError):
         assert "131026 The reason. The message cannot be delivered" in told["message"]
     assert ("Retry-After" in response.headers) == (status == 429)
     assert Message.get().status == message_status
@@ -152,7 +152,7 @@ def test_each_outcome_of_the_network_has_its_answer(
 
 
 def test_an_ambiguous_answer_names_the_message_to_look_at(number: Number, network: Network) -> None:
-    network(_refuse(errors.AmbiguousError("timeout", "No answer.")))
+    network(_refuse(exceptions.AmbiguousError("timeout", "No answer.")))
     told = _json(_send(number))["error"]
     assert Message.get().id in told["message"]
     # The network told no code.
@@ -162,7 +162,7 @@ def test_an_ambiguous_answer_names_the_message_to_look_at(number: Number, networ
 def test_what_was_not_reached_may_be_sent_again_with_the_same_key(
     number: Number, network: Network
 ) -> None:
-    network(_refuse(errors.NotReachedError("unreachable", "No route.")))
+    network(_refuse(exceptions.NotReachedError("unreachable", "No route.")))
     assert _send(number).status_code == 500
     network(lambda _: "wamid.1")
     again = _send(number)
@@ -173,9 +173,9 @@ def test_what_was_not_reached_may_be_sent_again_with_the_same_key(
     "answer",
     [
         lambda _: "wamid.1",
-        _refuse(errors.RefusedError("131026", "Undeliverable.")),
-        _refuse(errors.ThrottledError("130429", "Too fast.")),
-        _refuse(errors.AmbiguousError("timeout", "No answer.")),
+        _refuse(exceptions.RefusedError("131026", "Undeliverable.")),
+        _refuse(exceptions.ThrottledError("130429", "Too fast.")),
+        _refuse(exceptions.AmbiguousError("timeout", "No answer.")),
     ],
     ids=["accepted", "refused", "throttled", "ambiguous"],
 )
@@ -194,7 +194,7 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
     ("recorder", "answer"),
     [
         ("record_acceptance", lambda _: "wamid.1"),
-        ("lifecycle.apply_error", _refuse(errors.RefusedError("131026", "Undeliverable."))),
+        ("number_status.apply_error", _refuse(exceptions.RefusedError("131026", "Undeliverable."))),
     ],
     ids=["accepted", "refused"],
 )
@@ -250,7 +250,7 @@ def test_a_status_tells_a_repetition_what_the_crashed_request_would_have_answere
 def test_a_status_does_not_change_the_answer_that_a_repetition_gets(
     number: Number, network: Network
 ) -> None:
-    network(_refuse(errors.AmbiguousError("timeout", "No answer.")))
+    network(_refuse(exceptions.AmbiguousError("timeout", "No answer.")))
     first = _send(number)
     _report(Message.get(), "delivered")
     again = _send(number)

@@ -19,7 +19,7 @@ from models.attempt import record_outcomes
 from models.claim import Terms
 from models.feed import START, Place, Wanted
 from models.notice import Notice
-from tasks.shares import TooMuchAtOnceError
+from tasks.fair_share import TooMuchAtOnceError
 from tests import factories
 from tests.asgi import http_scope
 

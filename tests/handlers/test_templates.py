@@ -14,7 +14,7 @@ from models.delivery import Delivery
 from models.event import Event
 from models.number import Number, NumberStatus
 from models.template import Template, TemplateList
-from networks import errors
+from networks import exceptions
 from networks.interface import TemplateDefinition
 from tasks import templates
 from tests import factories
@@ -157,21 +157,21 @@ def test_a_number_that_is_not_active_has_none(number: Number, network: Network) 
 @pytest.mark.parametrize(
     ("failure", "status"),
     [
-        (errors.ThrottledError("80007", "Too many calls"), 429),
-        (errors.AmbiguousError("timeout", "No answer"), 500),
-        (errors.NotReachedError("unreachable", "Away"), 500),
-        (errors.NumberLostError("190", "Expired"), 409),
-        (errors.RefusedError("100", "Invalid parameter"), 400),
+        (exceptions.ThrottledError("80007", "Too many calls"), 429),
+        (exceptions.AmbiguousError("timeout", "No answer"), 500),
+        (exceptions.NotReachedError("unreachable", "Away"), 500),
+        (exceptions.NumberLostError("190", "Expired"), 409),
+        (exceptions.RefusedError("100", "Invalid parameter"), 400),
     ],
 )
 def test_an_error_of_the_network_is_answered_as_everywhere(
-    number: Number, network: Network, failure: errors.NetworkError, status: int
+    number: Number, network: Network, failure: exceptions.NetworkError, status: int
 ) -> None:
     network.failure = failure
     with pytest.raises(ApiError) as caught:
         _list(number)
     assert caught.value.status == status
-    lost = isinstance(failure, errors.NumberLostError)
+    lost = isinstance(failure, exceptions.NumberLostError)
     assert (Number.get_by_id(number.id).status == NumberStatus.DISCONNECTED) == lost
 
 
@@ -218,7 +218,7 @@ def test_a_created_template_that_a_list_brought_first_is_there_once(
 
 def test_a_refused_template_changes_nothing(number: Number, network: Network) -> None:
     _list(number)
-    network.failure = errors.RefusedError("100", "Invalid parameter")
+    network.failure = exceptions.RefusedError("100", "Invalid parameter")
     with pytest.raises(ApiError, match="refused the template: 100 Invalid parameter"):
         _create(number)
     assert Template.select().count() == 3

@@ -12,7 +12,6 @@ from peewee import SQL, IntegrityError
 from models import clock
 from models.account import Account
 from models.database import database, writing
-from models.finding import MessageFilter
 from models.message import (
     IS_UNARRIVED,
     IS_UNSETTLED,
@@ -24,6 +23,7 @@ from models.message import (
     MessageStatus,
     StatusChange,
 )
+from models.message_filter import MessageFilter
 from models.number import Number
 from models.page import Page
 from tests import factories
@@ -166,7 +166,7 @@ def test_a_page_comes_from_an_index_in_its_order_whatever_the_status(
         plans.append(_plan(query.limit(limit).offset(offset)))
         return Page([], 0, limit, offset)
 
-    monkeypatch.setattr("models.finding.fetch_page", keep)
+    monkeypatch.setattr("models.message_filter.fetch_page", keep)
     MessageFilter(status=status).page(account.id, 50, 0)
     assert plans == [[f"SEARCH t1 USING INDEX {index}"]]
 

@@ -13,8 +13,8 @@ from models import activity, clock, database, search
 from models.account import Account
 from models.database import engine
 from models.feed import START, Wanted
-from models.finding import MessageFilter
 from models.message import Message, MessageStatus, StatusChange
+from models.message_filter import MessageFilter
 from models.number import Number
 from models.signup import Signup, SignupLink
 from tests import factories

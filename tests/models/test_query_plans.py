@@ -19,6 +19,7 @@ from models.api_key import ApiKey
 from models.api_request import RequestFilter
 from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog, oldest_waiting
+from models.bulk_redelivery import Redelivery
 from models.callback import Callback, SetAside
 from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
 from models.contact import Contact
@@ -36,7 +37,6 @@ from models.incident import AlertTarget, Incident
 from models.message import Message, MessageStatus
 from models.notice import Notice
 from models.number import Number
-from models.redelivery import Redelivery
 from models.template import Template
 from models.webhook import Webhook
 from networks.interface import Acceptance

@@ -12,8 +12,8 @@ from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import reading, writing
 from models.delivery import Delivery, DeliveryState
-from models.finding import MessageFilter
 from models.message import Message, MessageStatus
+from models.message_filter import MessageFilter
 from models.number import Number
 from models.tally import HOUR_MS, DeliveryTally, MessageHour, MessageTally
 from models.webhook import Webhook

@@ -7,11 +7,11 @@ import pytest
 from models.account import Account
 from models.attempt import Attempt, record_outcomes
 from models.backlog import Backlog
+from models.bulk_redelivery import Redelivery
 from models.claim import Terms
 from models.database import writing
 from models.delivery import Delivery
 from models.event import Event
-from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks.retention import remove_deleted
 from tests import factories

@@ -9,7 +9,7 @@ import pytest
 
 from networks.cloud_api import CloudApi
 from networks.current import wait_for
-from networks.errors import AmbiguousError, NumberLostError, RefusedError
+from networks.exceptions import AmbiguousError, NumberLostError, RefusedError
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from tests.receiver import Exchange, Receiver, answer
 

@@ -4,7 +4,7 @@ import pytest
 
 from networks.classify import classify
 from networks.error_codes import ERROR_CODES
-from networks.errors import (
+from networks.exceptions import (
     AccountActionError,
     AmbiguousError,
     NetworkError,

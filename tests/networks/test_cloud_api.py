@@ -11,7 +11,7 @@ import pytest
 
 from networks.cloud_api import CloudApi
 from networks.current import wait_for
-from networks.errors import (
+from networks.exceptions import (
     AmbiguousError,
     NetworkError,
     NotReachedError,

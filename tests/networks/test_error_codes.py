@@ -3,7 +3,7 @@
 import pytest
 
 from networks.error_codes import ERROR_CODES, explained, explanation, told
-from networks.errors import NotReachedError, RefusedError, ThrottledError
+from networks.exceptions import NotReachedError, RefusedError, ThrottledError
 
 
 @pytest.mark.parametrize("code", ERROR_CODES)

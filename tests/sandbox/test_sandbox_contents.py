@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sandbox.contents import BETWEEN_PARTS, CONTENTS
-from sandbox.errors import GraphError
+from sandbox.graph_errors import GraphError
 
 LINK = "https://example.com/a"
 REPLY = {"type": "reply", "reply": {"id": "1", "title": "One"}}

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from aiohttp import web
 
-from sandbox import control, rules
+from sandbox import control_api, rules
 from sandbox.behaviour import Behaviour
 from sandbox.fates import BY_RECIPIENT, MORE_BY_RECIPIENT
 from tests.sandbox.harness import ROOT
@@ -25,7 +25,7 @@ def test_every_recipient_with_a_fixed_fate_is_documented() -> None:
 
 def test_every_control_path_is_documented() -> None:
     app = web.Application()
-    control.add_routes(app)
+    control_api.add_routes(app)
     rules.add_routes(app)
     for resource in app.router.resources():
         path = re.sub(r"\{\w+\}", "{id}", resource.canonical)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.journal import Journal
+from sandbox.network import Network
 from sandbox.signup import sign_up
-from sandbox.state import Network
 from tests.sandbox.harness import APP_ID, APP_SECRET, VERIFY_TOKEN, Business, Receiver, Sandbox
 
 

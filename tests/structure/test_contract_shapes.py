@@ -22,7 +22,7 @@ from models.template import Template
 from models.usage import UsageCount, counting
 from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance
-from tasks import outcome
+from tasks import message_status
 from tests import factories
 from tests.factories import claim_due
 from tests.fake_templates import definition, known
@@ -60,9 +60,11 @@ def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, numb
     factories.outbound(number)
     factories.inbound(number)
     with writing():
-        outcome.record_acceptance(sent, Acceptance("wamid.1"))
+        message_status.record_acceptance(sent, Acceptance("wamid.1"))
         update = StatusUpdate("1001", "wamid.2", "failed", failed.id, (("131026", "No."),), 1)
-        assert outcome.record_status(update, outcome.SentMessages([update]), UsageCount())
+        assert message_status.record_status(
+            update, message_status.SentMessages([update]), UsageCount()
+        )
     for message in Message.select():
         check_shape("Message", messages.render(message))
         check_shape("MessageDetail", messages.get_message(account.id, message.id))

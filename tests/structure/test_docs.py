@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract_tests.contract import load_contract
-from handlers.outcomes import ANSWERS
+from handlers.network_failures import ANSWERS
 from networks.error_codes import ERROR_CODES, PERMISSIONS, ErrorCode
 from tooling.docs_hooks import LOADS, METHODS, decisions, list_of_decisions, operations
 

@@ -16,7 +16,7 @@ from aiohttp import web
 from contract_tests.waiting import free_port, wait_for
 from gateway.http.server import serve
 from gateway.settings import get_settings
-from gateway.state import connect_state
+from gateway.storage import connect_state
 from models import database
 from models.account import Account
 from models.api_key import ApiKey

@@ -6,7 +6,7 @@ from models.account import Account
 from models.database import writing
 from models.event import Event
 from models.number import Number, NumberStatus
-from networks.errors import (
+from networks.exceptions import (
     AccountActionError,
     AmbiguousError,
     NetworkError,
@@ -17,7 +17,7 @@ from networks.errors import (
     RefusedError,
     ThrottledError,
 )
-from tasks import lifecycle
+from tasks import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock
@@ -30,13 +30,13 @@ INTERVAL_MS = 900_000
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(lifecycle, "get_network", lambda: platform)
+    monkeypatch.setattr(number_status, "get_network", lambda: platform)
     return platform
 
 
 def _request(number: Number) -> None:
     with writing():
-        lifecycle.request_checks([number])
+        number_status.request_checks([number])
 
 
 def _now(number: Number) -> Number:
@@ -77,7 +77,7 @@ def test_an_active_number_becomes_what_the_network_says(
     platform.status = said
     for _ in range(2):
         _request(number)
-        lifecycle.check_due()
+        number_status.check_due()
     assert (_now(number).status, _kinds()) == (status, kinds)
 
 
@@ -86,7 +86,7 @@ def test_a_banned_number_that_is_connected_again_is_active(
 ) -> None:
     _move(number, BANNED)
     _request(number)
-    lifecycle.check_due()
+    number_status.check_due()
     assert (_now(number).status, _kinds()) == (ACTIVE, ["number.activated"])
     assert platform.asked == ["1001"]
 
@@ -106,7 +106,7 @@ def test_an_error_instead_of_a_status_says_something_too(
 ) -> None:
     platform.error = error
     _request(number)
-    lifecycle.check_due()
+    number_status.check_due()
     assert _now(number).status == status
 
 
@@ -125,14 +125,14 @@ def test_without_an_answer_the_number_is_checked_again_after_a_pause(
     platform.error = error
     _request(number)
     _request(other)
-    lifecycle.check_due()
+    number_status.check_due()
     assert len(platform.asked) == 1, "the others would only wait for the same time-out"
     first = Number.get(Number.phone_number_id == platform.asked[0])
     assert first.status == ACTIVE
     assert 27_000 <= (first.check_due_at or 0) - clock.at <= 33_000
     platform.error, platform.status = None, "BANNED"
     clock.advance(seconds=34)
-    lifecycle.check_due()
+    number_status.check_due()
     assert {_now(number).status, _now(other).status} == {BANNED}
 
 
@@ -140,9 +140,9 @@ def test_an_answer_about_a_number_that_changed_meanwhile_does_not_count(
     number: Number, platform: AskedPlatform
 ) -> None:
     """It was CONNECTED when the network answered, but a send has found its token void since."""
-    platform.while_asked = lambda: lifecycle.change_status(_now(number), DISCONNECTED)
+    platform.while_asked = lambda: number_status.change_status(_now(number), DISCONNECTED)
     _request(number)
-    lifecycle.check_due()
+    number_status.check_due()
     assert (_now(number).status, _kinds()) == (DISCONNECTED, ["number.disconnected"])
 
 
@@ -156,7 +156,7 @@ def test_a_check_that_is_asked_for_during_a_check_is_not_lost(
 
     platform.while_asked = be_banned
     _request(number)
-    lifecycle.check_due()
+    number_status.check_due()
     assert len(platform.asked) == 2
 
 
@@ -172,12 +172,12 @@ def test_a_check_whose_worker_died_is_made_when_its_lease_is_over(
     platform.while_asked = die
     _request(number)
     with pytest.raises(DeathError):
-        lifecycle.check_due()
+        number_status.check_due()
     platform.while_asked, platform.status = (lambda: None), "BANNED"
-    lifecycle.check_due()
+    number_status.check_due()
     assert _now(number).status == ACTIVE
     clock.advance(seconds=70)
-    lifecycle.check_due()
+    number_status.check_due()
     assert _now(number).status == BANNED
 
 
@@ -186,23 +186,23 @@ def test_a_clock_that_is_set_back_delays_no_check(
 ) -> None:
     _request(number)
     clock.advance(hours=-3)
-    lifecycle.check_due()
+    number_status.check_due()
     assert platform.asked == [number.phone_number_id]
 
 
 def test_two_workers_check_a_number_once(number: Number) -> None:
     _request(number)
-    claims = factories.at_once(lifecycle.claim_check, lifecycle.claim_check)
+    claims = factories.at_once(number_status.claim_check, number_status.claim_check)
     assert len([claim for claim in claims if claim]) == 1
 
 
 def test_a_round_ends_and_the_next_goes_on(account: Account, platform: AskedPlatform) -> None:
-    for i in range(lifecycle.MAX_CHECKS + 1):
+    for i in range(number_status.MAX_CHECKS + 1):
         _request(factories.active_number(account, f"{i}"))
-    lifecycle.check_due()
-    assert len(platform.asked) == lifecycle.MAX_CHECKS
-    lifecycle.check_due()
-    assert len(platform.asked) == lifecycle.MAX_CHECKS + 1
+    number_status.check_due()
+    assert len(platform.asked) == number_status.MAX_CHECKS
+    number_status.check_due()
+    assert len(platform.asked) == number_status.MAX_CHECKS + 1
 
 
 def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_requested(
@@ -216,19 +216,19 @@ def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_reques
 
     platform.while_asked = die
     _request(number)
-    for _ in range(lifecycle.MAX_TRIES):
+    for _ in range(number_status.MAX_TRIES):
         with pytest.raises(Dead):
-            lifecycle.check_due()
+            number_status.check_due()
         clock.advance(minutes=10)
     for _ in range(5):
-        lifecycle.check_due()
+        number_status.check_due()
         clock.advance(milliseconds=2 * INTERVAL_MS)
-    assert len(platform.asked) == lifecycle.MAX_TRIES
+    assert len(platform.asked) == number_status.MAX_TRIES
     assert "not checked until that is requested" in caplog.text
     platform.while_asked = lambda: None
     _request(number)
-    lifecycle.check_due()
-    assert len(platform.asked) == lifecycle.MAX_TRIES + 1
+    number_status.check_due()
+    assert len(platform.asked) == number_status.MAX_TRIES + 1
     assert _now(number).check_tries == 0
 
 
@@ -239,6 +239,6 @@ def test_a_number_that_another_account_connected_meanwhile_is_left_to_it(
     rival = Account.open("Rival", "pro")
     platform.while_asked = lambda: factories.active_number(rival)
     _request(number)
-    lifecycle.check_due()
+    number_status.check_due()
     assert (_now(number).status, _now(number).check_due_at) == (DISCONNECTED, None)
     assert _kinds() == []

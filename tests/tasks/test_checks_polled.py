@@ -5,7 +5,7 @@ import pytest
 from models.account import Account
 from models.database import writing
 from models.number import Number, NumberStatus
-from tasks import lifecycle
+from tasks import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock, Configure
@@ -18,7 +18,7 @@ INTERVAL_MS = 900_000
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(lifecycle, "get_network", lambda: platform)
+    monkeypatch.setattr(number_status, "get_network", lambda: platform)
     return platform
 
 
@@ -31,7 +31,7 @@ def _become(number: Number, status: NumberStatus) -> Number:
     """Have a number change to this status."""
     with writing():
         number.move_to(PROVISIONING)
-    assert lifecycle.change_status(number, status)
+    assert number_status.change_status(number, status)
     return number
 
 
@@ -42,12 +42,12 @@ def test_a_number_is_checked_from_time_to_time(
     platform.status = "BANNED" if status is BANNED else "CONNECTED"
     _become(number, status)
     for count in range(1, 4):
-        lifecycle.check_due()
+        number_status.check_due()
         assert len(platform.asked) == count - 1
         due_in = (_now(number).check_due_at or 0) - clock.at
         assert 0.9 * INTERVAL_MS <= due_in <= 1.1 * INTERVAL_MS
         clock.advance(milliseconds=due_in)
-        lifecycle.check_due()
+        number_status.check_due()
         assert len(platform.asked) == count
 
 
@@ -66,7 +66,7 @@ def test_a_number_that_is_not_connected_is_not_checked_from_time_to_time(
     if status is DISCONNECTED:
         _become(_become(number, ACTIVE), DISCONNECTED)
     for _ in range(3):
-        lifecycle.check_due()
+        number_status.check_due()
         clock.advance(hours=1)
     assert platform.asked == []
 
@@ -77,8 +77,8 @@ def test_the_interval_is_a_setting(
     configure(NUMBER_CHECK_INTERVAL="5")
     _become(number, ACTIVE)
     clock.advance(seconds=4.4)
-    lifecycle.check_due()
+    number_status.check_due()
     assert platform.asked == []
     clock.advance(seconds=1.1)
-    lifecycle.check_due()
+    number_status.check_due()
     assert platform.asked == [number.phone_number_id]

@@ -10,7 +10,7 @@ from models.database import writing
 from models.event import Event
 from models.notice import Notice
 from models.number import Number, NumberStatus
-from tasks import lifecycle
+from tasks import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.tasks.told import account_update, ingest_again, ingest_now, kinds
@@ -23,7 +23,7 @@ AT = 1_795_167
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(lifecycle, "get_network", lambda: platform)
+    monkeypatch.setattr(number_status, "get_network", lambda: platform)
     return platform
 
 
@@ -43,8 +43,8 @@ def _told() -> list[dict[str, Any]]:
 
 def _check(number: Number) -> None:
     with writing():
-        lifecycle.request_checks([number])
-    lifecycle.check_due()
+        number_status.request_checks([number])
+    number_status.check_due()
 
 
 @pytest.mark.parametrize("name", ["max_daily_conversations_per_business", "current_limit"])
@@ -59,7 +59,7 @@ def test_a_new_limit_is_kept_and_told_once_and_has_the_quality_checked(
     assert kinds() == ["number.updated"]
     assert _now(number).messaging_limit == "TIER_2K"
     platform.news = {"quality_rating": "YELLOW", "messaging_limit": "TIER_2K"}
-    lifecycle.check_due()
+    number_status.check_due()
     assert platform.asked == [number.phone_number_id]
     assert [told["qualityRating"] for told in _told()] == [None, "YELLOW"]
 
@@ -136,7 +136,7 @@ def test_a_violation_is_told_and_is_the_reason_of_the_ban_that_follows(
     ingest_now(account_update("DISABLED_UPDATE", ban_info={"waba_ban_state": "DISABLE"}))
     assert _now(number).status_reason is None, "an announcement is no ban"
     platform.status = "BANNED"
-    lifecycle.check_due()
+    number_status.check_due()
     told = _told()[-1]
     assert kinds()[-1] == "number.banned"
     assert told["statusReason"] == "DISABLED_UPDATE DISABLE; ACCOUNT_VIOLATION SCAM"

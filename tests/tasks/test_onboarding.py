@@ -9,7 +9,7 @@ from models.database import database, writing
 from models.event import Event
 from models.number import Number, NumberStatus, NumberTakenError
 from models.signup import Signup, SignupLink
-from networks.errors import AmbiguousError, RefusedError
+from networks.exceptions import AmbiguousError, RefusedError
 from tasks import onboarding
 from tests import factories
 from tests.conftest import Clock

@@ -8,7 +8,7 @@ from models.account import Account
 from models.database import writing
 from models.number import NumberStatus
 from models.signup import SignupLink
-from networks.errors import AmbiguousError, NetworkError, RefusedError, ThrottledError
+from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
 from tasks import onboarding
 from tests import factories
 from tests.fake_platform import CODE, Platform

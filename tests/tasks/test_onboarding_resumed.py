@@ -7,7 +7,7 @@ from models.account import Account
 from models.event import Event
 from models.number import Number, NumberStatus, NumberTakenError
 from models.signup import Signup, SignupLink
-from networks.errors import AmbiguousError
+from networks.exceptions import AmbiguousError
 from tasks import onboarding
 from tests.conftest import Clock
 from tests.fake_platform import CODE, Platform

@@ -12,7 +12,7 @@ from models.event import Event
 from models.message import Message, MessageStatus
 from models.number import Number
 from networks.interface import Acceptance
-from tasks import outcome
+from tasks import message_status
 from tests import factories
 from tests.tasks.told import ingest_now, kinds, messages, status_of, text
 
@@ -69,7 +69,7 @@ def sent(number: Number, to: str = PHONE, answer: Acceptance | None = None) -> M
     """A message that the network accepted."""
     message = factories.outbound(number, to=to)
     with writing():
-        return outcome.record_acceptance(message, answer or Acceptance("wamid.1"))
+        return message_status.record_acceptance(message, answer or Acceptance("wamid.1"))
 
 
 def test_a_message_keeps_all_that_its_callback_tells_of_the_person() -> None:

@@ -2,16 +2,16 @@
 
 import pytest
 
-from models import redelivery
+from models import bulk_redelivery
 from models.account import Account
 from models.attempt import record_outcomes
+from models.bulk_redelivery import Redelivery
 from models.claim import Terms
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tasks import deliver, redeliver, sweep
+from tasks.fair_share import TooMuchAtOnceError
 from tasks.queue import huey
-from tasks.shares import TooMuchAtOnceError
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.factories import claim_due
@@ -19,7 +19,7 @@ from tests.factories import claim_due
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redelivery, "BATCH_SIZE", 2)
+    monkeypatch.setattr(bulk_redelivery, "BATCH_SIZE", 2)
     monkeypatch.setattr(redeliver, "PAUSE_SECONDS", 0)
 
 
@@ -99,7 +99,7 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
 def test_a_webhook_for_which_many_wait_is_refused_more_and_no_other(
     webhook: Webhook, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (redeliver, redelivery):
+    for module in (redeliver, bulk_redelivery):
         monkeypatch.setattr(module, "MAX_REDELIVERIES", 6)
     with pytest.raises(TooMuchAtOnceError, match="6 deliveries already wait"):
         redeliver.redeliver_many(webhook)

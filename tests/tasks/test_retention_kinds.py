@@ -9,6 +9,7 @@ import pytest
 from contract_tests.stored import Stored
 from models.account import Account
 from models.attempt import Attempt, record_outcomes
+from models.bulk_redelivery import Redelivery
 from models.callback import Callback, Reason, SetAside
 from models.claim import Terms
 from models.database import database, writing
@@ -18,7 +19,6 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus, StatusChange
 from models.notice import Notice
 from models.number import Number
-from models.redelivery import Redelivery
 from models.signup import Signup, SignupLink
 from tasks import retention
 from tasks.retention import KINDS, Kind

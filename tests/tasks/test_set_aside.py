@@ -8,7 +8,7 @@ from models.database import writing
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
 from networks.interface import Acceptance
-from tasks import ingest, outcome
+from tasks import ingest, message_status
 from tests import factories
 from tests.tasks.told import (
     ingest_again,
@@ -89,7 +89,7 @@ def test_parked_statuses_find_their_message_once_it_is_known(number: Number) -> 
     ingest.match_parked()
     assert len(SetAside.waiting()) == 2
     with writing():
-        outcome.record_acceptance(message, Acceptance("wamid.1"))
+        message_status.record_acceptance(message, Acceptance("wamid.1"))
     ingest.match_parked()
     assert (Message.get_by_id(message.id).status, SetAside.waiting()) == (MessageStatus.READ, [])
     assert kinds() == ["message.sent", "message.read", "message.delivered"]
@@ -100,7 +100,7 @@ def test_a_parked_status_stays_when_another_message_becomes_known(account: Accou
     other = factories.active_number(account, "1002")
     ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
     with writing():
-        outcome.record_acceptance(factories.outbound(other), Acceptance("wamid.1"))
+        message_status.record_acceptance(factories.outbound(other), Acceptance("wamid.1"))
     ingest.match_parked()
     assert len(SetAside.waiting()) == 1, "identifiers are looked at within a number"
 

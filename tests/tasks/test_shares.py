@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.shares import Share, TooMuchAtOnceError
+from tasks.fair_share import Share, TooMuchAtOnceError
 
 
 def test_an_account_has_its_share_and_gets_it_back() -> None:

@@ -22,7 +22,7 @@ from models.event import Event
 from models.message import Message
 from models.number import Number
 from networks.interface import Acceptance
-from tasks import ingest, outcome
+from tasks import ingest, message_status
 from tests import factories
 
 MESSAGES, EXAMPLES = 50, 10
@@ -93,7 +93,7 @@ def _carry_out(number: Number, chosen: list[Plan], steps: list[Step], batch: int
             _tell(number, told)
             told = []
             with writing():
-                outcome.record_acceptance(messages[index], Acceptance(f"wamid.{index}"))
+                message_status.record_acceptance(messages[index], Acceptance(f"wamid.{index}"))
         else:
             told.append(_status(messages[index], chosen[index], index, step))
         if len(told) >= batch:

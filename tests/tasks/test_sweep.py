@@ -14,7 +14,7 @@ from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
 from networks.interface import Acceptance
-from tasks import outcome, sweep
+from tasks import message_status, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.refusing import refusing
@@ -67,7 +67,7 @@ def test_an_answer_that_comes_after_all_still_counts(number: Number, clock: Cloc
     clock.advance(hours=1)
     sweep.sweep()
     with writing():
-        outcome.record_acceptance(message, Acceptance("wamid.1"))
+        message_status.record_acceptance(message, Acceptance("wamid.1"))
     assert _status(message) == MessageStatus.SENT
 
 
@@ -90,7 +90,7 @@ def test_a_message_that_stays_unknown_for_24_hours_has_failed(
 def test_settled_messages_are_left_as_they_are(number: Number, clock: Clock) -> None:
     sent = factories.outbound(number)
     with writing():
-        outcome.record_acceptance(sent, Acceptance("wamid.1"))
+        message_status.record_acceptance(sent, Acceptance("wamid.1"))
     received = factories.inbound(number)
     assert received is not None
     clock.advance(days=3)
@@ -101,7 +101,7 @@ def test_settled_messages_are_left_as_they_are(number: Number, clock: Clock) -> 
 def test_a_parked_status_is_matched_when_its_message_is_known(number: Number) -> None:
     message = factories.outbound(number)
     with writing():
-        outcome.record_acceptance(message, Acceptance("wamid.1"))
+        message_status.record_acceptance(message, Acceptance("wamid.1"))
         value = {
             "metadata": {"phone_number_id": number.phone_number_id},
             "statuses": [{"id": "wamid.1", "status": "read"}],

@@ -13,7 +13,7 @@ from models.event import Event
 from models.notice import Notice
 from models.number import Number, NumberStatus
 from models.template import Template, TemplateList
-from networks import errors
+from networks import exceptions
 from tasks import template_lists, templates
 from tests import factories
 from tests.conftest import Clock
@@ -252,10 +252,13 @@ def test_the_worker_reads_what_was_asked_for_and_then_every_hour(
 
 @pytest.mark.parametrize(
     "failure",
-    [errors.AmbiguousError("timeout", "No answer"), errors.ThrottledError("80008", "Too many")],
+    [
+        exceptions.AmbiguousError("timeout", "No answer"),
+        exceptions.ThrottledError("80008", "Too many"),
+    ],
 )
 def test_a_network_that_cannot_be_asked_is_asked_again_later_and_later(
-    clock: Clock, number: Number, network: Network, failure: errors.NetworkError
+    clock: Clock, number: Number, network: Network, failure: exceptions.NetworkError
 ) -> None:
     templates.begin(number)
     network.failure = failure
@@ -275,7 +278,7 @@ def test_a_lost_number_is_disconnected_and_its_templates_forgotten(
 ) -> None:
     known(number, definition())
     clock.advance(hours=2)
-    network.failure = errors.NumberLostError("190", "Expired")
+    network.failure = exceptions.NumberLostError("190", "Expired")
     template_lists.read_due()
     assert Number.get_by_id(number.id).status == NumberStatus.DISCONNECTED
     clock.advance(hours=2)

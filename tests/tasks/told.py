@@ -10,7 +10,7 @@ from models.event import Event
 from models.message import Message
 from models.number import Number
 from networks.interface import Acceptance
-from tasks import ingest, outcome
+from tasks import ingest, message_status
 from tests import factories
 from tests.refusing import refusing
 
@@ -67,7 +67,7 @@ def accepted_message(number: Number, wamid: str = "wamid.1", to: str = "15551234
     """A message that the network accepted."""
     message = factories.outbound(number, to)
     with writing():
-        return outcome.record_acceptance(message, Acceptance(wamid))
+        return message_status.record_acceptance(message, Acceptance(wamid))
 
 
 def refusing_text(text: str) -> AbstractContextManager[None]:

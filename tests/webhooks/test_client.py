@@ -11,7 +11,7 @@ import pytest
 from tests.receiver import Exchange, Receiver, answer
 from tests.webhooks.listener import Listener
 from tests.webhooks.posting import BODY, HEADERS, post, post_one
-from webhooks.excerpt import Excerpt
+from webhooks.response_body import Excerpt
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])

@@ -13,13 +13,13 @@ from redis import Redis
 
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
-from models import database, inspection, secret
+from models import database, database_report, secret
 from models.database.sqlite import path_of
 from models.number import Number
 from models.webhook import Webhook
 from networks.checkup import ask_time, shake_hands
 from networks.current import get_network, wait_for
-from networks.errors import AmbiguousError, NetworkError, NotReachedError, ThrottledError
+from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
 
 MIB, GIB = 1 << 20, 1 << 30
 SCARCE, TOO_LITTLE = GIB, GIB // 10
@@ -113,7 +113,7 @@ def check_database(settings: Settings) -> str:
         raise BrokenError(f"There is no database {path}.", "Run: gateway migrate")
     database.connect(settings.database_url)
     _check_migrations()
-    file = inspection.inspect_file(settings.database_url, QUICK_CHECK_SECONDS)
+    file = database_report.inspect_file(settings.database_url, QUICK_CHECK_SECONDS)
     if file.damage is not None:
         damage = file.damage.splitlines()[0]
         raise BrokenError(f"The file is damaged: {damage}", "Stop the service; restore a backup.")
@@ -133,7 +133,7 @@ def _check_migrations() -> None:
 def _check_postgresql(settings: Settings) -> str:
     """The server is as the gateway needs it, and the database migrated."""
     database.connect(settings.database_url, settings.database_connections)
-    server = inspection.inspect_server()
+    server = database_report.inspect_server()
     if server.is_replica:
         raise BrokenError("It is a replica.", "Name the primary in GATEWAY_DATABASE_URL.")
     if server.version_number < OLDEST_POSTGRESQL * 10_000:

@@ -19,7 +19,7 @@ from contract_tests.stored import Stored
 from gateway.cli import cli, doctor
 from gateway.ops.doctor import BrokenError, installation, mail
 from gateway.settings import Settings
-from models import inspection, secret
+from models import database_report, secret
 from models.account import Account
 from models.callback import Callback, Reason, SetAside
 from models.database import answers_at_once, writing
@@ -213,7 +213,7 @@ def test_a_damaged_database_is_a_problem(settings: Settings) -> None:
 def test_a_large_database_is_looked_through_for_a_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(inspection, "STEPS", 1)
+    monkeypatch.setattr(database_report, "STEPS", 1)
     monkeypatch.setattr(installation, "QUICK_CHECK_SECONDS", 0)
     found = examine()["database"]
     assert found["state"] == "ok"

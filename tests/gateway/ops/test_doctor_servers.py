@@ -12,7 +12,7 @@ from contract_tests.servers import PostgresServer, RedisServer
 from contract_tests.waiting import free_port
 from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
 from gateway.settings import PREFIX, Settings, SettingsError
-from gateway.state import AwayError, connect_state, reach_database, reach_queue
+from gateway.storage import AwayError, connect_state, reach_database, reach_queue
 from models import database
 from tasks import queue
 from tests.conftest import Configure

@@ -19,7 +19,7 @@ from models.callback import Reason, SetAside
 from models.claim import Terms
 from models.database import writing
 from models.heartbeat import Heartbeat
-from networks import errors as network
+from networks import exceptions as network
 from tasks import attempt_log, deliver, queue, telemetry
 from tests import factories
 from tests.conftest import Clock

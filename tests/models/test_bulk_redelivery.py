@@ -5,13 +5,13 @@ import sqlite3
 import pytest
 
 from contract_tests.stored import Stored
-from models import redelivery
+from models import bulk_redelivery
 from models.account import Account
 from models.attempt import record_outcomes
+from models.bulk_redelivery import Redelivery
 from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import Redelivery
 from models.webhook import Webhook
 from tests import factories
 from tests.conftest import Clock
@@ -28,7 +28,7 @@ FAST = 1_000_000
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redelivery, "BATCH_SIZE", 2)
+    monkeypatch.setattr(bulk_redelivery, "BATCH_SIZE", 2)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_many_are_redelivered_by_state_and_time(
 def test_a_call_takes_the_oldest_up_to_its_limit(
     account: Account, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redelivery, "MAX_REDELIVERIES", 3)
+    monkeypatch.setattr(bulk_redelivery, "MAX_REDELIVERIES", 3)
     _failed(account, webhook, 5)
     assert (len(_request(webhook)), _work_off_all()) == (3, 3)
     assert _states(webhook) == [PENDING] * 3 + [FAILED] * 2
@@ -277,7 +277,7 @@ def test_a_webhook_that_is_behind_gets_no_more(
     _failed(account, webhook, 4)
     [late] = factories.deliveries(account, webhook)
     _request(webhook)
-    clock.advance(milliseconds=redelivery.BEHIND_MS)
+    clock.advance(milliseconds=bulk_redelivery.BEHIND_MS)
     assert _part(webhook, 2) == 2
     clock.advance(milliseconds=1)
     assert _part(webhook, 2) is None

@@ -17,7 +17,7 @@ from models.webhook import Webhook
 from networks.callback_items import StatusUpdate
 from networks.classify import classify
 from networks.interface import Acceptance
-from tasks import deliver, lifecycle, people
+from tasks import contacts, deliver, number_status
 from tasks.emit import emit_message
 from webhooks.kinds import EventKind
 
@@ -48,7 +48,7 @@ def record_acceptance(
     told = {"phone": accepted.wa_id, "user_id": accepted.user_id}
     if contact is not None and contact.differing(told):
         with writing():
-            people.learn(contact, told, Source.SEND, now)
+            contacts.learn(contact, told, Source.SEND, now)
     _accept(fresh, accepted, now, contact, webhooks)
     return fresh
 
@@ -96,7 +96,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     error = update.errors[0] if update.errors else None
     contact = sent.contacts.get(message.contact_id or "")
     if contact is not None:
-        people.learn(contact, vars(update.person), Source.STATUS, at)
+        contacts.learn(contact, vars(update.person), Source.STATUS, at)
     if message.wa_message_id is None:
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
@@ -104,7 +104,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
         # It may have been merged, or opted out or in, by an item before this one.
         fresh = Contact.find(contact.id) or contact
-        people.opt(fresh, out=True, because=Source.ERROR, at=at)
+        contacts.opt(fresh, out=True, because=Source.ERROR, at=at)
     shown_at = message.placed(status, at)
     before = message.pricing_json
     pricing = vars(update.pricing) if update.pricing else None
@@ -142,7 +142,7 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
         return
     for code, reason in update.errors:
         if code.isdecimal():
-            lifecycle.apply_error(number, classify(int(code), reason))
+            number_status.apply_error(number, classify(int(code), reason))
 
 
 def give_up(message_id: str) -> None:

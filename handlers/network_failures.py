@@ -8,10 +8,10 @@ from functools import partial
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.database import commit, writing
 from models.number import Number
-from networks import errors as network
+from networks import exceptions as network
 from networks.error_codes import told
 from networks.interface import Sender
-from tasks import deliver, lifecycle
+from tasks import deliver, number_status
 
 RETRY_AFTER_THROTTLED = 60
 
@@ -101,4 +101,4 @@ async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
 
 def _apply(number: Number, error: network.NetworkError) -> bool:
     with writing():
-        return lifecycle.apply_error(number, error)
+        return number_status.apply_error(number, error)

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
-from gateway.http.errors import CRASH_MESSAGE
+from gateway.http.exception_handlers import CRASH_MESSAGE
 from handlers.errors import ApiError, InvalidError, ThrottledError
 from models.account import Account
 from models.api_key import ApiKey

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import changes, clock, lifecycle, people, persons, signup
+from sandbox import account_updates, changes, clock, inbound, people, signup
 from sandbox.bodies import json_object
 from sandbox.entities import Message, Number
 from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS
@@ -116,7 +116,7 @@ async def change_behaviour(request: web.Request) -> web.Response:
 
 async def list_inbound(request: web.Request) -> web.Response:
     """Every message that a person wrote, in order, and whether the business marked it as read."""
-    inbound = request.app[NETWORK].inbound.values()
+    messages = request.app[NETWORK].inbound.values()
     return web.json_response(
         {
             "data": [
@@ -127,7 +127,7 @@ async def list_inbound(request: web.Request) -> web.Response:
                     "type": each.item["type"],
                     "read": each.read,
                 }
-                for each in inbound
+                for each in messages
             ]
         }
     )
@@ -136,11 +136,11 @@ async def list_inbound(request: web.Request) -> web.Response:
 async def write_inbound(request: web.Request) -> web.Response:
     """A person writes to a business number."""
     try:
-        inbound = persons.write(request.app[NETWORK], await json_object(request))
+        message = inbound.write(request.app[NETWORK], await json_object(request))
     except ValueError as error:
         raise ControlError(400, str(error)) from error
-    request.app[DISPATCHER].announce(inbound)
-    return web.json_response({"id": inbound.id})
+    request.app[DISPATCHER].announce(message)
+    return web.json_response({"id": message.id})
 
 
 async def list_people(request: web.Request) -> web.Response:
@@ -179,7 +179,7 @@ async def change_status(request: web.Request) -> web.Response:
     if number is None:
         raise ControlError(404, "there is no number with this phone_number_id")
     try:
-        key = lifecycle.change_status(
+        key = account_updates.change_status(
             network, number, await json_object(request), request.app[SETTINGS].app_id
         )
     except ValueError as error:

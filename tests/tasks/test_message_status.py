@@ -17,8 +17,8 @@ from models.usage import UsageCount
 from networks.callback_items import StatusUpdate
 from networks.error_codes import explained
 from networks.interface import Acceptance
-from tasks import outcome
-from tasks.outcome import SentMessages
+from tasks import message_status
+from tasks.message_status import SentMessages
 from tests import factories
 from tests.tasks.told import accepted_message, ingest_now, messages, status_of
 
@@ -38,7 +38,7 @@ def message(number: Number) -> Message:
 
 def _accept(message: Message, wa_message_id: str = "wamid.1") -> Message:
     with writing():
-        return outcome.record_acceptance(message, Acceptance(wa_message_id))
+        return message_status.record_acceptance(message, Acceptance(wa_message_id))
 
 
 def _report(
@@ -49,7 +49,7 @@ def _report(
         errors = (ERROR,) if status is FAILED else ()
         with writing():
             update = StatusUpdate(number.phone_number_id, wamid, status, message.id, errors, at)
-            assert outcome.record_status(update, SentMessages([update]), UsageCount())
+            assert message_status.record_status(update, SentMessages([update]), UsageCount())
 
 
 def _events() -> list[dict[str, Any]]:
@@ -145,7 +145,7 @@ def test_of_a_step_that_is_told_twice_the_earlier_time_is_kept(message: Message)
 
 
 def test_a_message_given_up_may_still_turn_out_delivered(message: Message) -> None:
-    outcome.give_up(message.id)
+    message_status.give_up(message.id)
     assert (_stored(message).status, _kinds()) == (FAILED, ["message.failed"])
     _report(message, DELIVERED)
     assert _stored(message).status == DELIVERED
@@ -154,8 +154,8 @@ def test_a_message_given_up_may_still_turn_out_delivered(message: Message) -> No
 
 
 def test_giving_up_says_why_and_does_so_once(message: Message) -> None:
-    outcome.give_up(message.id)
-    outcome.give_up(message.id)
+    message_status.give_up(message.id)
+    message_status.give_up(message.id)
     [event] = _events()
     assert event["data"]["error"]["code"] == "outcome_unknown"
 
@@ -165,7 +165,7 @@ def test_a_message_that_settled_in_the_meantime_is_not_given_up(
     message: Message, status: MessageStatus
 ) -> None:
     _report(message, status)
-    outcome.give_up(message.id)
+    message_status.give_up(message.id)
     assert _stored(message).status == status
     assert "message.failed" not in _kinds()
 
@@ -178,7 +178,7 @@ def test_the_events_time_is_the_networks(message: Message) -> None:
 
 def test_what_the_network_says_of_an_accepted_message_is_kept_and_shown(message: Message) -> None:
     with writing():
-        outcome.record_acceptance(message, Acceptance("wamid.1", message_status="paused"))
+        message_status.record_acceptance(message, Acceptance("wamid.1", message_status="paused"))
     _report(message, DELIVERED)
     assert [event["data"]["acceptance"] for event in _events()] == ["paused", "paused"]
 
@@ -263,7 +263,7 @@ def test_a_status_waits_for_one_answer_of_the_database(
     update = StatusUpdate("1001", "wamid.1", status, message.id, (), fresh.created_at)
     with writing():
         monkeypatch.setattr(database.obj, "put", exchanges.put)
-        assert outcome.record_status(update, SentMessages([update]), UsageCount())
+        assert message_status.record_status(update, SentMessages([update]), UsageCount())
         monkeypatch.undo()
     assert exchanges.count == 1
 
@@ -308,7 +308,7 @@ def test_statuses_that_are_read_together_see_what_each_other_did(message: Messag
     ]
     with writing():
         sent = SentMessages(updates)
-        assert all(outcome.record_status(update, sent, UsageCount()) for update in updates)
+        assert all(message_status.record_status(update, sent, UsageCount()) for update in updates)
     assert _kinds() == ["message.sent", "message.delivered", "message.read"]
     assert _history(message) == ["pending", "sent", "delivered", "read"]
     assert Delivery.select().count() == 3

@@ -11,7 +11,7 @@ from models.event import Event
 from models.notice import Notice
 from models.number import Number, NumberStatus
 from networks.callback_items import AccountUpdate
-from networks.errors import (
+from networks.exceptions import (
     AccountActionError,
     AmbiguousError,
     NetworkError,
@@ -21,7 +21,7 @@ from networks.errors import (
     RefusedError,
     ThrottledError,
 )
-from tasks import lifecycle
+from tasks import number_status
 from tests import factories
 from tests.conftest import Clock
 
@@ -74,7 +74,7 @@ def test_an_update_has_those_numbers_checked_that_it_could_be_about(
 ) -> None:
     numbers = _numbers(account)
     for _ in range(2):
-        lifecycle.follow_update(_update(event, detail))
+        number_status.follow_update(_update(event, detail))
     assert {status for status, number in numbers.items() if _is_due(number)} == checked
     assert all(Number.get_by_id(n.id).status == status for status, n in numbers.items())
     moves = Event.select().where(Event.kind != "number.updated")
@@ -84,7 +84,7 @@ def test_an_update_has_those_numbers_checked_that_it_could_be_about(
 
 def test_the_numbers_of_other_business_accounts_are_left_alone(account: Account) -> None:
     other = factories.active_number(account, "1002", waba_id="2002")
-    lifecycle.follow_update(_update("DISABLED_UPDATE", "DISABLE"))
+    number_status.follow_update(_update("DISABLED_UPDATE", "DISABLE"))
     assert not _is_due(other)
 
 
@@ -93,14 +93,14 @@ def test_the_removal_of_another_app_is_none_of_our_business(
     number: Number, app_id: str, *, concerned: bool
 ) -> None:
     info = {"waba_id": "2001", "partner_app_id": app_id}
-    lifecycle.follow_update(_update("PARTNER_APP_UNINSTALLED", waba_info=info))
+    number_status.follow_update(_update("PARTNER_APP_UNINSTALLED", waba_info=info))
     assert _is_due(number) is concerned
 
 
 def test_a_signup_that_never_got_ready_is_not_reconnected(account: Account) -> None:
     abandoned = factories.provision(account)
     abandoned.abandon()
-    lifecycle.follow_update(_update("ACCOUNT_RECONNECTED"))
+    number_status.follow_update(_update("ACCOUNT_RECONNECTED"))
     assert not _is_due(abandoned)
 
 
@@ -112,7 +112,7 @@ def test_a_number_that_another_account_connected_meanwhile_is_that_accounts(
     with writing():
         lost.move_to(DISCONNECTED)
     theirs = factories.active_number(Account.open("Rival", "pro"))
-    lifecycle.follow_update(_update(event))
+    number_status.follow_update(_update(event))
     assert not _is_due(lost)
     assert _is_due(theirs) is (event == "ACCOUNT_OFFBOARDED")
 
@@ -131,7 +131,7 @@ def test_a_number_that_another_account_connected_meanwhile_is_that_accounts(
 def test_an_error_of_the_network_moves_the_number_or_leaves_it(
     number: Number, error: NetworkError, status: NumberStatus
 ) -> None:
-    moved = [lifecycle.apply_error(number, error) for _ in range(2)]
+    moved = [number_status.apply_error(number, error) for _ in range(2)]
     assert moved == [status is not ACTIVE, False]
     assert Number.get_by_id(number.id).status == status
     assert Event.select().count() == int(status is not ACTIVE)
@@ -159,7 +159,7 @@ def test_a_late_error_says_nothing_of_a_number_that_is_not_connected(
             stale = Number.get_by_id(number.id)
             number.move_to(DISCONNECTED)
         factories.active_number(Account.open("Rival", "pro"))
-    assert not lifecycle.apply_error(stale, error)
+    assert not number_status.apply_error(stale, error)
     assert Number.get_by_id(number.id).status == status
     assert not _is_due(number)
     assert Event.select().count() == 0
@@ -169,6 +169,6 @@ def test_an_error_that_leaves_the_number_in_doubt_only_has_it_checked(
     number: Number, clock: Clock
 ) -> None:
     with writing():
-        assert not lifecycle.apply_error(number, NumberInDoubtError("368", "Blocked for now"))
+        assert not number_status.apply_error(number, NumberInDoubtError("368", "Blocked for now"))
     fresh = Number.get_by_id(number.id)
     assert (fresh.status, fresh.check_due_at) == (ACTIVE, clock.at)

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from flask import Flask, Request, request
 
-from dashboard.claims import FORM_TYPE, BadFormError, BadPinError, read_claim
+from dashboard.signup_form import FORM_TYPE, BadFormError, BadPinError, read_claim
 from tasks.onboarding import SignupClaim
 
 GOOD = {"code": "AQcode", "phone_number_id": "106", "waba_id": "524"}

@@ -4,10 +4,10 @@ import inspect
 
 import pytest
 
-from dashboard import outcomes
-from dashboard.outcomes import Next
+from dashboard import signup_results
+from dashboard.signup_results import Next
 from models.number import NumberTakenError
-from networks import errors as network
+from networks import exceptions as network
 from tasks import onboarding
 
 NETWORK_ERRORS = [
@@ -42,7 +42,7 @@ NETWORK_ERRORS = [
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_an_error_has_its_page(error: Exception, kind: str, status: int, following: Next) -> None:
-    outcome = outcomes.of_error(error)
+    outcome = signup_results.of_error(error)
     assert (outcome.kind, outcome.status, outcome.next) == (kind, status, following)
     assert outcome.title
     assert all(outcome.paragraphs)
@@ -57,7 +57,7 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     assert len(own) > 10
     for error in own:
         assert error is not None
-        assert outcomes.of_error(error).kind != "crashed"
+        assert signup_results.of_error(error).kind != "crashed"
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     ],
 )
 def test_how_long_to_wait_is_said_and_stands_in_the_header(seconds: int, title: str) -> None:
-    outcome = outcomes.of_error(onboarding.SignupError("Too many PINs.", seconds))
+    outcome = signup_results.of_error(onboarding.SignupError("Too many PINs.", seconds))
     assert outcome.title == title
     assert outcome.headers == {"Retry-After": str(seconds)}
     assert outcome.paragraphs[0] == "Too many PINs."
 
 
 def test_what_the_platform_said_is_told_with_its_code() -> None:
-    outcome = outcomes.of_error(network.RefusedError("2200", "No callback"))
+    outcome = signup_results.of_error(network.RefusedError("2200", "No callback"))
     assert "The platform says: No callback (code 2200)." in outcome.paragraphs

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.api.operations import METHODS, UNKNOWN, Operation, Part
-from gateway.http.errors import as_api_error, response_to
+from gateway.http.exception_handlers import as_api_error, response_to
 from gateway.ops.metrics import REQUESTS
 from models.clock import new_id
 from tasks.telemetry import request_fields, span

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox import errors
-from sandbox.errors import GraphError
+from sandbox import graph_errors
+from sandbox.graph_errors import GraphError
 
 Check = Callable[[str, Any], None]
 Refusal = Callable[[str], GraphError]
@@ -24,7 +24,7 @@ NUMERAL = re.compile(r"[+-]?[0-9]{1,20}([.][0-9]{1,20})?", re.ASCII)
 
 def value_error(details: str) -> GraphError:
     """Code 131009."""
-    return errors.known(131009, details)
+    return graph_errors.known(131009, details)
 
 
 def text(most: int, *, least: int = 1, refusal: Refusal = value_error) -> Check:
@@ -62,7 +62,7 @@ def word(*words: str) -> Check:
     def check(place: str, value: Any) -> None:
         if value not in words:
             listed = ", ".join(each.upper() for each in words)
-            raise errors.parameter(f"Param {place} must be one of {{{listed}}}")
+            raise graph_errors.parameter(f"Param {place} must be one of {{{listed}}}")
 
     return check
 
@@ -101,7 +101,7 @@ def whole(place: str, value: Any) -> None:
 def link(place: str, value: Any) -> None:
     """An address that the platform can fetch from."""
     if not isinstance(value, str) or len(value) > MAX_LINK or not LINK.fullmatch(value):
-        raise errors.parameter(f"Param {place} is not a valid URI.")
+        raise graph_errors.parameter(f"Param {place} is not a valid URI.")
 
 
 def array(item: Check, most: int, *, least: int = 1) -> Check:
@@ -126,10 +126,10 @@ def fields(required: Mapping[str, Check], optional: Mapping[str, Check] | None =
         require_object(place, value)
         for name in value:
             if name not in known:
-                raise errors.parameter(f'Unexpected key "{name}" on param "{place}".')
+                raise graph_errors.parameter(f'Unexpected key "{name}" on param "{place}".')
         for name in required:
             if value.get(name) is None:
-                raise errors.known(131008, f"Parameter '{name}' is mandatory in '{place}'")
+                raise graph_errors.known(131008, f"Parameter '{name}' is mandatory in '{place}'")
         for name, given in value.items():
             known[name](f"{place}['{name}']", given)
 
@@ -149,7 +149,7 @@ def by_word(name: str, choices: Mapping[str, Check]) -> Check:
     def check(place: str, value: Any) -> None:
         require_object(place, value)
         if value.get(name) is None:
-            raise errors.known(131008, f"Parameter '{name}' is mandatory in '{place}'")
+            raise graph_errors.known(131008, f"Parameter '{name}' is mandatory in '{place}'")
         choose(f"{place}['{name}']", value[name])
         choices[value[name]](place, value)
 

@@ -8,11 +8,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from werkzeug.exceptions import HTTPException as FlaskError
 
-from dashboard.errors import error_page, is_page
+from dashboard.error_pages import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
 from handlers.errors import CODES, ApiError, ConflictError, NotFoundError, ThrottledError
+from tasks.fair_share import TooMuchAtOnceError
 from tasks.redeliver import InactiveWebhookError
-from tasks.shares import TooMuchAtOnceError
 from tasks.subscriptions import TooManyWebhooksError
 
 logger = logging.getLogger(__name__)

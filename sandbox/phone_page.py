@@ -10,13 +10,13 @@ from typing import Any
 from aiohttp import web
 
 from sandbox import conversations
-from sandbox.control import PREFIX, ControlError, number_view
+from sandbox.control_api import PREFIX, ControlError, number_view
 from sandbox.conversations import MOST_SHOWN, SHOWN
 from sandbox.entities import Number
 from sandbox.keys import NETWORK
+from sandbox.network import Network
 from sandbox.numbering import display
 from sandbox.people import named
-from sandbox.state import Network
 from sandbox.views import render
 
 MOST_PHONES = 3

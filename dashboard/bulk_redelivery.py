@@ -7,17 +7,17 @@ from urllib.parse import urlencode
 
 from flask import Response, request
 
+from dashboard.audited_views import about, unchanged
 from dashboard.deliveries import PATH
 from dashboard.delivery_filters import Asked, read_filters
 from dashboard.guard import account
-from dashboard.moments import as_typed
 from dashboard.paging import PER_PAGE
-from dashboard.recording import about, unchanged
 from dashboard.site import blueprint, confirm, go, show
+from dashboard.time_inputs import as_typed
+from models.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.delivery import ENDED, Delivery, DeliveryState
-from models.redelivery import MAX_REDELIVERIES, Redelivery
+from tasks.fair_share import TooMuchAtOnceError
 from tasks.redeliver import redeliver_chosen
-from tasks.shares import TooMuchAtOnceError
 
 
 @blueprint.post("/deliveries/redeliver-selected")

@@ -19,12 +19,12 @@ from models.database import Prepared, reading, writing
 from models.notice import Notice, words_of
 from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from networks import callback_items, reasons
-from networks import errors as network
+from networks import exceptions as network
 from networks.callback_items import AccountUpdate
 from networks.current import get_network, wait_for
 from networks.error_codes import told as told_error
 from networks.interface import Sender
-from tasks import deliver, number_news
+from tasks import deliver, number_updates
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
 
@@ -133,7 +133,7 @@ def follow_update(update: AccountUpdate) -> None:
         notice = callback_items.Notice(
             update.waba_id, "account_update", None, update.value, update.at
         )
-        number_news.take(notice)
+        number_updates.take(notice)
     elif _concerns_us(update.value):
         with writing():
             # Neither abandoned signups nor numbers that another account has connected by now.
@@ -151,8 +151,8 @@ def follow_notice(notice: callback_items.Notice) -> bool:
     News of quality have the number checked: they do not say what the quality is.
     """
     with writing():
-        numbers = number_news.take(notice)
-        if notice.field == number_news.QUALITY:
+        numbers = number_updates.take(notice)
+        if notice.field == number_updates.QUALITY:
             request_checks(numbers or ())
     return numbers is not None
 
@@ -238,7 +238,7 @@ def _carry_out(number: Number) -> bool:
     try:
         with writing():
             if _schedule(number, _next_check_at(answer.status or number.status)):
-                number_news.tell(number, **answer.news)
+                number_updates.tell(number, **answer.news)
                 if answer.status is not None:
                     change_status(
                         number, answer.status, answer.reason or _reason_of(number, answer)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from gateway.settings import get_settings
-from models import redelivery
+from models import bulk_redelivery
 from models.account import Account
 from models.attempt import record_outcomes
+from models.bulk_redelivery import Redelivery
 from models.claim import Terms
 from models.delivery import Delivery, DeliveryState
-from models.redelivery import Redelivery
 from tests import factories
 from tests.factories import claim_due
 
@@ -24,7 +24,7 @@ WORKER = """
 import os, signal, sys
 from models import database
 from models.delivery import Delivery
-from models.redelivery import Redelivery
+from models.bulk_redelivery import Redelivery
 
 url, point = sys.argv[1:]
 database.connect(url)
@@ -57,7 +57,7 @@ def test_a_part_is_scheduled_whole_and_once_whenever_the_kill_comes(
     point: str,
     scheduled: int,
 ) -> None:
-    monkeypatch.setattr(redelivery, "BATCH_SIZE", 2)
+    monkeypatch.setattr(bulk_redelivery, "BATCH_SIZE", 2)
     webhook = factories.webhook(account)
     factories.deliveries(account, webhook, count=5)
     record_outcomes(map(factories.failure, claim_due(9, Terms(9, 1000))), lambda _: None, 1000)

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from dashboard.outcomes import Next, Outcome
 from dashboard.pages import Page, render
+from dashboard.signup_results import Next, Outcome
 
 PREFIX = "/connect/"
 DASHBOARD = "/dashboard"

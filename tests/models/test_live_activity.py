@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from models import latest
+from models import live_activity
 from models.account import Account
 from models.attempt import Attempt
 from models.clock import id_bound, new_id
 from models.database import writing
-from models.latest import LOOK_BACK_MS, Latest
+from models.live_activity import LOOK_BACK_MS, Latest
 from models.notice import Notice
 from models.number import Number
 from tests import factories
@@ -59,10 +59,10 @@ def test_each_row_is_found_once_also_one_that_commits_late(record: Any, clock: C
 @pytest.fixture
 def two_a_look(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A look reads two rows at most. The prepared queries hold the limit."""
-    monkeypatch.setattr(latest, "MOST", 2)
-    latest._newer.cache_clear()
+    monkeypatch.setattr(live_activity, "MOST", 2)
+    live_activity._newer.cache_clear()
     yield
-    latest._newer.cache_clear()
+    live_activity._newer.cache_clear()
 
 
 @pytest.mark.usefixtures("two_a_look")
@@ -83,7 +83,7 @@ def test_a_notice_is_for_the_accounts_of_its_number_or_business_account(number: 
     def shown(phone_number: str | None) -> list[tuple[str, str, str | None]]:
         notice = Notice.keep("2001", "security", phone_number, {"event": "PIN_CHANGED"}, 1)
         assert notice is not None
-        rows = latest.recorded_notices([notice.id], accounts)
+        rows = live_activity.recorded_notices([notice.id], accounts)
         return sorted((row.account_id, row.number_id, row.phone_number) for row in rows)
 
     assert shown("15550002222") == [(other.account_id, other.id, "15550002222")]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contract_tests.operations import all_operations
-from gateway.api.complaint import Complaint, complaint
+from gateway.api.schema_errors import Complaint, complaint
 
 Schema = dict[str, Any]
 Body = dict[str, Any]

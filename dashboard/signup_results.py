@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from models.number import NumberTakenError
-from networks import errors as network
+from networks import exceptions as network
 from tasks import onboarding
 
 RETRY_AFTER_SECONDS = 60

@@ -6,15 +6,15 @@ import sys
 import click
 import pytest
 
-from gateway.cli import running
+from gateway.cli import up_file
 from tests.conftest import Configure
 
 CLAIM = """
 import time
-from gateway.cli import running
+from gateway.cli import up_file
 from gateway.settings import get_settings
 
-with running.announced(get_settings()):
+with up_file.announced(get_settings()):
     print("claimed", flush=True)
     time.sleep(60)
 """
@@ -29,9 +29,9 @@ def test_a_folder_is_one_processs_until_it_ends_however_it_ends(configure: Confi
         assert other.stdout is not None
         assert other.stdout.readline() == "claimed\n"
         taken = pytest.raises(click.ClickException, match=r"gateway up runs on .* already")
-        with taken, running.announced(settings):
+        with taken, up_file.announced(settings):
             pass
         other.kill()
-    with running.announced(settings):
-        assert (settings.data_dir / running.FILE).exists()
-    assert not (settings.data_dir / running.FILE).exists()
+    with up_file.announced(settings):
+        assert (settings.data_dir / up_file.FILE).exists()
+    assert not (settings.data_dir / up_file.FILE).exists()

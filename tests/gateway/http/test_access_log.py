@@ -45,7 +45,7 @@ def _lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def _at_info(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="gateway.http.observation")
+    caplog.set_level(logging.INFO, logger="gateway.http.access_log")
     caplog.handler.setFormatter(JsonFormatter())
 
 

@@ -12,7 +12,7 @@ from starlette.types import Scope
 from contract_tests.stored import Stored
 from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
-from gateway.http import intake
+from gateway.http import callback_endpoint
 from handlers import network_callback
 from models.callback import Callback
 from tasks.queue import huey
@@ -39,7 +39,7 @@ def _sign(body: bytes, secret: str = "app-secret") -> dict[str, str]:
 
 
 def _ask(scope: Scope, chunks: Sequence[bytes] = (b"",)) -> Answered:
-    answered = ask(edge_of(intake.intake, PLANS), scope, chunks)
+    answered = ask(edge_of(callback_endpoint.intake, PLANS), scope, chunks)
     assert answered is not None
     return answered
 
@@ -85,7 +85,7 @@ def test_another_method_is_told_what_is_allowed(method: str) -> None:
         pytest.param(b'{"entry": [ ] , "text":"ol\\u00e1 \\/"}', id="escaped in its own way"),
         pytest.param(b"\xff\0 not json", id="unreadable"),
         pytest.param(b"", id="empty"),
-        pytest.param(b"{}" * intake.LARGE, id="large"),
+        pytest.param(b"{}" * callback_endpoint.LARGE, id="large"),
     ],
 )
 def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
@@ -98,7 +98,7 @@ def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
     assert huey.dequeue().name == "wake_for_callbacks"
 
 
-@pytest.mark.parametrize("body", [b"{}", b"{}" * intake.LARGE])
+@pytest.mark.parametrize("body", [b"{}", b"{}" * callback_endpoint.LARGE])
 @pytest.mark.parametrize("headers", [{}, _sign(b"{}", "other"), _sign(b"{ }")])
 def test_a_callback_that_is_not_signed_leaves_no_trace(
     headers: dict[str, str], body: bytes

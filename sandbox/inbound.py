@@ -8,9 +8,9 @@ from typing import Any
 from sandbox import clock, media
 from sandbox.entities import CONNECTED, Inbound, Number
 from sandbox.journal import Fact
+from sandbox.network import Network
 from sandbox.numbering import digits_of, new_wamid
 from sandbox.people import USER_ID, Person, named
-from sandbox.state import Network
 
 MAX_NAME = 128
 # Types whose callback may come without an object of their own (Cloud API, Webhooks: messages).

@@ -9,7 +9,7 @@ from typing import Any
 from sandbox.behaviour import Behaviour
 from sandbox.chance import Stream
 from sandbox.fates import DELIVERED, FAILED, READ, SENT, Answer, Fate, fate_of
-from sandbox.state import Network
+from sandbox.network import Network
 
 # What became of a message that failed although it had been delivered is told in the vaguest way.
 VAGUE = 131000

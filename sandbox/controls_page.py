@@ -1,6 +1,6 @@
 """``/controls``: the control paths as forms for people: clock, numbers, templates, behaviour.
 
-People write at ``/``, with their phones (sandbox.page).
+People write at ``/``, with their phones (sandbox.phone_page).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from aiohttp import web
 
 from sandbox import clock
 from sandbox.behaviour import Behaviour
-from sandbox.control import number_view
+from sandbox.control_api import number_view
 from sandbox.entities import BANNED, CONNECTED, DISCONNECTED
 from sandbox.keys import NETWORK
 from sandbox.knob_words import GROUPS
 from sandbox.knobs import CHOICES
-from sandbox.page import page_of
+from sandbox.phone_page import page_of
 from sandbox.templates_control import SCORES, STATUSES
 from sandbox.views import render
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbox import clock
 from sandbox.entities import BANNED, CONNECTED, DISCONNECTED, Number
-from sandbox.state import Network
+from sandbox.network import Network
 
 UNINSTALLED, OFFBOARDED = "PARTNER_APP_UNINSTALLED", "ACCOUNT_OFFBOARDED"
 # PARTNER_* updates come under the provider's own business, not the customer's WABA.
