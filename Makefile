@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -125,6 +125,11 @@ lint: node_modules/.installed ## Lint the contract, openapi.yaml
 	@$(NODE)/redocly lint --format=stylish openapi.yaml
 	@$(NODE)/spectral lint --fail-severity=hint --ruleset=.spectral-oas.yaml openapi.yaml
 	@$(NODE)/spectral lint --fail-severity=hint --ruleset=.spectral-ibm.yaml openapi.yaml
+
+# tooling/words.yml is the word list, and .textlintrc.json has the longest sentence. Findings name the original file.
+words: node_modules/.installed ## Lint the language of comments, messages, pages and documentation
+	@$(BIN)/python tooling/prose.py
+	@$(NODE)/textlint --format unix build/prose | sed -E 's#^.*/build/prose/##; s#^([^:]+\.(py|html|ya?ml))\.md:#\1:#'
 
 # Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
 # keeps silent is not counted either.

@@ -1,0 +1,140 @@
+"""Writes what people read in the tracked files to build/prose, for the linter of the language (make words).
+
+Comments, docstrings and messages of Python files, the text of pages, and the descriptions of the contract
+become Markdown. A line keeps its number: ``build/prose/models/page.py.md:12`` is ``models/page.py:12``.
+Markdown files are copied unchanged.
+"""
+
+import ast
+import io
+import re
+import shutil
+import subprocess
+import tokenize
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "build" / "prose"
+NO_PROSE = ("#!", "# noqa", "# type:")
+# Fewer words are a name, a key or a format.
+FEWEST_WORDS = 4
+CODE = re.compile(
+    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|PRAGMA|EXPLAIN|COPY|SET|import|from|def|class|window|curl)\b"
+    r"|.*[;={<]\s*$",
+    re.DOTALL,
+)
+# One character, so that the sentence keeps its shape.
+PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+
+
+class Lines:
+    """Text by the line where it stands in its file."""
+
+    def __init__(self, count: int) -> None:
+        self._lines = [""] * (count + 1)
+
+    def put(self, first: int, text: str) -> None:
+        """Add ``text``, whose first line stands at ``first``, counted from 1."""
+        for number, line in enumerate(text.split("\n"), start=first):
+            if number < len(self._lines):
+                self._lines[number] = f"{self._lines[number]} {line.strip()}".strip()
+
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self._lines[1:]) + "\n"
+
+
+def _docstrings(tree: ast.Module) -> set[int]:
+    """The first lines of all docstrings."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return {
+        node.body[0].lineno
+        for node in ast.walk(tree)
+        if isinstance(node, owners) and ast.get_docstring(node, clean=False) is not None
+    }
+
+
+def _is_text(string: str) -> bool:
+    return len(string.split()) >= FEWEST_WORDS and not CODE.match(string)
+
+
+def _inside(literal: str) -> str:
+    """A literal without its prefix and quotes."""
+    bare = literal.lstrip("rbfuRBFU")
+    quotes = 3 if bare[:3] in {'"""', "'''"} else 1
+    return bare[quotes:-quotes]
+
+
+def python(source: str) -> str:
+    """Comments, docstrings, and string literals of several words."""
+    docstrings = _docstrings(ast.parse(source))
+    lines = Lines(source.count("\n") + 1)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        line = token.start[0]
+        if token.type == tokenize.COMMENT and not token.string.startswith(
+            ("#!", "# noqa", "# type:")
+        ):
+            lines.put(line, token.string.lstrip("# "))
+        elif token.type == tokenize.STRING:
+            text = _inside(token.string)
+            if line in docstrings:
+                lines.put(line, text)
+            elif _is_text(text):
+                lines.put(line, PLACEHOLDER.sub("X", text))
+    return lines.text()
+
+
+def page(source: str) -> str:
+    """A template's text, without tags, expressions, scripts and styles."""
+    for code in (r"<(script|style)\b.*?</\1>", r"\{#.*?#\}", r"\{[{%].*?[%}]\}", r"<[^>]*>"):
+        source = re.sub(code, lambda found: "\n" * found[0].count("\n"), source, flags=re.DOTALL)
+    return "\n".join(line.strip() for line in source.split("\n"))
+
+
+def contract(source: str) -> str:
+    """The descriptions and summaries of an OpenAPI document."""
+    lines = Lines(source.count("\n") + 1)
+    depth: int | None = None
+    for number, line in enumerate(source.split("\n"), start=1):
+        indent = len(line) - len(line.lstrip())
+        if depth is not None and line.strip() and indent <= depth:
+            depth = None
+        if depth is not None:
+            lines.put(number, line)
+        elif found := re.match(r"\s*(?:- )?(?:description|summary|title): *(.*)", line):
+            depth = indent
+            if found[1] not in {"|", "|-", ">", ">-"}:
+                lines.put(number, found[1].strip("'\""))
+        elif found := re.match(r"\s*# (.*)", line):
+            lines.put(number, found[1])
+    return lines.text()
+
+
+READERS: dict[str, Callable[[str], str]] = {
+    ".py": python,
+    ".html": page,
+    ".yaml": contract,
+    ".yml": contract,
+    ".md": str,
+}
+
+
+def main() -> None:
+    """Write the prose of all tracked files of a kind in READERS."""
+    shutil.rmtree(TARGET, ignore_errors=True)
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    for name in filter(None, names.split("\0")):
+        file = ROOT / name
+        if file.suffix in READERS and file.is_file() and not file.is_symlink():
+            target = TARGET / f"{name}.md" if file.suffix != ".md" else TARGET / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(
+                READERS[file.suffix](file.read_text(encoding="utf-8")), encoding="utf-8"
+            )
+
+
+if __name__ == "__main__":
+    main()
