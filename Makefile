@@ -133,7 +133,7 @@ words: node_modules/.installed ## Lint the language of comments, messages, pages
 
 # Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
 # keeps silent is not counted either.
-docs: $(VENV)/.docs ## Build the documentation into build/docs
+docs: $(VENV)/.docs node_modules/.installed ## Build the documentation into build/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 format: $(VENV)/.dev ## Format the code and mend what ruff can mend

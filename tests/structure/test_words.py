@@ -16,9 +16,9 @@ def _findings(folder: Path, text: str) -> list[str]:
     file = folder / "text.md"
     file.write_text(text)
     command = [
-        ROOT / "node_modules/.bin/textlint",
+        str(ROOT / "node_modules/.bin/textlint"),
         "--config",
-        ROOT / ".textlintrc.json",
+        str(ROOT / ".textlintrc.json"),
         "--format",
         "unix",
     ]

@@ -1,0 +1,26 @@
+"""Draws the Mermaid diagrams of the documentation with a script of the site's own.
+
+The theme draws them, and would load the library from another host if a page did not bring it (mkdocs.yml, hooks).
+"""
+
+from pathlib import Path
+from typing import Any
+
+SCRIPT = "mermaid.tiny.js"
+FOLDER = Path(__file__).resolve().parent.parent / "node_modules/@mermaid-js/tiny/dist"
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the library to the site."""
+    from mkdocs.structure.files import File  # noqa: PLC0415 - tests read the rest without MkDocs
+
+    files.append(File(SCRIPT, str(FOLDER), config["site_dir"], use_directory_urls=False))
+    return files
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Load the library on pages with a diagram: it is large."""
+    if '<pre class="mermaid">' not in html:
+        return html
+    up = "../" * page.url.count("/")
+    return f'{html}\n<script src="{up}{SCRIPT}"></script>'
