@@ -1,4 +1,4 @@
-"""Accounts: who owns numbers, keys and webhooks, and on which plan."""
+"""Accounts: the owners of numbers, keys and webhooks. Each has a plan."""
 
 from collections.abc import Iterable
 from typing import Self
@@ -11,15 +11,15 @@ from models.database import BaseModel, reading, writing
 from models.page import Page, fetch_page
 
 PLANS = ("starter", "pro")
-# Each inbound text is compared with the words; a longer text is none of them.
+# Each inbound text is compared with the words. A longer text matches none of them.
 MAX_WORDS, MAX_WORD = 20, 40
 
 
 class Account(BaseModel):
     """An account. ``plan`` is one of PLANS.
 
-    While it is suspended, its keys and its users' passwords open nothing. What the network reports of its
-    numbers is still taken in, and its events are still delivered.
+    While it is suspended, its keys and its users' passwords are refused. Callbacks about its numbers are
+    still ingested, and its events are still delivered.
     """
 
     id = TextField(primary_key=True)
@@ -27,7 +27,7 @@ class Account(BaseModel):
     plan = TextField()
     created_at = BigIntegerField()
     suspended_at = BigIntegerField(null=True)
-    # What a person may write to opt out of marketing, or in again: lines, in lower case. None without a text.
+    # The words by which people opt out of marketing, or in again: lines, in lower case. None without words.
     stop_text = TextField(default="")
     start_text = TextField(default="")
 
@@ -40,7 +40,7 @@ class Account(BaseModel):
         return str(self.start_text).splitlines()
 
     def heed(self, *, stop: Iterable[str], start: Iterable[str]) -> None:
-        """Let people opt out and in by these words, whatever their case. Raises as ``as_words`` does."""
+        """Set the words by which people opt out and in, in any case. Raises ValueError like ``as_words``."""
         stop_text, start_text = ("\n".join(as_words(words)) for words in (stop, start))
         self.amend(stop_text=stop_text, start_text=start_text)
 
@@ -50,7 +50,7 @@ class Account(BaseModel):
             return cls.create(id=new_id("acc"), name=name, plan=plan, created_at=clock.now())
 
     def suspend(self) -> None:
-        """Suspend it, from now on where it was not suspended before."""
+        """Suspend it. A suspended account keeps the time of its suspension."""
         self.amend(suspended_at=self.suspended_at or clock.now())
 
     def resume(self) -> None:
@@ -75,7 +75,7 @@ def as_words(given: Iterable[str]) -> list[str]:
             text = f"The word {word[:MAX_WORD]}... has {len(word)} characters."
             raise ValueError(f"{text} Shorten it to {MAX_WORD}.")
         if "," in word or len(word.splitlines()) > 1:
-            raise ValueError(f"{word!r} has a comma or a line break. Give each word by itself.")
+            raise ValueError(f"{word!r} has a comma or a line break. Give one word at a time.")
     return words
 
 

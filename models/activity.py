@@ -17,14 +17,14 @@ MINUTE_MS, DAY_MS = 60_000, 24 * HOUR_MS
 
 @dataclass(frozen=True)
 class Span:
-    """A time up to now in ``count`` steps of ``step`` ms, which begin at whole ones in UTC."""
+    """A period that ends now: ``count`` steps of ``step`` ms, aligned to UTC."""
 
     label: str
     step: int
     count: int
 
     def starts(self, now: int) -> list[int]:
-        """When each step begins, the one under way last."""
+        """The start of each step. The current step is the last."""
         last = now - now % self.step
         return [last - self.step * back for back in reversed(range(self.count))]
 
@@ -40,7 +40,7 @@ DEFAULT = "24h"
 
 @dataclass(frozen=True)
 class Attempts:
-    """How the attempts of one step ended (AttemptTotal), and how many took how long, by bucket."""
+    """The results of the attempts of one step (AttemptTotal), and a histogram of their durations."""
 
     delivered: int = 0
     retried: int = 0
@@ -62,7 +62,7 @@ class Attempts:
 
 
 def messages(account_id: str, span: Span, now: int) -> list[Mapping[str, int]]:
-    """For each step, how many messages that were created in it have which status now."""
+    """For each step, the messages created in it, counted by their present status."""
     starts = span.starts(now)
     query: Any
     if span.step < HOUR_MS:
@@ -82,7 +82,7 @@ def messages(account_id: str, span: Span, now: int) -> list[Mapping[str, int]]:
 
 
 def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]:
-    """For each step, how the attempts at these webhooks ended that were recorded in it."""
+    """For each step, the results of the attempts at these webhooks."""
     starts = span.starts(now)
     width = NARROW if span.step < WIDE else WIDE
     sums = [fn.SUM(getattr(AttemptTotal, name)) for name in (*ENDS, *BUCKETS)]
@@ -99,7 +99,7 @@ def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]
 
 
 def total(steps: Sequence[Attempts]) -> Attempts:
-    """All steps in one."""
+    """The sum of all steps."""
     columns = zip(*((s.delivered, s.retried, s.failed, *s.buckets) for s in steps), strict=True)
     return _attempts([*map(sum, columns)])
 

@@ -31,7 +31,7 @@ class ApiKey(Owned):
 
     @classmethod
     def issue(cls, account: Account, name: str) -> tuple[Self, str]:
-        """Create a key. The second value is the key itself, which cannot be had again."""
+        """Create a key. The second value is the key itself. It is not stored."""
         key = PREFIX + secrets.token_urlsafe(32)
         with writing():
             row = cls.create(
@@ -56,13 +56,13 @@ class ApiKey(Owned):
 
     @classmethod
     def void_among(cls, key_ids: Iterable[str]) -> set[str]:
-        """Those of these keys that are revoked, deleted, or of a suspended account."""
+        """The keys among these that are revoked, deleted, or belong to a suspended account."""
         given = list(key_ids)
         with reading():
             return set(given) - {key_id for (key_id,) in _OPENING.execute(given)}
 
     def is_use_due(self) -> bool:
-        """Whether its last use was noted so long ago that this one is to be noted."""
+        """Whether this use must be stored: the last one stored is more than an hour old."""
         last = self.last_used_at
         return last is None or clock.now() - last >= LAST_USE_GRANULARITY_MS
 
@@ -70,7 +70,7 @@ class ApiKey(Owned):
         self.amend(last_used_at=clock.now())
 
     def revoke(self) -> None:
-        """Make it void at once, where it was not before."""
+        """Revoke it now, unless it is revoked already."""
         self.amend(revoked_at=self.revoked_at or clock.now())
 
 

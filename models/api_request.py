@@ -1,7 +1,7 @@
 """The API request log: an account's requests and their results.
 
-It never holds the body of a request. ``error_json`` is the error of the response. Values of ``query`` that
-may be text of people are hidden (gateway.http.request_log).
+It never stores the body of a request. ``error_json`` is the error of the response. Values of ``query`` that
+may hold personal text are hidden (gateway.http.request_log).
 """
 
 import json
@@ -23,7 +23,7 @@ ERROR, SERVER_ERROR, END = 400, 500, 600
 IS_FAILED = SQL("status >= 400")
 # Rows per statement. After each statement the thread competes with the event loop for the interpreter lock.
 SIZES = (64, 8, 1)
-# The lowest status of each, and the first above it.
+# The range of status codes of each outcome: the first one, and the first one after the range.
 OUTCOMES = {
     "ok": (0, ERROR),
     "failed": (ERROR, END),
@@ -77,7 +77,7 @@ _NAMES = [name for name in ApiRequest._meta.sorted_field_names if name != "id"] 
 
 @cache
 def _insert(_count: int) -> Prepared:
-    """Write so many rows, whose values come row by row."""
+    """Insert ``count`` rows. The values follow each other row by row."""
     names = ("id", *_NAMES)
 
     def build(*slots: Any) -> Any:
@@ -89,7 +89,7 @@ def _insert(_count: int) -> Prepared:
 
 @dataclass(frozen=True)
 class RequestFilter:
-    """What the requests of a list have in common; None is no condition. ``outcome`` is one of OUTCOMES."""
+    """Filters of the list of requests. None means no filter. ``outcome`` is one of OUTCOMES."""
 
     outcome: str | None = None
     method: str | None = None

@@ -1,4 +1,4 @@
-"""Attempts: what each request to a receiver was answered, and what comes of it (design, section 2.3)."""
+"""Attempts: the result of each request to an endpoint, and what it changes (design, section 2.3)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -23,19 +23,19 @@ from models.database import BaseModel, Prepared, is_in, reading, write, writing
 from models.delivery import CLAIMS, Delivery, DeliveryState
 from models.webhook import Deactivation, Webhook
 
-# A delivery that is redelivered again and again has any number of attempts; a response has a bound.
+# A delivery that is redelivered often has many attempts. The API returns the newest ones.
 MOST_SHOWN = 100
-# A receiver that takes so long for one answer is slow (ADR 10).
+# A receiver is slow when one response takes this long, in ms (ADR 10).
 SLOW_MS = 2_000
 
-NO_OUTCOME = "No outcome is known: the worker ended or froze during this attempt."
+NO_OUTCOME = "The result is unknown: the worker died or froze during this attempt."
 
 RetryDelay = Callable[[int], float | None]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one attempt. Times in milliseconds; ``status_code`` is None when no answer came.
+    """The result of one attempt. Times in milliseconds. ``status_code`` is None without a response.
 
     ``proven_url`` is the url of a webhook on trial that answered 2xx.
     """
@@ -70,7 +70,7 @@ class Attempt(BaseModel):
 
     @classmethod
     def append(cls, outcome: Outcome, number: int) -> None:
-        """Keep what came of attempt ``number``, inside the caller's transaction."""
+        """Store the result of attempt ``number``, inside the caller's transaction."""
         names = ("started_at", "duration_ms", "success", "status_code", "error", "response_body")
         kept = {name: getattr(outcome, name) for name in names}
         cls.create(id=new_id("att"), delivery=outcome.delivery_id, number=number, **kept)
@@ -85,16 +85,16 @@ class Attempt(BaseModel):
 
 # Two buckets per power of two. The last one ends above 10 s, the default DELIVERY_TIMEOUT.
 BUCKETS = tuple(f"bucket_{number}" for number in range(28))
-# Ends of attempts that totals are kept of, and the widths of their times in ms.
+# The results of attempts that are counted, and the length of each counted period in ms.
 ENDS = ("delivered", "retried", "failed")
 WIDTHS = NARROW, WIDE = 300_000, 3_600_000
 
 
 class AttemptTotal(BaseModel):
-    """How the attempts at a webhook ended that were recorded from ``start`` on, for ``width`` ms.
+    """The results of the attempts at a webhook in the period of ``width`` ms from ``start``.
 
     ``retried`` counts those that failed while their delivery has attempts left, ``failed`` the last ones.
-    Each bucket counts answers and timeouts by how long they took (``bucket_of``). An attempt that got no
+    Each bucket counts responses and timeouts by their duration (``bucket_of``). An attempt that got no
     connection is in no bucket. Rows of the NARROW width are kept for two hours.
     """
 
@@ -122,7 +122,7 @@ class AttemptTotal(BaseModel):
 
     @classmethod
     def remove_oldest(cls, width: int, before: int) -> int:
-        """Remove the rows of the oldest time of this width if it is before a time. Returns how many."""
+        """Remove the rows of the oldest period of this width if it is before a time. Returns how many."""
         with reading():
             oldest = cls.select(fn.MIN(cls.start)).where(cls.width == width).scalar()
         if oldest is None or oldest >= before:
@@ -158,9 +158,9 @@ def _end(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
 
 
 _OF_IDS = Prepared(lambda ids: Delivery.select().where(is_in(Delivery.id, ids)), Delivery)
-# A delivery that goes on, or that was skipped after this attempt, counts as retried.
+# A delivery that continues, or that was skipped after this attempt, counts as retried.
 _ENDS = {DeliveryState.DELIVERED: "delivered", DeliveryState.FAILED: "failed"}
-# Those of these webhooks that are active, and the time by which work is claimed.
+# The active webhooks among these, and the time by which work is claimed.
 _ACTIVE = Prepared(
     lambda ids, now: Webhook.select(Webhook.id, clock.shared(now)).where(
         is_in(Webhook.id, ids), Webhook.active
@@ -171,10 +171,10 @@ _ACTIVE = Prepared(
 def record_outcomes(
     outcomes: Iterable[Outcome], retry_delay: RetryDelay, deactivate_after: int
 ) -> Counter[str]:
-    """Record finished attempts in one transaction. Returns how many deliveries came to each state.
+    """Record finished attempts in one transaction. Returns the number of deliveries by their new state.
 
-    ``retry_delay`` gives the seconds until the next attempt after so many tries, or None when there is
-    none. An outcome whose lease was taken over is dropped: its delivery is another worker's.
+    ``retry_delay`` returns the seconds until the next attempt for a number of tries, or None after the last.
+    An outcome whose lease was taken over is dropped: another worker has the delivery.
     """
     finished = {outcome.delivery_id: outcome for outcome in outcomes}
 
@@ -212,7 +212,7 @@ def record_outcomes(
 def _end_of(
     outcome: Outcome, delivery: Delivery, retry_delay: RetryDelay, active: Mapping[str, int]
 ) -> tuple[DeliveryState, int | None]:
-    """The state of a delivery after an attempt, and when it is due again, if it is."""
+    """The state of a delivery after an attempt, and the time of its next attempt or None."""
     if outcome.success:
         return DeliveryState.DELIVERED, None
     if (delay := retry_delay(delivery.tries)) is None:
@@ -224,9 +224,9 @@ def _end_of(
 
 
 def _count_failure(delivery: Delivery, deactivate_after: int) -> None:
-    """Disable the webhook if so many of its deliveries have failed in a row."""
+    """Disable the webhook when too many of its deliveries have failed in a row."""
     if Webhook.note_discarded(delivery.webhook_id) >= deactivate_after:
-        # Not beside a transaction that schedules deliveries for a webhook that it takes for active.
+        # Exclude transactions that schedule deliveries for the webhook while they see it as active.
         with writing():
             Webhook.get_by_id(delivery.webhook_id).deactivate(Deactivation.FAILURES)
             Delivery.skip_waiting(delivery.webhook_id)

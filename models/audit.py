@@ -16,7 +16,7 @@ from models.page import Page, fetch_page
 from models.user import User
 
 PREFIX = "aud"
-# Who changes something on the command line.
+# The name of the operator in the log: changes on the command line.
 OPERATOR = "operator"
 
 
@@ -82,7 +82,7 @@ class Audit(Owned):
         since: int | None = None,
         until: int | None = None,
     ) -> Page[Self]:
-        """The account's rows that match, newest first. ``until`` is the first millisecond that does not."""
+        """The account's rows that match, newest first. ``until`` is exclusive, in ms."""
         wanted = [cls.account == account_id]
         wanted += [cls.who == who] if who else []
         wanted += [cls.action == action] if action else []

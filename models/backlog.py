@@ -1,4 +1,4 @@
-"""What waits to be delivered. What waits to be removed does not count."""
+"""The deliveries that wait. Deliveries of deleted webhooks do not count."""
 
 import time
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from models.database import Prepared, read, reading
 from models.delivery import IS_PENDING, Delivery
 from models.webhook import Webhook
 
-# Between two looks at what is due, in seconds.
+# Seconds between two counts of due work.
 LOOK_SECONDS = 1.0
-# Those of a webhook that are due first are nearly always its oldest.
+# The deliveries of a webhook that are due first are nearly always its oldest.
 LOOKED_AT = 50
 
 
 def is_full(limit: int) -> bool:
     """Whether more deliveries and callbacks than ``limit`` are due.
 
-    What waits for slow receivers, or for urls on trial, does not count: it delays nobody else.
+    Deliveries to slow receivers, or to urls on trial, do not count: they delay no other webhook.
     """
     healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active
     deliveries = Delivery.select(Delivery.id).join(Webhook).where(Delivery.due, *healthy)
@@ -33,15 +33,15 @@ def is_full(limit: int) -> bool:
 
 
 class Pressure:
-    """Whether the machine is behind with what is due. Looks at most once in LOOK_SECONDS."""
+    """Whether the worker is behind. Counts at most once in LOOK_SECONDS."""
 
     _is_full = False
     _look_at = 0.0
 
     async def is_above(self, limit: int) -> bool:
-        """Whether more deliveries and callbacks than ``limit`` were due at the last look."""
+        """Whether more deliveries and callbacks than ``limit`` were due at the last count."""
         if time.monotonic() >= self._look_at:
-            # Set before the look, so that requests which arrive meanwhile do not look too.
+            # Set before the count, so that concurrent requests do not count too.
             self._look_at = time.monotonic() + LOOK_SECONDS
             self._is_full = await read(lambda: is_full(limit))
         return self._is_full
@@ -52,7 +52,7 @@ pressure = Pressure()
 
 @dataclass(frozen=True)
 class Backlog:
-    """``pending`` deliveries wait or are under way, ``due`` ones could go now; the age in seconds."""
+    """``pending`` deliveries wait or are in an attempt, ``due`` ones could go now. The age is in seconds."""
 
     pending: int
     due: int
@@ -60,7 +60,7 @@ class Backlog:
 
     @classmethod
     def read(cls) -> Self:
-        """Count now. Of the deliveries it reads one index only, of what is pending."""
+        """Count now. Reads only the index of pending deliveries."""
         now = clock.now()
         at = Delivery.next_attempt_at
         counted = Delivery.select(
@@ -73,7 +73,7 @@ class Backlog:
 
 
 def oldest_waiting(webhook_ids: Sequence[str]) -> Delivery | None:
-    """The oldest pending delivery of these webhooks, among the LOOKED_AT of each that are due first."""
+    """The oldest pending delivery of these webhooks, among the first LOOKED_AT due ones of each."""
     with reading():
         firsts = [row for id_ in webhook_ids for row in _FIRST_PENDING.execute(id_, LOOKED_AT)]
     return min(firsts, key=lambda delivery: delivery.created_at, default=None)

@@ -1,8 +1,8 @@
-"""Redelivery of many: what a call chose and the worker has still to schedule (ADR 13).
+"""Bulk redelivery: deliveries that a request chose and the worker has not scheduled yet (ADR 13).
 
-A call writes down the identifiers of what it chose, in batches, in one short transaction. The worker
-schedules a part of a batch and takes it out of the batch in one transaction. So a kill at any moment loses
-nothing and doubles nothing, also if deliveries or the clock change meanwhile.
+A request stores the identifiers of the chosen deliveries in batches, in one short transaction. The worker
+schedules a part of a batch and removes it from the batch in one transaction. So a kill at any time neither
+loses nor doubles a delivery, even if deliveries or the clock change in the meantime.
 """
 
 import json
@@ -20,7 +20,7 @@ from models.webhook import Webhook
 
 MAX_REDELIVERIES = 10_000
 BATCH_SIZE = 500
-# A webhook with a delivery that is due for longer gets no more. They would go at once when it catches up.
+# A webhook with a delivery that has been due for longer gets no more. Otherwise all would go at once later.
 BEHIND_MS = 2_000
 
 
@@ -39,7 +39,7 @@ class Redelivery(BaseModel):
 
     @classmethod
     def choose(cls, webhook_id: str, **which: Any) -> list[str]:
-        """What a call would choose of what matches (Delivery.matching) and was not chosen before."""
+        """The matching deliveries (Delivery.matching) that are not chosen already."""
         with reading():
             chosen = cls.waiting([webhook_id])
             found = Delivery.matching(webhook_id, **which, limit=MAX_REDELIVERIES + len(chosen))
@@ -47,16 +47,16 @@ class Redelivery(BaseModel):
 
     @classmethod
     def request(cls, webhook_id: str, *, states: Sequence[str], **which: Any) -> list[str]:
-        """Choose deliveries for the worker, and return them: the oldest MAX_REDELIVERIES that match."""
-        # Chosen outside the write transaction, which it would make long: the worker looks again.
+        """Choose the oldest MAX_REDELIVERIES matching deliveries for the worker, and return them."""
+        # Select outside the write transaction, to keep it short. The worker checks each delivery again.
         return cls.keep(webhook_id, states, cls.choose(webhook_id, states=states, **which))
 
     @classmethod
     def keep(cls, webhook_id: str, states: Sequence[str], chosen: list[str]) -> list[str]:
-        """Write down for the worker what was chosen, and return it: oldest first, each once."""
+        """Store the chosen deliveries for the worker, and return them: oldest first, without duplicates."""
         with writing():
             if Webhook.by_id(webhook_id) is None:
-                # It was deleted meanwhile, and its deliveries with it.
+                # The webhook and its deliveries were deleted in the meantime.
                 return []
             for start in range(0, len(chosen), BATCH_SIZE):
                 cls.create(
@@ -69,30 +69,30 @@ class Redelivery(BaseModel):
 
     @classmethod
     def waiting(cls, webhook_ids: Sequence[str]) -> set[str]:
-        """What calls chose of these webhooks and the worker has not scheduled yet."""
+        """The chosen deliveries of these webhooks that the worker has not scheduled yet."""
         with reading():
             batches = cls.select().where(cls.webhook.in_(webhook_ids))
             return {delivery_id for batch in batches for delivery_id in batch.delivery_ids}
 
     @classmethod
     def before_first_attempt(cls, webhook_id: str, among: Sequence[str]) -> list[str]:
-        """Those of ``among``, which were chosen, that have not had their first attempt yet."""
+        """The chosen deliveries in ``among`` that have not had their first attempt yet."""
         with reading():
-            # First the batches: one that is worked off between the two queries is found by the second.
+            # Batches first: the second query finds deliveries that the worker schedules between the two.
             waiting = cls.waiting([webhook_id])
             waiting |= Delivery.before_first_attempt([i for i in among if i not in waiting])
         return [i for i in among if i in waiting]
 
     @classmethod
     def states(cls, delivery_ids: Sequence[str]) -> Counter[str]:
-        """How many of the deliveries are in each state. What was removed meanwhile is in none."""
+        """The number of deliveries by state. Deliveries that were removed in the meantime are not counted."""
         with reading():
             found = Delivery.select(Delivery.state).where(Delivery.id.in_(delivery_ids))
             return Counter(delivery.state for delivery in found)
 
     @classmethod
     def has_room(cls, webhook_id: str) -> bool:
-        """Whether fewer of the webhook's deliveries wait than one call may choose."""
+        """Whether fewer of the webhook's deliveries wait than one request may choose."""
         with reading():
             batches = cls.select().where(cls.webhook == webhook_id).count()
         return batches * BATCH_SIZE < MAX_REDELIVERIES
@@ -104,10 +104,10 @@ class Redelivery(BaseModel):
 
     @classmethod
     def schedule_part(cls, webhook_id: str, rate: int, ahead_ms: int) -> int | None:
-        """Schedule what the webhook gets in a second, after all that is scheduled. Returns how many.
+        """Schedule one second's share of the webhook after its scheduled deliveries. Returns how many.
 
-        None when no batch is left, ``ahead_ms`` are full, or the webhook is behind. A delivery that left the
-        chosen states meanwhile was delivered again already, and an inactive webhook gets nothing.
+        None when no batch is left, ``ahead_ms`` are full, or the webhook is behind. Skips a delivery that has
+        left the chosen states: it was delivered again already. An inactive webhook gets nothing.
         """
 
         def schedule() -> int | None:

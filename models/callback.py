@@ -22,15 +22,15 @@ from models.database import (
 from models.message import Direction, Message
 from models.number import Number
 
-# Between two tries, in seconds: over 12 hours in all, for a new version of the gateway mends most failures.
+# Seconds between two tries, 12 hours in all: a new version of the gateway fixes most failures.
 PAUSES = (2, 10, 60, 300, 900, 3_600, 3 * 3_600, 8 * 3_600)
 MAX_TRIES = len(PAUSES) + 1
-# To ingest again what another worker still ingests does no harm. So a lease need not outlast every batch.
+# Ingesting an item twice does no harm. So a lease need not outlast every batch.
 LEASE_MS = 10_000
-# What claims work on (models.database.write).
+# The key that claims lock (models.database.write).
 CLAIMS = "callback claims"
 AT_ONCE = 0
-# The newest parked statuses that one round of the sweep looks at.
+# How many of the newest parked statuses one round of the sweep checks.
 WINDOW = 1_000
 IS_OPEN = SQL("settled_at IS NULL")
 
@@ -38,8 +38,8 @@ IS_OPEN = SQL("settled_at IS NULL")
 class Callback(BaseModel):
     """The raw body of one callback.
 
-    It waits until ``due_at``: AT_ONCE, after a pause, or at the end of a lease. ``ingested_at`` is when its
-    last item was ingested or set aside; then it has no ``due_at``. ``tries`` counts the try under way.
+    ``due_at`` is AT_ONCE, the end of a pause, or the end of a lease. ``ingested_at`` is the time when its
+    last item was ingested or set aside; then ``due_at`` is null. ``tries`` includes the current try.
     """
 
     id = TextField(primary_key=True)
@@ -62,9 +62,9 @@ class Callback(BaseModel):
 
     @classmethod
     def claim(cls, limit: int) -> list["Callback"]:
-        """Claim callbacks that are due, those first that have been due for longest.
+        """Claim due callbacks, the longest due first.
 
-        One whose worker died or froze is claimed alone: it may have been the cause.
+        A callback whose worker died or froze is claimed alone: it may be the cause.
         """
         with reading():
             first = _FIRST_DUE.execute(clock.now()).first()
@@ -77,7 +77,7 @@ class Callback(BaseModel):
 
     @classmethod
     def oldest_waiting(cls) -> int | None:
-        """When the oldest callback came that is not ingested yet; None without one."""
+        """The time of arrival of the oldest callback that is not ingested yet, or None."""
         with reading():
             query = cls.select(fn.MIN(cls.received_at)).where(cls.due_at.is_null(False))
             received_at: int | None = query.scalar()
@@ -85,11 +85,11 @@ class Callback(BaseModel):
 
     @staticmethod
     def finish(*callback_ids: str) -> None:
-        """All their items are ingested or set aside. Inside the caller's transaction."""
+        """Mark these as done: all their items are ingested or set aside. Inside the caller's transaction."""
         _FINISH.execute(list(callback_ids), clock.now())
 
     def postpone(self, error: str) -> None:
-        """Some item could not be ingested: it is tried again after a pause."""
+        """Try again after a pause: some item was not ingested."""
         due_at = clock.shared_now() + PAUSES[self.tries - 1] * 1_000
         with writing():
             Callback.update(error=error, lease_token=None, due_at=due_at).where(
@@ -98,7 +98,7 @@ class Callback(BaseModel):
 
     @classmethod
     def recall(cls) -> int:
-        """End the leases that the clock left behind when it was set back. Returns how many."""
+        """End leases that lie too far in the future because the clock was set back. Returns how many."""
         behind = cls.lease_token.is_null(False), cls.due_at > clock.shared_now() + LEASE_MS
         with reading():
             if not cls.select().where(*behind).exists():
@@ -141,16 +141,16 @@ _FINISH = Prepared(
 
 
 class Reason(StrEnum):
-    FOREIGN_NUMBER = "foreign_number"  # for a number that is not ours
-    UNKNOWN_MESSAGE = "unknown_message"  # a status of a message that we do not know, or not yet
-    FAILED = "failed"  # every try to take it in failed
+    FOREIGN_NUMBER = "foreign_number"  # for a number that this gateway does not have
+    UNKNOWN_MESSAGE = "unknown_message"  # a status of a message that is unknown, or not known yet
+    FAILED = "failed"  # every try to ingest it failed
     UNREADABLE = "unreadable"  # no item, or no callback
 
 
 class SetAside(BaseModel):
-    """One item. ``body`` is a callback's body with this item only; ``settled_at`` is null until it is in.
+    """One item. ``body`` is a callback with this item only. ``settled_at`` is null until it is ingested.
 
-    ``fingerprint`` keeps an item that comes again from being set aside twice.
+    ``fingerprint`` prevents that a repeated item is set aside twice.
     """
 
     id = TextField(primary_key=True)
@@ -168,7 +168,7 @@ class SetAside(BaseModel):
 
     @classmethod
     def keep(cls, reason: Reason, body: bytes, **known: str | None) -> None:
-        """Set an item aside inside the caller's transaction; one that is there gets the new reason.
+        """Set an item aside, or give it the new reason, inside the caller's transaction.
 
         ``known`` are ``phone_number_id``, ``wa_message_id`` and ``error``, if there are any.
         """
@@ -196,7 +196,7 @@ class SetAside(BaseModel):
 
     @classmethod
     def counts(cls) -> dict[str, int]:
-        """How many items are aside, by every reason. Reads one index only."""
+        """The number of items aside by reason. Reads one index only."""
         with reading():
             query = cls.select(cls.reason, fn.COUNT(SQL("*"))).where(cls.settled_at.is_null())
             rows: Any = query.group_by(cls.reason).tuples()
@@ -204,7 +204,7 @@ class SetAside(BaseModel):
 
     @classmethod
     def matchable(cls) -> list["SetAside"]:
-        """Parked statuses, of the newest, whose message is known by now."""
+        """The newest parked statuses whose message is known now."""
         newest = (
             cls.select(cls.id)
             .where(cls.settled_at.is_null(), cls.reason == Reason.UNKNOWN_MESSAGE)

@@ -1,6 +1,6 @@
-"""Claiming due deliveries (design, section 2.3). What comes of an attempt is recorded by models.attempt.
+"""Claims due deliveries (design, section 2.3). models.attempt records the results of attempts.
 
-A claim counts the attempt and leases the delivery. So a worker that dies in an attempt has used it up.
+A claim counts the attempt and leases the delivery. So an attempt counts even if the worker dies in it.
 """
 
 import uuid
@@ -19,19 +19,19 @@ from models.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, Delivery
 from models.event import Event
 from models.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 
-# A delivery has at least so many attempts until workers that died count as its failure.
+# The fewest attempts of a delivery before it fails because its workers died.
 LEAST_TRIES = 4
-# A lease lasts so much longer than its attempt may take. In that time the outcome is recorded.
+# A lease outlasts its attempt by this many ms: the time to record the outcome.
 LEASE_MARGIN_MS = 20_000
-# The most webhooks of a claim. Each may take 0.5 ms, while all others wait.
+# The most webhooks of a claim. Each may take 0.5 ms, during which other writers wait.
 MOST_TOGETHER = 10
-# The most that come back in one transaction.
+# The most deliveries that one transaction makes due again.
 MOST_BACK = 500
 
 
 @dataclass(frozen=True)
 class ClaimedDelivery:
-    """All that one attempt needs. ``attempt_number`` is 1 for the first one."""
+    """The data for one attempt. ``attempt_number`` is 1 for the first one."""
 
     lease_token: str
     webhook: Webhook
@@ -49,8 +49,8 @@ class ClaimedDelivery:
 class Terms:
     """How a worker claims for one of its lanes.
 
-    ``per_account`` bounds what the lane has in flight for an account; ``in_flight`` says what it has by
-    account.
+    ``per_account`` is the most that the lane may have in flight for an account. ``in_flight`` counts what
+    it has, by account.
     """
 
     per_webhook: int
@@ -61,7 +61,7 @@ class Terms:
 
 
 class Claim(NamedTuple):
-    """What was claimed. ``crowded`` accounts may have more due. ``more``: so may webhooks that got a part."""
+    """The claimed deliveries. ``crowded`` accounts may have more due, and if ``more``, so may webhooks."""
 
     deliveries: list[ClaimedDelivery]
     crowded: set[str]
@@ -78,7 +78,7 @@ def _has_waited(now: Any) -> Any:
 
 @Prepared
 def _waited(now: Any, last_try: Any) -> Any:
-    """What has waited long enough, without suspects."""
+    """Deliveries whose wait is over, without suspects."""
     return (
         Delivery.select(Delivery.id, Delivery.tries, Delivery.lease_token, Delivery.attempt_count)
         .where(_has_waited(now), Delivery.lease_token.is_null() | (Delivery.tries + 1 != last_try))
@@ -103,9 +103,9 @@ def _suspects(now: Any, last_try: Any) -> Any:
 def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) -> Any:
     """Webhooks of a lane with a due delivery: the first of each account, then the second.
 
-    Those at their cap, or of a ``busy`` account, come last. Webhooks that hang would else take up the limit.
-    Walks the partial index of what is due from webhook to webhook. So the cost depends neither on how many
-    deliveries are due nor on what waits for a later time.
+    Webhooks at their cap, or of a ``busy`` account, come last. Otherwise webhooks that hang fill the limit.
+    Walks the partial index of due deliveries from webhook to webhook. So the cost does not depend on the
+    number of due or waiting deliveries.
     """
     later, oldest, again, leased = (Delivery.alias() for _ in range(4))
     walk = (
@@ -237,10 +237,10 @@ _GIVE_UP = Prepared(
 
 
 def bring_back(last_try: int) -> tuple[bool, bool]:
-    """Make due what has waited for its retry, or whose lease ended without an outcome; at most MOST_BACK.
+    """Make deliveries due whose wait or lease has ended; at most MOST_BACK.
 
-    A delivery fails whose worker died in the attempt ``last_try``. Returns whether one is due, or a suspect,
-    and whether more may have waited.
+    A delivery fails if its worker died in the attempt ``last_try``. Returns whether one is due or a suspect,
+    and whether more may be waiting.
     """
     with reading():
         [(any_due, any_waited)] = _LOOK.execute(clock.now())
@@ -249,7 +249,7 @@ def bring_back(last_try: int) -> tuple[bool, bool]:
 
 
 def _bring_back(now: int, last_try: int) -> int:
-    """Returns how many had waited."""
+    """Returns how many deliveries it made due."""
     waited = list(_waited.execute(now, last_try))
     back: list[str] = []
     given_up: list[str] = []
@@ -263,7 +263,7 @@ def _bring_back(now: int, last_try: int) -> int:
 
 
 def _note_lost(delivery_id: str, number: int, now: int) -> None:
-    """Keep an attempt without an outcome."""
+    """Store an attempt whose result is unknown."""
     Attempt.append(Outcome(delivery_id, "", now, 0, success=False, error=NO_OUTCOME), number)
 
 
@@ -271,7 +271,7 @@ def claim_due(room: int, terms: Terms) -> Claim:
     """Claim up to ``room`` due deliveries of a lane, of at most MOST_TOGETHER. Accounts take turns."""
     busy = [id_ for id_, count in terms.in_flight.items() if count >= terms.per_account]
     limits = terms.per_webhook, busy, min(room, MOST_TOGETHER)
-    # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
+    # One connection for all queries: taking one out of the pool costs as much as a query.
     with reading():
         found = list(_due_webhooks.execute(terms.slow, clock.now(), *limits))
         full = {account_id for _, account_id, is_full, _ in found if is_full}
@@ -335,9 +335,9 @@ def _parts(
 
 
 def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
-    """Claim the oldest delivery whose workers died in all its attempts, and which has the last one left.
+    """Claim the oldest suspect: workers died in all its attempts, and one attempt is left.
 
-    Claimed one after the other, the one that kills workers takes no other with it.
+    Suspects are claimed one at a time: if one kills its worker, no other delivery is in flight with it.
     """
     now, token = clock.now(), uuid.uuid4().hex
 
@@ -372,7 +372,7 @@ def is_wanted(claimed: ClaimedDelivery) -> bool:
 
 
 def give_back(claimed: ClaimedDelivery) -> None:
-    """Undo a claim whose attempt was not begun. It is as if it had never been claimed."""
+    """Undo a claim whose attempt has not started."""
 
     def undo() -> None:
         given_back = Delivery.update(

@@ -1,18 +1,18 @@
-"""What counts as one client address: for limits of requests, connections and sign-ins."""
+"""Client addresses, as limits of requests, connections and sign-ins count them."""
 
 import ipaddress
 from functools import lru_cache
 
-# An internet provider gives each customer so many bits of an IPv6 address to choose.
+# The bits of an IPv6 prefix that an internet provider assigns to one customer.
 IPV6_PREFIX = 64
 
 
-# The same few clients and proxies send request after request.
+# A cache: the same few clients and proxies send many requests.
 @lru_cache(maxsize=4096)
 def one_client(address: str) -> str:
-    """An IPv4 address, or the IPv6 network of a customer; any other text as it is.
+    """An IPv4 address, or the IPv6 prefix of a customer. Any other text is returned unchanged.
 
-    A proxy may name a client by any text (X-Forwarded-For).
+    A proxy may send any text in X-Forwarded-For.
     """
     try:
         ip = ipaddress.ip_address(address)

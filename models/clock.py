@@ -14,9 +14,9 @@ from ulid import ULID, ULIDGenerator
 from models.database import Prepared, database, reading
 
 _TIME_CHARACTERS = 10
-# Stable within a statement, so that an index serves a comparison with it.
+# Constant within a statement, so that a comparison with it can use an index.
 SERVER_TIME = SQL("(extract(epoch FROM statement_timestamp()) * 1000)::bigint")
-# The same clock as for created_at, so that an identifier tells when its row was made.
+# The same clock as created_at, so that the identifier holds the time of its row.
 _generator = ULIDGenerator(clock=lambda: now())  # noqa: PLW0108 - looked up at each call
 
 
@@ -26,7 +26,7 @@ def now() -> int:
 
 
 def shared(here: Any) -> Any:
-    """In a query, the time by which work is claimed: the server's, or ``here`` on SQLite, which has none."""
+    """In a query, the time by which work is claimed: the server's on PostgreSQL, ``here`` on SQLite."""
     return SERVER_TIME if isinstance(database.obj, PostgresqlDatabase) else Cast(here, "bigint")
 
 
@@ -46,7 +46,7 @@ def new_id(prefix: str) -> str:
 
 
 def id_bound(prefix: str, at: int) -> str:
-    """The bound between identifiers made before ``at``, which are below it, and all later ones.
+    """A lower bound of all identifiers made at ``at`` or later. Earlier ones are below it.
 
     So a bound in time can use the index of the identifiers.
     """

@@ -1,7 +1,7 @@
 """Contacts: the people with whom a number exchanges messages.
 
-A person is one contact, although the network may tell of a phone number, a user id, or both, and each of them
-may change. Two contacts that turn out to be one person are merged, and the history says how the gateway knows
+A person is one contact. The network identifies people by phone number, user id or both, and both may change.
+Two contacts that turn out to be one person are merged. The history records how the gateway knows
 (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
@@ -21,7 +21,7 @@ from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading,
 from models.message import Direction, Message
 from models.number import Number
 
-# What the network tells of a person: identifiers, each of one contact of a number, and names.
+# The network's data about a person: names, and identifiers that are unique among a number's contacts.
 IDS = ("phone", "user_id", "parent_user_id")
 TOLD = (*IDS, "username", "name")
 CONTACT, OPTED_OUT = "contact", "opted_out"
@@ -48,8 +48,8 @@ class Source(StrEnum):
 class Contact(Owned):
     """A person, as a number knows them.
 
-    A row with ``merged_into`` leads to another one: by the identifier of a merged contact, or by a phone
-    number that the network corrects.
+    A row with ``merged_into`` redirects to another one. It holds the identifier of a merged contact, or a
+    phone number that the network corrects.
     """
 
     number_id: str
@@ -70,9 +70,9 @@ class Contact(Owned):
     def meet(
         cls, number: Number, told: Mapping[str, str | None], because: Source, at: int
     ) -> tuple["Contact", bool]:
-        """The contact of a person, written or corrected inside the caller's transaction.
+        """The contact of a person, created or updated inside the caller's transaction.
 
-        ``told`` has some of TOLD. Returns also whether the account should know of a change (see ``learn``).
+        ``told`` has some of TOLD. Also returns whether the account gets an event (see ``learn``).
         """
         known = cls._known(number.id, told)
         if not known:
@@ -90,9 +90,9 @@ class Contact(Owned):
 
     @classmethod
     def reach(cls, number: Number, to: str) -> "Contact":
-        """The contact with a phone number or user id, written if there is none, in the caller's transaction.
+        """The contact with a phone number or user id, created if missing, in the caller's transaction.
 
-        After a send the network may name another phone number than the one that was given. Both lead to the
+        The network's response to a send may have another phone number than the request. Both then lead to the
         same contact.
         """
         told = {kind_of(to): to}
@@ -119,14 +119,14 @@ class Contact(Owned):
             **{name: told.get(name) for name in TOLD},
         )
         is_first = _WRITE.execute(*(contact.__data__[name] for name in WRITTEN)).count
-        # Another transaction may have been faster.
+        # A concurrent transaction may have changed it.
         return contact if is_first else cls._known(number.id, told)[0]
 
     def learn(self, told: Mapping[str, str | None], because: Source, at: int) -> bool:
-        """Store new identifiers and names of the person. The caller's transaction holds the person's key.
+        """Store new identifiers and names. The caller's transaction holds the lock of the person.
 
-        Returns whether the account should know: the phone number is another one, or the user id was
-        replaced, or two contacts turned out to be one person.
+        Returns whether the account gets an event: the phone number changed, the user id was replaced, or two
+        contacts turned out to be one person.
         """
         if not self.differing(told) or (because is Source.STATUS and self._contradicts(told)):
             return False
@@ -143,11 +143,11 @@ class Contact(Owned):
         return is_replaced or any(is_merged)
 
     def _contradicts(self, told: Mapping[str, str | None]) -> bool:
-        """Whether an identifier is another one. A late status tells identifiers of an earlier time."""
+        """Whether an identifier differs. A late status may carry earlier identifiers."""
         return any(told.get(name) and getattr(self, name) not in {None, told[name]} for name in IDS)
 
     def differing(self, told: Mapping[str, str | None]) -> dict[str, str]:
-        """What is told and not known yet."""
+        """The values in ``told`` that are new."""
         return {
             name: value
             for name, value in told.items()
@@ -157,9 +157,9 @@ class Contact(Owned):
     def take_from(
         self, other: "Contact", told: Mapping[str, str | None], because: Source, at: int
     ) -> bool:
-        """Take the identifiers that are told from another contact. Returns whether it was merged.
+        """Take these identifiers from another contact. Returns whether it was merged.
 
-        It is the same person unless it has a user id of its own: then the phone number got another owner.
+        It is the same person, unless it has another user id: then the phone number got another owner.
         """
         with writing():
             mine = told.get("user_id") or self.user_id
@@ -172,7 +172,7 @@ class Contact(Owned):
         return is_same
 
     def move(self, new: Mapping[str, str], because: Source, at: int) -> None:
-        """Change these columns. A phone number that the network corrected goes on leading here."""
+        """Change these columns. A phone number that the network corrected still leads here."""
         given = self.phone if because is Source.SEND else None
         if phone := new.get("phone"):
             leading = Contact.update(phone=None).where(Contact.merged_into.is_null(is_null=False))
@@ -204,7 +204,7 @@ class Contact(Owned):
         _NOTE.execute(self.id, field, old, new, because, at)
 
     def _absorb(self, other: "Contact", because: Source, at: int) -> None:
-        """Make another contact part of this one: its messages, its history, and what only it knows."""
+        """Merge another contact into this one: its messages, its history, and values that this one lacks."""
         Message.update(contact_id=self.id).where(Message.contact_id == other.id).execute()
         ContactChange.update(contact_id=self.id).where(
             ContactChange.contact_id == other.id
@@ -219,7 +219,7 @@ class Contact(Owned):
     def opt(self, *, out: bool, because: Source, at: int) -> bool:
         """Opt out of marketing, or in again, in the caller's transaction. Returns whether that changed.
 
-        What was said before the latest change, as a callback that comes again says it, changes nothing.
+        A statement older than the latest change has no effect, for example in a repeated callback.
         """
         if out == (self.opted_out_at is not None):
             return False
@@ -227,7 +227,7 @@ class Contact(Owned):
             ContactChange.contact_id == self.id, ContactChange.field == OPTED_OUT
         )
         latest = changes.order_by(ContactChange.id.desc()).first()
-        # The network's times are whole seconds.
+        # The network's times have a resolution of one second.
         if because is not Source.API and latest and at // 1000 < latest.at // 1000:
             return False
         told = {"opted_out_at": at, "opted_out_because": because}
@@ -254,7 +254,7 @@ class Contact(Owned):
 
     @classmethod
     def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Contact"]:
-        """Those of the messages of Message.rows_sent(), in the caller's transaction."""
+        """The contacts of the messages of Message.rows_sent(), in the caller's transaction."""
         return _OF_MESSAGES.execute(network_ids, ids)
 
     def last_message_at(self, direction: Direction) -> int | None:
@@ -283,7 +283,7 @@ class ContactChange(BaseModel):
 
 
 def kind_of(to: str) -> str:
-    """Which of IDS a recipient is. A parent user id is like ``US.ENT.1234``."""
+    """The kind of a recipient, one of IDS. A parent user id is like ``US.ENT.1234``."""
     if to[0].isdecimal():
         return "phone"
     return "parent_user_id" if to[2:].startswith(".ENT.") else "user_id"
@@ -303,7 +303,7 @@ def _having(*names: str) -> Prepared:
     return Prepared(build, Contact)
 
 
-# Few have all of them: an index of what is there costs less.
+# Few contacts have all of them: a partial index costs less.
 for name in IDS:
     Contact.add_index(
         Contact.number,
@@ -312,7 +312,7 @@ for name in IDS:
         where=SQL(f"{name} IS NOT NULL"),
         name=f"contact_{name}",
     )
-# What contacts are listed and found by.
+# For the list of contacts and its filters.
 Contact.add_index(Contact.account, Contact.id, where=IS_PERSON, name="contact_of_account")
 Contact.add_index(Contact.number, Contact.id, where=IS_PERSON, name="contact_of_number")
 Contact.add_index(Contact.account, Contact.username, where=HAS_USERNAME, name="contact_username")

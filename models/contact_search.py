@@ -8,7 +8,7 @@ from models.database import is_among, reading
 from models.number import Number
 from models.page import Page, fetch_page
 
-# Up to so many matches the rows themselves are counted, without a second query.
+# With no more matches than this, the rows are counted in memory, without a second query.
 FEW = 500
 
 
@@ -28,7 +28,7 @@ def search(
 ) -> Page[Contact]:
     """The account's contacts that match, newest first.
 
-    ``name`` may be any part of the name. ``text`` may be that, a username, or one of IDS.
+    ``name`` is any part of the name. ``text`` is a part of the name, a username, or one of IDS.
     """
     query = Contact.select().where(Contact.account == account_id, IS_PERSON)
     for field, value in wanted.items():

@@ -1,4 +1,4 @@
-"""What was written with contacts, for pages: their newest messages, and when each person last wrote."""
+"""Conversations with contacts, for pages: their newest messages, and when each person last wrote."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ def conversations(
 ) -> Newest[Message]:
     """The newest message with each person, newest first, from before this message."""
     later = Message.alias()
-    # Not as a condition that no later one exists: PostgreSQL may answer that by a join of the whole table.
+    # Not by NOT EXISTS of a later one: PostgreSQL may plan that as a join of the whole table.
     latest = later.select(later.id).where(later.contact_id == Message.contact_id)
     is_latest = Message.id == latest.order_by(later.id.desc()).limit(1)
     kept = [Message.account == account_id if number_id is None else Message.number == number_id]

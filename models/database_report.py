@@ -1,4 +1,4 @@
-"""How the database is, for ``gateway doctor``: SQLite's file, or PostgreSQL's server. Nothing is changed."""
+"""The state of the database for ``gateway doctor``: SQLite's file, or PostgreSQL's server. Read only."""
 
 import time
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from models.database import database, reading
 from models.database.sqlite import path_of
 
-# SQLite asks that often, in steps of its virtual machine, whether to go on.
+# How often SQLite calls the progress handler, in steps of its virtual machine.
 STEPS = 10_000
 
 _LOOK = """
@@ -25,7 +25,7 @@ FROM pg_database WHERE datname = current_database()
 
 @dataclass(frozen=True)
 class File:
-    """``size`` is in bytes. ``damage`` is SQLite's first complaint. ``is_complete``: time sufficed."""
+    """``size`` is in bytes. ``damage`` is SQLite's first finding. ``is_complete``: no timeout."""
 
     size: int
     journal_mode: str
@@ -35,7 +35,7 @@ class File:
 
 @dataclass(frozen=True)
 class Server:
-    """The connected database and its server. ``size`` is in bytes, ``connections`` how many it takes."""
+    """The connected database and its server. ``size`` is in bytes, ``connections`` is their limit."""
 
     version: str
     version_number: int
@@ -48,11 +48,11 @@ class Server:
 
 
 def inspect_file(url: str, seconds: float) -> File:
-    """Look through the connected SQLite database for at most so long. Raises peewee's DatabaseError."""
+    """Check the connected SQLite database for at most ``seconds``. Raises peewee's DatabaseError."""
     database.connect(reuse_if_open=True)
     (mode,) = database.execute_sql("PRAGMA journal_mode").fetchone()
     path = path_of(url)
-    # With the journal, where the newest rows may be.
+    # The journal included, which may hold the newest rows.
     files = (path, path.with_name(f"{path.name}-wal"))
     size = sum(file.stat().st_size for file in files if file.exists())
     return File(size, str(mode), *_quick_check(seconds))
@@ -74,6 +74,6 @@ def _quick_check(seconds: float) -> tuple[str | None, bool]:
 
 
 def inspect_server() -> Server:
-    """Ask the connected PostgreSQL. Raises peewee's DatabaseError."""
+    """Query the connected PostgreSQL. Raises peewee's DatabaseError."""
     with reading():
         return Server(*database.execute_sql(_LOOK).fetchone())

@@ -2,8 +2,8 @@
 
 A pending delivery is ``due``, or waits until ``next_attempt_at``: for a retry, or for the end of a lease. A
 claim counts the attempt, writes a token into ``lease_token`` and moves ``next_attempt_at`` to the end of the
-lease. So a delivery whose worker died becomes due again by itself, and only the holder of the token records
-an outcome.
+lease. So a delivery whose worker died becomes due again, and only the holder of the token records an
+outcome.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,12 +29,12 @@ from models.page import Page, fetch_page
 from models.tally import DeliveryTally
 from models.webhook import Webhook
 
-# What claims and outcomes work on (models.database.write): the deliveries that are due or leased. One
-# transaction at a time keeps each webhook's cap; both come in batches.
+# The key that claims and outcomes lock (models.database.write). Both come in batches. One transaction at a
+# time keeps each webhook's cap.
 CLAIMS = "claims"
-# A row is written moments after its time was taken, and its identifier made in between.
+# The ms between the time of a row and the time of its identifier.
 ID_SLACK_MS = 60_000
-# Other writers wait for a few hundredths of a second.
+# This many rows keep other writers waiting for some hundredths of a second.
 MOST_SKIPPED = 1_000
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_PENDING = SQL("'pending'")
@@ -48,7 +48,7 @@ IS_RARE = SQL(
 
 
 class DeliveryState(StrEnum):
-    """Where a delivery is (openapi.yaml, DeliveryState)."""
+    """The state of a delivery (openapi.yaml, DeliveryState)."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -61,9 +61,9 @@ ENDED = (DeliveryState.DELIVERED, *UNDELIVERED)
 
 
 class Delivery(BaseModel):
-    """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled anew.
+    """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled.
 
-    Both count the attempt under way.
+    Both include the current attempt.
     """
 
     webhook_id: str
@@ -86,7 +86,7 @@ class Delivery(BaseModel):
 
     @property
     def finished_attempts(self) -> int:
-        """How many attempts have come to an end."""
+        """The number of finished attempts."""
         return self.attempt_count - (self.lease_token is not None)
 
     @classmethod
@@ -95,9 +95,8 @@ class Delivery(BaseModel):
     ) -> None:
         """Write one delivery for each webhook that wants the event, inside the caller's transaction.
 
-        ``number_ids`` are the numbers that it is about, where it is more than the event's own. None of an
-        event that is nowhere (Event.append). An inactive webhook gets a skipped one, so that it
-        can be redelivered later.
+        ``number_ids`` are the numbers of an event about several. An event that was not stored (Event.append)
+        gets no delivery. An inactive webhook gets a skipped one, which can be redelivered later.
         """
         now = clock.now()
         wanted = [w for w in webhooks if w.wants(event.kind, event.number_id, *number_ids)]
@@ -150,7 +149,7 @@ class Delivery(BaseModel):
     def conditions(
         cls, states: Sequence[str] | None, kind: str | None, since: int | None, until: int | None
     ) -> list[Any]:
-        """What a webhook's deliveries meet that match; None is no condition."""
+        """The filters of a webhook's deliveries. None means no filter."""
         conditions = _created_between(since, until)
         if states is not None:
             conditions += _in_states(states)
@@ -168,7 +167,7 @@ class Delivery(BaseModel):
 
     @classmethod
     def mine(cls, account_id: str, delivery_ids: Sequence[str]) -> list[Self]:
-        """Those of these deliveries that are the account's, newest first."""
+        """The account's deliveries among these, newest first."""
         query = cls.select().join(Webhook).where(cls.id.in_(delivery_ids))
         with reading():
             ours = query.where(Webhook.account == account_id, Webhook.deleted_at.is_null())
@@ -176,21 +175,21 @@ class Delivery(BaseModel):
 
     @classmethod
     def is_any_claimed(cls, webhook_id: str) -> bool:
-        """Whether an attempt at this webhook is under way or about to begin."""
+        """Whether an attempt at this webhook is running or about to start."""
         with reading():
             claimed = cls.select().where(cls.webhook == webhook_id, cls.lease_token.is_null(False))
             return bool(claimed.exists())
 
     @classmethod
     def is_idle(cls, now: int) -> Any:
-        """The condition that no attempt is under way. A lease that ran out is none: its worker died."""
+        """The condition that no attempt is running. An expired lease does not count: its worker died."""
         return cls.lease_token.is_null() | (cls.next_attempt_at <= now)
 
     @classmethod
     def skip_waiting(cls, webhook_id: str) -> int:
-        """Stop what waits for a webhook, inside the caller's transaction. Attempts under way go on.
+        """Skip a webhook's waiting deliveries, inside the caller's transaction. Running attempts continue.
 
-        At most MOST_SKIPPED: a claim that finds more of an inactive webhook goes on.
+        At most MOST_SKIPPED. A claim that finds more of an inactive webhook skips them too.
         """
         now = clock.now()
         is_idle = cls.is_idle(clock.shared_now())
@@ -206,7 +205,7 @@ class Delivery(BaseModel):
         return int(query.execute())
 
     def redeliver(self) -> None:
-        """Schedule for now, with a fresh retry schedule. One that is waiting already becomes due."""
+        """Schedule for now, and restart the retry schedule. A waiting delivery becomes due."""
         with writing():
             self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True)
             self.__data__.update(Delivery.get_by_id(self.id).__data__)
@@ -244,8 +243,8 @@ class Delivery(BaseModel):
 
     @classmethod
     def redelivered_until(cls, webhook_id: str, now: int, latest: int) -> int:
-        """When the last delivery goes that is scheduled anew, ``latest`` at the latest; now if none is."""
-        # Nothing else waits without a try.
+        """The time of the last scheduled redelivery, at most ``latest``. Now if there is none."""
+        # Only redeliveries wait without a try.
         waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & (cls.tries == 0)
         between = cls.next_attempt_at.between(now, latest)
         last = cls.select(fn.MAX(cls.next_attempt_at)).where(waiting, ~cls.due, between).scalar()
@@ -253,14 +252,14 @@ class Delivery(BaseModel):
 
     @classmethod
     def is_behind(cls, webhook_id: str, since: int) -> bool:
-        """Whether a delivery of the webhook should have gone before ``since``."""
+        """Whether a delivery of the webhook has been due since before ``since``."""
         late = cls.lease_token.is_null() & (cls.next_attempt_at < since)
         query = cls.select().where(cls.webhook == webhook_id, cls.state == IS_PENDING, late)
         return bool(query.exists())
 
     @classmethod
     def before_first_attempt(cls, delivery_ids: Sequence[str]) -> set[str]:
-        """Those that wait for the first attempt since they were scheduled, or are in it."""
+        """The deliveries that wait for their first attempt since they were scheduled, or are in it."""
         in_first = (cls.tries == 1) & cls.lease_token.is_null(False)
         query = cls.select(cls.id).where(
             cls.id.in_(delivery_ids),
@@ -273,7 +272,7 @@ class Delivery(BaseModel):
 
 @Prepared
 def _schedule(*slots: Any) -> Any:
-    """A row beside its event, which nobody has to ask for first."""
+    """The delivery with its event, read in one query."""
     *values, event_id = slots
     names = ("id", "webhook", "state", "next_attempt_at", "created_at", "completed_at", "due")
     row = dict(zip(names, values, strict=True)) | {"attempt_count": Value(0), "tries": Value(0)}
@@ -283,13 +282,13 @@ def _schedule(*slots: Any) -> Any:
 
 
 def _in_states(states: Sequence[str]) -> list[Any]:
-    """Conditions on the state; what was not delivered has an index of its own."""
+    """Conditions on the state. Failed and skipped deliveries have an index."""
     is_undelivered = set(states) <= set(UNDELIVERED)
     return [Delivery.state.in_(states), *([IS_UNDELIVERED] if is_undelivered else [])]
 
 
 def _created_between(since: int | None, until: int | None) -> list[Any]:
-    """Conditions on the time of creation; those on the identifier are what an index can use."""
+    """Conditions on the time of creation. Those on the identifier can use an index."""
     conditions = []
     if since is not None:
         conditions.append(Delivery.id >= id_bound("dlv", since - ID_SLACK_MS))
@@ -312,7 +311,7 @@ Delivery.add_index(
 )
 Delivery.add_index(Delivery.webhook, where=IS_DUE_AGAIN, name="delivery_due_again")
 Delivery.add_index(Delivery.next_attempt_at, where=IS_WAITING, name="delivery_waiting")
-# A webhook's few failures among its many deliveries. Most deliveries never come into this index.
+# A webhook's few failures among its many deliveries. Most deliveries never enter this index.
 Delivery.add_index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
-# The kinds of which a webhook gets few events.
+# The rare event kinds.
 Delivery.add_index(Delivery.webhook, Delivery.id, where=IS_RARE, name="delivery_rare")

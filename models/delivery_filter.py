@@ -17,16 +17,16 @@ from models.event import Event
 from models.message import IS_PERSONS, Message
 from models.tally import DeliveryTally
 
-# What a filter by answer looks at before it ends early, and in one query.
+# The most rows that a filter by response reads in all, and in one query.
 MOST_READ, PART = 5_000, 100
-# By the first digit of the status. A receiver that did not answer has none.
+# By the first digit of the status. Without a response there is none.
 ANSWERS = ("2xx", "3xx", "4xx", "5xx", "none")
 NO_ANSWER = "none"
 
 
 @dataclass(frozen=True)
 class FoundDeliveries:
-    """Deliveries, newest first. ``before`` continues the list, None at its end."""
+    """A page of deliveries, newest first. ``before`` is the cursor of the next page, None at the end."""
 
     rows: list[Delivery]
     before: str | None
@@ -34,10 +34,10 @@ class FoundDeliveries:
 
 @dataclass(frozen=True)
 class DeliveryFilter:
-    """What the deliveries of a list have in common; None is no condition.
+    """The filters of a list of deliveries. None means no filter.
 
-    ``answer`` is one of ANSWERS, that of the last attempt. ``contact_ids`` are the persons whom their events
-    are about. ``since`` and ``until`` bound ``created_at``, the latter excluded.
+    ``answer`` is one of ANSWERS and filters by the last attempt. ``contact_ids`` are the people in the
+    events. ``created_at`` is from ``since`` to before ``until``.
     """
 
     webhook_ids: Sequence[str]
@@ -49,9 +49,9 @@ class DeliveryFilter:
     until: int | None = None
 
     def newest(self, limit: int, before: str | None = None) -> FoundDeliveries:
-        """Those that are older than the one named ``before``.
+        """The matching deliveries older than ``before``.
 
-        By answer it ends early, with fewer than ``limit``, when it has looked at MOST_READ.
+        With a filter by response it ends early, with fewer than ``limit``, after MOST_READ rows.
         """
         found: list[Delivery] = []
         looked_at = 0
@@ -67,18 +67,18 @@ class DeliveryFilter:
         return FoundDeliveries(found, None)
 
     def oldest(self, after: str | None = None) -> Iterator[Delivery]:
-        """All that are newer than the one named ``after``, oldest first, read in parts as needed."""
+        """All matching deliveries newer than ``after``, oldest first, read in parts."""
         for part in _parts(self._candidates(after, is_oldest_first=True)):
             yield from self._answered(part)
 
     def total(self) -> int | None:
-        """How many match, where they need not be counted."""
+        """The number of matching deliveries, if the tallies have it."""
         if self.answer or self.contact_ids is not None or self.since or self.until:
             return None
         return sum(self._tallied().values())
 
     def _tallied(self) -> Counter[tuple[str, str]]:
-        """How many there are of each webhook and state, whatever the answer, person and time."""
+        """The tallies by webhook and state. They ignore the filters by response, person and time."""
         tally = DeliveryTally
         sums = tally.select(tally.webhook_id, tally.state, fn.SUM(tally.total))
         sums = sums.where(tally.webhook_id.in_(self.webhook_ids))
@@ -108,7 +108,7 @@ class DeliveryFilter:
         return merge(*sources, key=lambda row: row.id, reverse=not is_oldest_first)
 
     def _kinds(self) -> list[tuple[list[Any], Sequence[str]]]:
-        """Conditions, each with an index, and their states: those in which a delivery has such an answer."""
+        """Conditions, each with an index, and the states in which a delivery can have such a response."""
         if self.answer is None or self.states is not None:
             return [([], [*DeliveryState])]
         if self.answer == ANSWERS[0]:
@@ -133,14 +133,14 @@ def last_attempts(rows: Sequence[Delivery]) -> dict[str, Attempt]:
     ids = [row.id for row in rows]
     with reading():
         attempts = list(Attempt.select().where(Attempt.delivery.in_(ids)))
-    # Of several of one delivery the last one stays.
+    # The last attempt of a delivery replaces the earlier ones.
     return {each.delivery_id: each for each in sorted(attempts, key=lambda each: each.id)}
 
 
 def people_of(rows: Sequence[Delivery]) -> dict[str, tuple[Contact | None, str]]:
-    """Whom deliveries are about, by their identifier: the contact, and what a message went to or came from.
+    """The people in the events of deliveries, by delivery: the contact, and the message's other party.
 
-    Nothing for those that are about no person.
+    Deliveries about no person are left out.
     """
     with reading():
         events = Event.select(Event.id, Event.subject_id)
@@ -169,7 +169,7 @@ def _parts(rows: Iterator[Delivery]) -> Iterator[list[Delivery]]:
 def _pages(
     conditions: Sequence[Any], beyond: str | None, *, is_oldest_first: bool
 ) -> Iterator[Delivery]:
-    """What meets the conditions, by identifier, beyond the one named, read in parts."""
+    """Rows that meet the conditions, by identifier, after the cursor, read in parts."""
     by_id = Delivery.id.asc() if is_oldest_first else Delivery.id.desc()
     query = Delivery.select().where(*conditions).order_by(by_id).limit(PART)
     while True:
@@ -183,7 +183,7 @@ def _pages(
 
 
 def _ids_about(contact_ids: Sequence[str]) -> Any:
-    """The deliveries of events about these persons, and about messages with them."""
+    """The deliveries of events about these people, and about messages with them."""
     messages = Message.select(Message.id).where(IS_PERSONS, Message.contact_id.in_(contact_ids))
     subjects = messages | Contact.select(Contact.id).where(Contact.id.in_(contact_ids))
     events = Event.select(Event.id).where(is_among(Event.subject_id, subjects))

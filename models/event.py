@@ -1,6 +1,7 @@
-"""Events: what happened, as the very bytes that every webhook receives.
+"""Events: the exact bytes that every webhook receives.
 
-Their order within an account is that of ``position`` and ``id``, in which they became visible (models.feed).
+Within an account they are ordered by ``position`` and ``id``: the order in which they became visible
+(models.feed).
 """
 
 from typing import Any, Self
@@ -47,7 +48,7 @@ class Event(BaseModel):
     ) -> Self:
         """Write an event inside the caller's transaction.
 
-        When ``once`` and it is there already, that one stays, and this one is nowhere.
+        With ``once``, an existing event of the same key stays, and this one is not stored.
         """
         row = cls(
             id=new_id("evt"),
@@ -83,9 +84,9 @@ _GIVEN = (
 
 @Prepared
 def _append(*slots: Any) -> Any:
-    """On SQLite, the position is behind the account's last one, and is not below the time in microseconds.
+    """On SQLite the position is after the account's last one, and at least the time in microseconds.
 
-    A writer is alone there, so positions follow the commits. They go on when all events are removed.
+    SQLite has one writer, so positions follow the commits. They never restart, also without any events.
     """
     values = dict(zip(_GIVEN, slots, strict=True))
     if answers_at_once():

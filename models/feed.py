@@ -1,9 +1,9 @@
-"""Reading an account's events after a cursor, in the order in which they became visible.
+"""Reads an account's events after a cursor, in the order in which they became visible.
 
-Transactions of several processes do not commit in the order of their identifiers or times. An event that is
-committed late must not be behind a reader that is past its place. So PostgreSQL numbers events by their
-transactions, and what is read ends before the oldest transaction that still runs; SQLite has one writer at a
-time (docs/decisions/0047-events-in-the-order-of-commits.md).
+Transactions do not commit in the order of their identifiers or times. A reader must not miss an event that
+is committed late. So on PostgreSQL the position of an event is the number of its transaction, and a read
+ends before the oldest running transaction. SQLite has one writer at a time
+(docs/decisions/0047-events-in-the-order-of-commits.md).
 """
 
 import re
@@ -17,11 +17,11 @@ from models.clock import id_bound
 from models.database import Prepared, answers_at_once, reading
 from models.event import Event
 
-# The position of an event may be this much older than its time: hosts may disagree by minutes about the
-# time, and a transaction has its number from its first write on.
+# How much older than its time the position of an event may be: clocks of hosts may differ by minutes, and a
+# transaction has its number from its first write on.
 SLACK_MS = 600_000
 MAX_POSITION = 2**63 - 1
-# How many events a query looks at for those that match.
+# How many events a query examines for matches.
 MOST_LOOKED_AT = 10_000
 # As in the contract: a position is below 2**63.
 _CURSOR = re.compile(r"([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re.ASCII)
@@ -42,18 +42,18 @@ class Place(NamedTuple):
 
     @property
     def cursor(self) -> str:
-        """The text that ``at`` reads."""
+        """The cursor as text. ``at`` parses it."""
         return f"{self.position:x}-{self.event_id}"
 
     @classmethod
     def at(cls, cursor: str) -> Self | None:
-        """The place of a cursor, None if the text is none."""
+        """The place of a cursor, None if the text is not a cursor."""
         found = _CURSOR.fullmatch(cursor)
         return None if found is None else cls(int(found[1], 16), found[2] or "")
 
     @classmethod
     def of(cls, event: Event) -> Self:
-        """The place behind an event."""
+        """The place after an event."""
         return cls(event.position, event.id)
 
 
@@ -62,7 +62,7 @@ START, END = Place(), Place(MAX_POSITION, "")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which events of an account; None is no condition. ``since`` bounds the time of their making."""
+    """The filters of an account's events. None means no filter. ``since`` is the earliest creation."""
 
     account_id: str
     kinds: tuple[str, ...] | None = None
@@ -70,9 +70,9 @@ class Wanted:
     since: int | None = None
 
     def read(self, after: Place, limit: int) -> tuple[list[Event], Place]:
-        """The next events after a place, and the place to go on from.
+        """The next events after a place, and the place to continue from.
 
-        That is behind the last event, or where fewer than ``limit`` match, behind all that were looked at.
+        That is after the last event. If fewer than ``limit`` match, it is after all examined events.
         """
         with reading():
             end = newest(self.account_id)
@@ -86,7 +86,7 @@ class Wanted:
         return events, Place.of(events[-1]) if len(events) == limit else end
 
     def _between(self, begin: Place, end: Place) -> Any:
-        """All events of the account behind one place and up to another, in their order."""
+        """All events of the account after one place up to another, in order."""
         place = Tuple(Event.position, Event.id)
         query = Event.select().where(
             Event.account == self.account_id, place > Tuple(*begin), place <= Tuple(*end)
@@ -94,7 +94,7 @@ class Wanted:
         return query.order_by(Event.position, Event.id)
 
     def _farthest(self, begin: Place) -> Place | None:
-        """The place to which a query may look. None if fewer events follow."""
+        """The last place that a query examines. None if fewer events follow."""
         following = self._between(begin, END).offset(MOST_LOOKED_AT - 1).limit(1)
         found = following.select(Event.position, Event.id).first()
         return found and Place.of(found)
@@ -110,11 +110,11 @@ class Wanted:
         return conditions
 
     def _start(self) -> Place:
-        """A place shortly before the first event since ``since``."""
+        """A place before the first event from ``since`` on."""
         if self.since is None:
             return START
         if answers_at_once():
-            # No position is below the time.
+            # A position is never below the time.
             return Place(min(max(0, self.since) * 1000, MAX_POSITION))
         bound = id_bound("evt", self.since - SLACK_MS)
         with reading():
@@ -123,7 +123,7 @@ class Wanted:
 
 
 def newest(account_id: str) -> Place:
-    """The place behind the account's events that can be read now."""
+    """The place after the last event of the account that can be read now."""
     with reading():
         found: Sequence[Any] | None = _newest.execute(account_id).first()
     return START if found is None else Place(*found)
@@ -141,7 +141,7 @@ _NOW = Prepared(lambda: Select([], [_number(fn.pg_snapshot_xmax(fn.pg_current_sn
 
 
 def is_held_back(before: int) -> bool:
-    """Whether an event from before this time cannot be read yet. Never on SQLite."""
+    """Whether an event from before this time may not be visible yet. Never on SQLite."""
     if answers_at_once():
         return False
     with reading():
@@ -152,7 +152,7 @@ def is_held_back(before: int) -> bool:
 
 
 def _horizon() -> Any:
-    """The lowest position that a running transaction may still write."""
+    """The lowest position that a running transaction may write."""
     return _number(fn.pg_snapshot_xmin(fn.pg_current_snapshot()))
 
 

@@ -16,14 +16,14 @@ class Heartbeat(BaseModel):
 
     @classmethod
     def beat(cls) -> None:
-        """Say that a worker is alive."""
+        """Record that a worker is alive."""
         seen = cls.insert(name=WORKER, at=clock.now())
         seen = seen.on_conflict(conflict_target=[cls.name], preserve=[cls.at])
-        # Beside all others but another worker's.
+        # Concurrent with all other transactions, except another heartbeat.
         write(seen.execute, "heartbeat")
 
     @classmethod
     def last(cls) -> int | None:
-        """When a worker was last seen; None when there never was one."""
+        """When a worker was last seen, or None."""
         row = cls.by_id(WORKER)
         return None if row is None else row.at

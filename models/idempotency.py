@@ -1,8 +1,8 @@
-"""Idempotency keys: a claim before the network is asked, the answer after it.
+"""Idempotency keys: a claim before the request to the network, the response after it.
 
-A row without an answer is a claim. It is never taken over by another request, because the network may have
-been asked (decisions 14 and 15 of the design). The response to an accepted message is made of the message,
-so only other responses are kept here.
+A row without a response is a claim. No other request takes it over, because the network may have received
+the message (decisions 14 and 15 of the design). The response of an accepted message is built from the
+message, so only other responses are stored here.
 """
 
 from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField, TextField
@@ -35,7 +35,7 @@ class IdempotencyKey(BaseModel):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the network certainly did not send the message: another try needs another key."""
+        """Whether the network certainly did not send the message. A new try needs another key."""
         return self.response_status is not None and self.response_status < SERVER_ERROR
 
     @classmethod
@@ -47,7 +47,7 @@ class IdempotencyKey(BaseModel):
 
     @classmethod
     def keys_of(cls, message_id: str) -> set[str]:
-        """The keys that stand for a message."""
+        """The keys of a message."""
         with reading():
             return {row.key for row in cls.select(cls.key).where(cls.message == message_id)}
 
@@ -55,7 +55,7 @@ class IdempotencyKey(BaseModel):
     def claim(
         cls, account_id: str, key: str, fingerprint: str, message: Message
     ) -> "IdempotencyKey | None":
-        """Claim a key inside the caller's transaction. Returns the row that has it already, if one does."""
+        """Claim a key inside the caller's transaction. Returns the row that already has it, or None."""
         now = clock.now()
         if _CLAIM.execute(account_id, key, fingerprint, message.id, now, now - WINDOW_MS).count:
             return None
@@ -72,7 +72,7 @@ class IdempotencyKey(BaseModel):
 
     @classmethod
     def release(cls, message: Message) -> None:
-        """Forget the claim of ``message``: the network was certainly not reached."""
+        """Delete the claim of ``message``: the request certainly did not reach the network."""
         cls.delete().where(cls.message == message.id).execute()
 
     @classmethod
@@ -80,7 +80,7 @@ class IdempotencyKey(BaseModel):
         """Delete at most 1,000 rows whose window is over. Returns how many."""
         is_old = cls.created_at < clock.now() - WINDOW_MS
         old = cls.select(cls.id).where(is_old).limit(1000)
-        # Asked of each row once more: another transaction may claim one anew in this moment.
+        # The condition is checked again for each row: another transaction may just have claimed its key.
         return int(cls.delete().where(cls.id.in_(old), is_old).execute())
 
 
@@ -90,7 +90,7 @@ _BY_KEY = Prepared(
     ),
     IdempotencyKey,
 )
-# A row of its own, or the place of one whose 24 hours are over, without that one's answer.
+# Insert a row, or replace an expired one and its response.
 _CLAIM = Prepared(
     lambda account_id, key, fingerprint, message_id, now, expired: IdempotencyKey.insert(
         account=account_id, key=key, fingerprint=fingerprint, message=message_id, created_at=now

@@ -1,6 +1,6 @@
 """Incidents of an account, and the recipients of their notifications: one at the beginning, one at the end.
 
-A row that waits to be told is due at ``due_at``, which a claim moves to the end of its lease.
+A row with a notification to send is due at ``due_at``. A claim moves this to the end of its lease.
 """
 
 import json
@@ -47,7 +47,7 @@ class AlertTarget(BaseModel):
 
     @classmethod
     def of(cls, account_id: str) -> Self:
-        """The account's recipients. There may be none."""
+        """The account's recipients, if any."""
         return cls.by_id(account_id) or cls(account=account_id)
 
     @classmethod
@@ -71,9 +71,9 @@ class AlertTarget(BaseModel):
 class Incident(Owned):
     """Something that is wrong with ``subject``, an identifier, from ``began_at`` to ``ended_at``.
 
-    ``cleared_at`` is when it was first found gone, while that may be for a moment only. ``told_json`` and
-    ``end_told_json`` list the targets that were told of the beginning and of the end. ``tries`` counts the
-    claims since it was to be told.
+    ``cleared_at`` is when the problem was first absent, before the incident ends. ``told_json`` and
+    ``end_told_json`` list the targets that got the first and the second notification. ``tries`` counts the
+    claims of the present notification.
     """
 
     kind = TextField()
@@ -136,7 +136,7 @@ class Incident(Owned):
 
     @classmethod
     def claim(cls, lease_ms: int) -> Self | None:
-        """Claim the one that has been due for longest. If the worker dies, it is due again after a lease."""
+        """Claim the longest due incident. If the worker dies, it is due again after a lease."""
         now = clock.shared_now()
         due = cls.select(cls.id).where(cls.due_at <= now).order_by(cls.due_at).limit(1)
         with reading():

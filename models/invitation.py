@@ -1,7 +1,7 @@
-"""Invitations: a link with which one person joins an account, once.
+"""Invitations: a single-use link with which one person joins an account.
 
 The database has only the SHA-256 of a link's token, which is 32 random bytes. Using a link removes its row,
-and of two uses at the same time only one finds the row.
+so only one of two concurrent uses succeeds.
 """
 
 import secrets
@@ -35,7 +35,7 @@ class Invitation(Owned):
 
     @classmethod
     def open(cls, account: Account, email: str, role: Role) -> tuple[Self, str]:
-        """Invite a person, in place of an earlier invitation of theirs. Returns its token as well.
+        """Invite a person and replace an earlier invitation. Also returns the token.
 
         Raises EmailTakenError if the account has this user already.
         """
@@ -85,7 +85,7 @@ class Invitation(Owned):
         return user
 
     def withdraw(self) -> None:
-        """Close it."""
+        """Withdraw the invitation."""
         with writing():
             self.delete_instance()
 

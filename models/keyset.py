@@ -1,7 +1,7 @@
-"""Lists by cursor: the newest rows that match, without a count, whose time does not grow with the table.
+"""Keyset pagination: the newest matching rows, without a count. Its time does not grow with the table.
 
-Filters without an index of their own may match few of many rows. So a look examines at most so many rows, and
-says where the next one goes on.
+A filter without an index may match few of many rows. So a page examines a bounded number of rows, and returns
+the cursor of the next page.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ MOST_EXAMINED = 10_000
 
 @dataclass(frozen=True)
 class Newest(Generic[Row]):
-    """``rows`` match, newest first. ``before`` is where the next look begins, None after the last row.
+    """``rows`` match, newest first. ``before`` is the cursor of the next page, None after the last row.
 
-    A look that ``gave_up`` examined as many rows as it may before it had found enough of them.
+    ``gave_up``: the bound was reached before the page was full.
     """
 
     rows: list[Row]

@@ -1,7 +1,7 @@
-"""What was recorded since the last look: attempts at webhooks and notices, for a view of what happens now.
+"""Attempts and notices since the last poll, for the dashboard's Live page.
 
-Transactions do not commit in the order of their identifiers, and hosts disagree a little about the time. So
-each look goes back some seconds, and leaves out what an earlier one returned.
+Transactions do not commit in the order of their identifiers, and clocks of hosts differ a little. So each
+poll goes back some seconds and leaves out rows that an earlier poll returned.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -17,9 +17,9 @@ from models.notice import Notice
 from models.number import Number
 from models.webhook import Webhook
 
-# A row that is committed so much later than its identifier was made, by this host's clock, may be missed.
+# Seconds to go back. A row that is committed later than this after its identifier was made may be missed.
 LOOK_BACK_MS = 3_000
-# Identifiers that one look reads. With more of them, looks do not go back.
+# The most identifiers that one poll reads. With more of them, polls do not go back.
 MOST = 10_000
 Row = TypeVar("Row")
 
@@ -41,9 +41,9 @@ class RecordedAttempt(NamedTuple):
 
 
 class RecordedNotice(NamedTuple):
-    """A notice about a number of the account, or about its business account: ``phone_number`` is None then.
+    """A notice about a number of the account, or about its business account (``phone_number`` is None).
 
-    ``number_id`` is a number on whose page it stands.
+    ``number_id`` is a number whose page shows it.
     """
 
     account_id: str
@@ -56,7 +56,7 @@ class RecordedNotice(NamedTuple):
 
 
 class Latest:
-    """The rows of a model, recorded from now on. ``prefix`` is that of their identifiers."""
+    """Polls the new rows of a model. ``prefix`` is that of their identifiers."""
 
     def __init__(self, model: type[Attempt | Notice], prefix: str) -> None:
         self._newer = _newer(model)
@@ -65,7 +65,7 @@ class Latest:
         self._seen: set[str] = set()
 
     def read(self, rows: Callable[[list[str]], list[Row]]) -> list[Row]:
-        """What ``rows`` makes of the identifiers that no look found before. A look that fails found none."""
+        """Calls ``rows`` with the new identifiers. If it raises, the next poll repeats them."""
         bound = id_bound(self._prefix, clock.now() - LOOK_BACK_MS)
         with reading():
             found = [key for (key,) in self._newer.execute(self._after)]
@@ -79,8 +79,8 @@ class Latest:
 def recorded_attempts(
     attempt_ids: list[str], account_ids: Collection[str]
 ) -> list[RecordedAttempt]:
-    """Those of these attempts that are of these accounts, oldest first."""
-    # The query has no condition on the account: PostgreSQL might begin with all deliveries of its webhooks.
+    """The attempts of these accounts among the identifiers, oldest first."""
+    # The query has no condition on the account: PostgreSQL might start with all deliveries of its webhooks.
     found = (
         RecordedAttempt(*row)
         for deleted_at, *row in _attempts.execute(attempt_ids)
@@ -90,7 +90,7 @@ def recorded_attempts(
 
 
 def recorded_notices(notice_ids: list[str], account_ids: Collection[str]) -> list[RecordedNotice]:
-    """Those of these notices that are of these accounts, oldest first."""
+    """The notices of these accounts among the identifiers, oldest first."""
     notices = list(Notice.select().where(Notice.id.in_(notice_ids)).order_by(Notice.id))
     numbers = Number.select(Number.id, Number.account, Number.waba_id, Number.phone_number).where(
         Number.waba_id.in_({notice.waba_id for notice in notices}), Number.account.in_(account_ids)
@@ -100,7 +100,7 @@ def recorded_notices(notice_ids: list[str], account_ids: Collection[str]) -> lis
 
 
 def _of_accounts(notice: Notice, numbers: Iterable[Number]) -> list[RecordedNotice]:
-    """The notice for each account whose number it is about. Of a business account, its first number."""
+    """The notice for each account with its number. For a business account, its first number."""
     meant = [
         number
         for number in numbers

@@ -18,7 +18,7 @@ from models.clock import new_id
 from models.database import BaseModel, Prepared, is_in, reading
 from models.number import Number
 
-# The most that one look for unsettled messages finds.
+# The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
 
 
@@ -37,7 +37,7 @@ class MessageStatus(StrEnum):
     RECEIVED = "received"
 
 
-# In the order in which a message gets there. One that failed may still turn out delivered.
+# A status with a higher rank wins. A failed message may still be delivered.
 STATUS_RANK: dict[str, int] = {status: rank for rank, status in enumerate(MessageStatus)}
 UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
 UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
@@ -51,10 +51,10 @@ IS_PERSONS = SQL("contact_id IS NOT NULL")
 
 
 class Message(BaseModel):
-    """One message. ``body_json`` holds the content as JSON text.
+    """One message. ``body_json`` is the content as JSON text.
 
-    ``pricing_json`` holds an object with ``billable``, ``model``, ``category`` and ``type``, each of which
-    may be null. ``pricing_status`` is the status that told it.
+    ``pricing_json`` is an object with ``billable``, ``model``, ``category`` and ``type``, each of which may
+    be null. ``pricing_status`` is the status that carried it.
     """
 
     account_id: str
@@ -62,7 +62,7 @@ class Message(BaseModel):
     id = TextField(primary_key=True)
     account = ForeignKeyField(Account, lazy_load=False, index=False)
     number = ForeignKeyField(Number, lazy_load=False, index=False)
-    # The person, a row of models.contact. None for messages that are older than contacts, or of nobody.
+    # The person, a row of models.contact. None for messages older than contacts, or without a person.
     contact_id = TextField(null=True)
     direction = TextField()
     from_number = TextField()
@@ -73,13 +73,13 @@ class Message(BaseModel):
     wa_message_id = TextField(null=True)
     error_code = TextField(null=True)
     error_message = TextField(null=True)
-    # The message that it replies to: our identifier if we know it, and the network's.
+    # The message that it replies to: the gateway's identifier if known, and the network's.
     quoted_id = TextField(null=True)
     quoted_wa_id = TextField(null=True)
     created_at = BigIntegerField()
-    # The time of its latest step, None before the second one.
+    # The time of the latest step, None before the second one.
     changed_at = BigIntegerField(null=True)
-    # What the network said when it took the message.
+    # The network's ``message_status`` when it accepted the message.
     acceptance = TextField(null=True)
     pricing_json = TextField(null=True)
     pricing_status = TextField(null=True)
@@ -120,7 +120,7 @@ class Message(BaseModel):
         contact_id: str,
         quoted: "Message | None" = None,
     ) -> Self:
-        """Write a message down as ``pending`` inside the caller's transaction."""
+        """Store a message as ``pending`` inside the caller's transaction."""
         return cls._write(
             number,
             body,
@@ -142,7 +142,7 @@ class Message(BaseModel):
 
     @classmethod
     def named(cls, number: Number, wa_message_id: str) -> str | None:
-        """Our identifier of the number's message with this identifier, inside the caller's transaction."""
+        """The gateway's identifier of the number's message with this one, inside the caller's transaction."""
         row = _IDS_OF_NETWORK_ID.execute(wa_message_id, number.id).first()
         return None if row is None else str(row[0])
 
@@ -158,7 +158,7 @@ class Message(BaseModel):
         body: dict[str, Any],
         at: int,
     ) -> Self:
-        """Write an inbound message down, which is not known, inside the caller's transaction."""
+        """Store a new inbound message inside the caller's transaction."""
         quoted_wa_id = _quoted(body)
         return cls._write(
             number,
@@ -205,9 +205,9 @@ class Message(BaseModel):
         error: tuple[str, str] | None = None,
         pricing: dict[str, Any] | None = None,
     ) -> bool:
-        """Record a step inside the caller's transaction. True when the status moved forwards.
+        """Record a step inside the caller's transaction. Returns whether the status moved forwards.
 
-        A lower step is kept in the history only. Of a repeated one the earliest time stays.
+        A step with a lower rank is stored in the history only. A repeated one keeps the earliest time.
         A ``pricing`` replaces that of the same status or a lower one.
         """
         code, text = error or (None, None)
@@ -232,7 +232,7 @@ class Message(BaseModel):
         return forwards
 
     def placed(self, status: MessageStatus, at: int) -> int:
-        """The time of a step as shown: not before the one that it follows, as the network rounds times."""
+        """The time of a step as shown: not before the previous step, because the network rounds times."""
         latest = self.created_at if self.changed_at is None else self.changed_at
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         return max(at, latest) if forwards else min(max(at, self.created_at), latest)
@@ -240,7 +240,7 @@ class Message(BaseModel):
     def _repricing(
         self, status: MessageStatus, pricing: dict[str, Any] | None
     ) -> dict[str, str | None]:
-        """The columns that a status with a pricing changes: none where a higher status told it."""
+        """The columns that a status with a pricing changes: none if a higher status had a pricing."""
         known = STATUS_RANK[self.pricing_status or MessageStatus.PENDING]
         if pricing is None or STATUS_RANK[status] < known:
             return {}
@@ -249,7 +249,7 @@ class Message(BaseModel):
 
     @classmethod
     def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:
-        """Outbound ones by the network's identifiers or ours, some twice, in the caller's transaction."""
+        """Outbound messages by either identifier, some twice, in the caller's transaction."""
         return chain(_SENT_BY_NETWORK_ID.execute(network_ids), _SENT_BY_ID.execute(ids))
 
     @classmethod
@@ -262,14 +262,14 @@ class Message(BaseModel):
             return [row.id for row in query.order_by(cls.id).limit(MOST_UNSETTLED)]
 
     def history(self) -> list["StatusChange"]:
-        """Every step, in the order in which a message takes them. Its own row tells the first."""
+        """Every step, in the order of STATUS_RANK. The first comes from the message's row."""
         is_outbound = self.direction == Direction.OUTBOUND
         first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
         with reading():
             kept = StatusChange.select().where(StatusChange.message == self.id)
             steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
         for sent in steps[:1]:
-            # Perhaps it is known only from a later step that came first.
+            # A later step may have arrived first.
             sent.at = min(step.at for step in steps)
         history = [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
         for before, step in pairwise(history):
@@ -277,10 +277,10 @@ class Message(BaseModel):
         return history
 
 
-# Few of the many messages have not arrived, and most come out of these indexes within seconds.
+# Few messages are unarrived. Most leave these indexes within seconds.
 Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
 Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
-# Accounts that only notify get few answers.
+# Accounts that only notify receive few messages.
 Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
 # The filters of models.message_filter use these. The last one leaves out texts and templates, which are most.
 Message.add_index(Message.account, Message.created_at, Message.id, name="message_time")
@@ -289,7 +289,7 @@ Message.add_index(
 )
 
 
-# Only for what asks for a contact: PostgreSQL plans without statistics, and might take it for an identifier.
+# Only for filters by contact: without statistics PostgreSQL might choose it for lookups by identifier.
 Message.add_index(Message.contact_id, Message.id, where=IS_PERSONS, name="message_contact")
 
 
@@ -344,7 +344,7 @@ def _quoted(body: dict[str, Any]) -> str | None:
 
 @cache
 def _assign(*columns: str) -> Prepared:
-    """Assign these columns, in their order, of the message with the identifier that comes first."""
+    """Set these columns of a message. The values are its identifier, then the columns in order."""
     return Prepared(
         lambda message_id, *values: Message.update(dict(zip(columns, values, strict=True))).where(
             Message.id == message_id

@@ -1,7 +1,7 @@
-"""Finding messages: the filters of their list, and the index that serves each.
+"""The filters of the list of messages, and the index that serves each.
 
-What is filtered by number, direction and status alone has its total from the tallies. The rest is counted,
-by an index where there is one (docs/performance.md).
+With filters by number, direction and status alone, the total comes from the tallies. Otherwise the rows are
+counted, by an index if possible (docs/performance.md).
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ from models.message import (
 from models.page import Page, fetch_page
 from models.tally import MessageTally
 
-# Between the time of a message that we send and that of its identifier, which is made a moment later.
+# The most ms between the time of an outbound message and the time of its identifier.
 ID_TOLERANCE_MS = 60_000
 
 
 @dataclass(frozen=True)
 class MessageFilter:
-    """What the messages of a list have in common; None is no condition.
+    """The filters of a list of messages. None means no filter.
 
-    ``contact_ids`` are contacts of the account. ``since`` and ``until`` bound ``created_at``, the latter
-    excluded. ``error_words`` are in the text of the error, whatever their case; an error with one of
+    ``contact_ids`` are contacts of the account. ``created_at`` is from ``since`` to before ``until``.
+    ``error_words`` are part of the text of the error, in any case. An error with one of
     ``error_codes_of_words`` matches as well.
     """
 
@@ -53,7 +53,7 @@ class MessageFilter:
         """The account's messages that match, newest first."""
         conditions = (*self._conditions(), *self._by_index())
         query = Message.select().where(Message.account == account_id, *conditions)
-        # The identifiers of unarrived messages are in the order of their times: all of them are outbound.
+        # Unarrived messages are outbound, so their identifiers are in the order of their times.
         by_time = [self._created_at.desc()] if self._is_timed and not self._is_unarrived else []
         newest_first = query.order_by(*by_time, Message.id.desc())
         return fetch_page(newest_first, limit, offset, self._tallies(account_id))
@@ -76,13 +76,13 @@ class MessageFilter:
 
     @property
     def _is_unarrived(self) -> bool:
-        """Whether the index of unarrived messages serves best."""
+        """Whether the index of unarrived messages is the best one."""
         is_narrower = self._is_one_persons or self._is_by_error or self._is_of_rare_type
         return self.status in UNARRIVED and not is_narrower
 
     @property
     def _created_at(self) -> Any:
-        """The time. As a sum it is in no index, where the index of another filter has fewer messages."""
+        """The time. As an expression it is in no index, if the index of another filter is better."""
         is_narrow = self._is_one_persons or self._is_by_error or self._is_of_rare_type
         return Message.created_at + 0 if is_narrow else Message.created_at
 
@@ -99,7 +99,7 @@ class MessageFilter:
         if self.contact_ids is not None:
             conditions.append(is_among(Message.id, _ids_with(self.contact_ids)))
         if self.wa_message_id is not None:
-            # For the plain condition the database may take an index in the list's order, and so every row.
+            # With the plain column the database may walk an index in the list's order, and so read every row.
             conditions.append(is_among(Message.id, _ids_of(self.wa_message_id)))
         if self.error_words is not None:
             conditions.append(self._has_words())
@@ -115,11 +115,11 @@ class MessageFilter:
         return is_said | Message.error_code.in_(codes) if codes else is_said
 
     def _by_index(self) -> list[Any]:
-        """The condition of the partial index that serves best; none where a whole one does."""
+        """The condition of the best partial index. None if a full index is better."""
         if self._is_one_persons:
             return []
         if self._is_by_error:
-            # Only what failed has an error.
+            # Only failed messages have an error.
             return [IS_UNARRIVED]
         if self._is_of_rare_type:
             return [IS_RARE_TYPE]
@@ -131,7 +131,7 @@ class MessageFilter:
         return [IS_INBOUND] if is_inbound else []
 
     def _within_identifiers(self) -> list[Any]:
-        """A little more than the time, as the identifiers of outbound messages tell it."""
+        """A bound on the identifiers of outbound messages, slightly wider than the time."""
         conditions = []
         if self.since is not None:
             conditions.append(Message.id >= id_bound("msg", self.since - ID_TOLERANCE_MS))
@@ -140,7 +140,7 @@ class MessageFilter:
         return conditions
 
     def _tallies(self, account_id: str) -> Any:
-        """The tallies of these messages; None where one of the filters is not tallied."""
+        """The tallies of these messages. None if one of the filters has no tally."""
         if self != MessageFilter(self.number_id, self.direction, self.status):
             return None
         columns = (

@@ -1,4 +1,4 @@
-"""Notices: what the platform tells about an account or a number that changes neither.
+"""Notices: information from the platform about an account or a number that changes neither.
 
 Violations, restrictions, announced bans, quality, display names, alerts, reviews, security, templates:
 for the operator to read (``gateway numbers notices``).
@@ -14,9 +14,9 @@ from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.number import Number
 
-# Where the platform's word for what happened stands: first come. Source: Cloud API, webhooks.
+# The fields that may hold the platform's name of the event, in order. Source: Cloud API, webhooks.
 _WORDS = ("event", "decision", "new_quality_score", "new_category", "alert_type")
-# An object that has the word, or the rest of it.
+# An object that has the name, or the rest of it.
 _INNER_WORDS = (
     ("ban_info", "waba_ban_state"),
     ("alert_info", "alert_type"),
@@ -27,7 +27,7 @@ UNNAMED = "UNNAMED"
 
 
 class Notice(BaseModel):
-    """One notice. ``field`` is its subject, ``event`` the platform's word for what happened."""
+    """One notice. ``field`` is its subject, ``event`` the platform's name of the event."""
 
     number_id: str | None
     id = TextField(primary_key=True)
@@ -42,17 +42,17 @@ class Notice(BaseModel):
 
     @property
     def value(self) -> dict[str, Any]:
-        """All that the platform said."""
+        """The complete value in the callback."""
         return dict(json.loads(self.value_json))
 
     @classmethod
     def keep(
         cls, waba_id: str, field: str, phone_number: str | None, value: dict[str, Any], at: int
     ) -> Self | None:
-        """Keep a notice once: the platform repeats its callbacks. Joins a transaction of the caller.
+        """Store a notice once, because the platform repeats its callbacks. Joins a transaction of the caller.
 
-        ``at`` is the platform's own time, in milliseconds; 0 when it tells none. Returns None for a notice
-        that is there already.
+        ``at`` is the platform's time, in milliseconds, or 0 without one. Returns None for a notice that is
+        stored already.
         """
         value_json = json.dumps(value, sort_keys=True)
         ours = Number.select(fn.MAX(Number.id)).where(
@@ -77,7 +77,7 @@ class Notice(BaseModel):
 
     @classmethod
     def last_violation(cls, waba_id: str) -> str | None:
-        """What the business account was last accused of, in the platform's words, None for nothing."""
+        """The last violation of the business account, in the platform's words, or None."""
         query = cls.select().where(
             cls.waba_id == waba_id, cls.event.startswith("ACCOUNT_VIOLATION")
         )
@@ -87,7 +87,7 @@ class Notice(BaseModel):
 
     @classmethod
     def newest(cls, limit: int, number: Number | None = None) -> list[Self]:
-        """The newest first: all, or those of a number and of its account as a whole."""
+        """Newest first: all notices, or those of a number and of its business account."""
         query = cls.select().order_by(cls.id.desc()).limit(limit)
         if number is not None:
             of_account = (cls.waba_id == number.waba_id) & cls.number.is_null()
@@ -97,7 +97,7 @@ class Notice(BaseModel):
 
 
 def words_of(value: dict[str, Any]) -> str:
-    """What happened, in the platform's words, such as ``DISABLED_UPDATE SCHEDULE_FOR_DISABLE``."""
+    """The event in the platform's words, such as ``DISABLED_UPDATE SCHEDULE_FOR_DISABLE``."""
     words = [value[name] for name in _WORDS if value.get(name)][:1]
     for outer, inner in _INNER_WORDS:
         if isinstance(found := value.get(outer), dict) and found.get(inner):

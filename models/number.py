@@ -1,6 +1,6 @@
 """Numbers: connected phone numbers and their lifecycle (specification, States and transitions).
 
-When the network is to be asked what a number is stands in ``check_due_at`` (tasks.number_status).
+``check_due_at`` is the time of the next check of a number (tasks.number_status).
 """
 
 import json
@@ -17,8 +17,8 @@ from models.account import Owned
 from models.clock import new_id
 from models.database import Prepared, Rows, database, is_in, reading, writing
 
-# How long a signup may be at work on a number. After that its process is taken for dead: before, all
-# its calls to the network would have timed out.
+# How long a signup may work on a number. After that its process counts as dead, because all its requests
+# to the network would have timed out.
 PROVISIONING_LIFETIME_MS = 15 * 60_000
 
 
@@ -49,12 +49,12 @@ class Number(Owned):
     created_at = BigIntegerField()
     activated_at = BigIntegerField(null=True)
     check_due_at = BigIntegerField(null=True, index=True)
-    # Claims of its check since the last that had an outcome.
+    # Claims of its check since the last one with a result.
     check_tries = IntegerField(default=0)
-    # The network's words, as it last said them.
+    # The latest values from the network, unchanged.
     quality_rating = TextField(null=True)
     messaging_limit = TextField(null=True)
-    # Why the number is, or is about to be, no longer connected.
+    # The reason why the number is disconnected, or will be.
     reason = TextField(null=True)
     notice_json = TextField(null=True)
 
@@ -73,7 +73,7 @@ class Number(Owned):
 
     @property
     def status_reason(self) -> str | None:
-        """Why it is BANNED or DISCONNECTED, in the network's words. None if it is neither, or if unknown."""
+        """The reason for BANNED or DISCONNECTED, in the network's words. None if unknown or neither."""
         is_lost = self.status in (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
         return self.reason if is_lost else None
 
@@ -94,7 +94,7 @@ class Number(Owned):
         access_token: str,
         pin: str,
     ) -> Self:
-        """Begin to connect a number, or to connect one of the account's again.
+        """Begin to connect a number, or reconnect one of the account.
 
         Raises NumberTakenError when another account has it connected.
         """
@@ -134,25 +134,25 @@ class Number(Owned):
 
     @classmethod
     def find_connected(cls, phone_number_id: str) -> "Number | None":
-        """Whose number the network means: the connected one, else the one that was created last."""
+        """The number with the network's identifier: the connected one, otherwise the newest."""
         with reading():
             return _CONNECTED_FIRST.execute(phone_number_id).first()
 
     @classmethod
     def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:
-        """The network's and our identifier of each number called so, in the caller's transaction."""
+        """The network's and the gateway's identifiers of these numbers, in the caller's transaction."""
         return _CALLED.execute(phone_number_ids)
 
     @classmethod
     def owners(cls, number_ids: list[str]) -> dict[str, str]:
-        """Account identifiers by number identifier, of those numbers that exist."""
+        """Account identifiers by number identifier, for numbers that exist."""
         with reading():
             rows = cls.select(cls.id, cls.account).where(cls.id.in_(number_ids))
             return {row.id: row.account_id for row in rows}
 
     @classmethod
     def abandon_dead(cls) -> None:
-        """Let go of numbers whose signup died, so that they keep no other account from them."""
+        """Release numbers whose signup died, so that other accounts can connect them."""
         # Only new rows are ever PROVISIONING.
         before = clock.now() - PROVISIONING_LIFETIME_MS
         is_dead = (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
@@ -162,16 +162,16 @@ class Number(Owned):
             number.abandon()
 
     def abandon(self) -> None:
-        """Let go of a number whose signup failed, so that it keeps no other account from it."""
+        """Release a number whose signup failed, so that other accounts can connect it."""
         with writing():
             Number.update(status=NumberStatus.DISCONNECTED).where(
                 Number.id == self.id, Number.status == NumberStatus.PROVISIONING
             ).execute()
 
     def learn(self, **news: str | None) -> bool:
-        """Keep what the network says of it, inside the caller's transaction. False when nothing of it is new.
+        """Store values from the network, inside the caller's transaction. Returns whether one is new.
 
-        What is None is not known, and stays as it is.
+        A value of None is unknown and changes nothing.
         """
         known = {name: value for name, value in news.items() if value is not None}
         fields = [(getattr(Number, name), value) for name, value in known.items()]
@@ -186,13 +186,13 @@ class Number(Owned):
     def move_to(
         self, status: NumberStatus, check_due_at: int | None = None, reason: str | None = None
     ) -> bool:
-        """Change the status inside the caller's transaction. False when it was that already.
+        """Change the status inside the caller's transaction. Returns whether it was another one.
 
-        Without a ``reason`` the one that is known stays, unless the number is ACTIVE again.
+        Without a ``reason`` the known one stays, unless the number is ACTIVE again.
 
         Raises NumberTakenError when another account connected the number in the meantime.
         """
-        # A check under way was asked about the status before. By the new time its answer no longer counts.
+        # A running check read the previous status. The new time makes its result void.
         changes: dict[str, str | int | None] = {"status": status, "check_due_at": check_due_at}
         if status == NumberStatus.ACTIVE:
             changes |= {"activated_at": clock.now(), "reason": None}
@@ -200,7 +200,7 @@ class Number(Owned):
             changes["reason"] = reason
         update = Number.update(changes).where(Number.id == self.id, Number.status != status)
         try:
-            # A savepoint: PostgreSQL takes nothing more in a transaction in which something failed.
+            # A savepoint, because PostgreSQL refuses further statements after an error in a transaction.
             with database.atomic():
                 changed = update.execute()
         except IntegrityError:
@@ -210,7 +210,7 @@ class Number(Owned):
         return bool(changed)
 
 
-# One account at a time may have a number connected: the index holds that between two checks.
+# Only one account may have a number connected. The index enforces it between two checks.
 Number.add_index(
     Number.index(
         Number.phone_number_id,

@@ -1,4 +1,4 @@
-"""Pagination: a slice of a query and how many rows there are in all."""
+"""Pagination: a slice of a query and the total number of rows."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -12,7 +12,7 @@ Row = TypeVar("Row", bound=Model)
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """``rows`` is the slice, ``total`` counts the whole."""
+    """``rows`` is the slice, ``total`` the number of all matching rows."""
 
     rows: list[Row]
     total: int
@@ -29,12 +29,12 @@ def fetch_page(
 ) -> "Page[Row]":
     """The slice of ``query`` from ``offset``, at most ``limit`` rows.
 
-    ``tallies`` is a query for the tallies (models.tally) of its rows; without it the rows are counted, unless
-    ``total`` tells how many they are.
+    ``tallies`` is a query for the tallies (models.tally) of its rows. Without it the rows are counted, unless
+    the caller gives ``total``.
     """
     with reading():
         total = _count(query, tallies) if total is None else total
-        # Past the last match the database would scan all remaining rows.
+        # After the last match the database would scan all remaining rows.
         wanted = min(limit, total - offset)
         rows = list(query.limit(wanted).offset(offset)) if wanted > 0 else []
     return Page(rows, total, limit, offset)

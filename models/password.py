@@ -1,6 +1,6 @@
-"""New passwords: by a link that works once, or otherwise; each ends what the old one began.
+"""New passwords, set by a single-use link or by the user. A new password ends the old sessions.
 
-A link is kept as an invitation's is (models.invitation).
+A link is stored like an invitation (models.invitation).
 """
 
 import secrets
@@ -23,7 +23,7 @@ RESET = "user.password_reset"
 
 
 class PasswordReset(BaseModel):
-    """A link with which a user chooses another password."""
+    """A link to choose another password."""
 
     id = TextField(primary_key=True)
     user = ForeignKeyField(User, on_delete="CASCADE")
@@ -32,7 +32,7 @@ class PasswordReset(BaseModel):
 
     @classmethod
     def open(cls, user: User) -> str:
-        """A new link in place of an earlier one. Returns its token."""
+        """Replace the user's link with a new one. Returns its token."""
         token = secrets.token_urlsafe(32)
         with writing():
             cls.delete().where(cls.user == user.id).execute()
@@ -68,7 +68,7 @@ class PasswordReset(BaseModel):
 
 
 def change_password(user: User, password: str, keep: str | None = None) -> None:
-    """Set another password, and end every session that the old one began, but the one to keep."""
+    """Set another password, and end all sessions but the one to keep."""
     hashed = hash_password(password)
     with writing():
         _replace(user, hashed, keep)

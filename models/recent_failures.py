@@ -1,4 +1,4 @@
-"""Events that failed in a day and were not delivered since, by webhook: what somebody should redeliver."""
+"""Deliveries that failed in the last 24 hours and were not redelivered, by webhook."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,12 +14,12 @@ DAY_MS = 24 * 60 * MINUTE_MS
 
 
 def a_day_before(now: int) -> int:
-    """The whole minute in which a day ago lies: a filter by time has minutes."""
+    """24 hours ago, rounded down to the minute, because the dashboard's filter by time has minutes."""
     return (now - DAY_MS) // MINUTE_MS * MINUTE_MS
 
 
 def failed_in_a_day(webhook_ids: Sequence[str], now: int) -> dict[str, int]:
-    """How many deliveries of the last 24 hours are failed, by webhook. One without any is not in it."""
+    """The number of failed deliveries of the last 24 hours, by webhook. Webhooks without any are left out."""
     query: Any = Delivery.select(Delivery.webhook, fn.COUNT(SQL("*"))).where(
         Delivery.webhook.in_(list(webhook_ids)),
         IS_UNDELIVERED,

@@ -1,9 +1,9 @@
-"""Finding messages by the words of their text (docs/decisions/0050-search-in-blocks.md).
+"""Full-text search of messages (docs/decisions/0050-search-in-blocks.md).
 
-The worker adds messages to the index in blocks, each of up to BLOCK_SIZE messages of one account. The
-database's own full-text index, FTS5 or GIN, knows the words of each block. A search reads the messages of the
-blocks that have all words, and what is not in a block yet, newest first. So it finds a message at once, and
-a send writes no index.
+The worker adds messages to the index in blocks of up to BLOCK_SIZE messages of one account. The database's
+full-text index, FTS5 or GIN, has the words of each block. A search reads the messages of the blocks that have
+all words, and the messages that are in no block yet, newest first. So it finds new messages at once, and a
+send does not write to the index.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,19 +28,19 @@ from models.database import BaseModel, Prepared, database, is_among, reading, wr
 from models.message import Message
 from models.words import has_all, is_prefix, may_have, words_in
 
-# With more, a search reads more messages that do not match. With fewer, the index is larger.
+# Larger blocks: a search reads more messages that do not match. Smaller blocks: the index is larger.
 BLOCK_SIZE = 64
-# Of one message in the index, in bytes: PostgreSQL takes 1 MB for a whole block.
+# The most bytes of one message in the index: PostgreSQL accepts 1 MB for a block.
 MOST_BYTES = 8_000
-# What one search reads at most, and in one query.
+# The most messages that a search reads in all, and in one query.
 MOST_READ = 3_000
 PART = 500
-# Two workers do not add the same messages.
+# The lock against two workers adding the same messages.
 INDEX = "search index"
 
 
 class SearchBlock(BaseModel):
-    """Messages of an account that follow each other. ``id`` is the first one's, so the block has its age.
+    """Consecutive messages of an account. ``id`` is that of the first one, so the block has its age.
 
     Blocks are numbered in the order of their last messages.
     """
@@ -52,13 +52,13 @@ class SearchBlock(BaseModel):
 
     @classmethod
     def newest(cls) -> Self | None:
-        """The last one. All messages up to its last one are in blocks."""
+        """The last block. All messages up to its last one are in blocks."""
         newest: Self | None = cls.select().order_by(cls.number.desc()).first()
         return newest
 
 
 class SearchWords(Model):
-    """The words of the block with this number, in a table that the migration makes for each database."""
+    """The words of the block with this number. The migration makes the table for each database."""
 
     rowid = BigIntegerField(primary_key=True)
     words = TextField()
@@ -88,7 +88,7 @@ _ON_POSTGRESQL = (
 
 
 def create_words(connected: Any) -> None:
-    """Make the index of the words, beside the table of the blocks."""
+    """Create the index of the words, next to the table of the blocks."""
     on_postgresql = isinstance(connected, PostgresqlDatabase)
     for statement in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
         connected.execute_sql(statement)
@@ -105,7 +105,7 @@ class Found:
 def find(account_id: str, words: Sequence[str], limit: int, before: str | None = None) -> Found:
     """The account's messages with all these words (models.words), older than the one named ``before``.
 
-    It ends early, with fewer than ``limit``, when it has read MOST_READ messages.
+    It ends early, with fewer than ``limit``, after MOST_READ messages.
     """
     found: list[str] = []
     with reading():
@@ -148,7 +148,7 @@ def _blocks(account_id: str, words: Sequence[str], before: str | None) -> list[t
 
 
 def _has(account_id: str, words: Sequence[str]) -> Any:
-    """The condition on the index. The account is a word as well: what others write does not slow it down."""
+    """The condition on the index. The account is a word too, so other accounts' messages cost nothing."""
     named = (f'"{_token(account_id)}"', *(f'"{word}"{"*" * is_prefix(word)}' for word in words))
     if not isinstance(database.obj, PostgresqlDatabase):
         return NodeList((SQL("search_words MATCH"), Value(" AND ".join(named))))
@@ -163,7 +163,7 @@ def _token(account_id: str) -> str:
 def add(until: int, hurry_until: int, count: int) -> int:
     """Put the next ``count`` messages, created before ``until``, into blocks. Returns how many.
 
-    None while there are fewer, unless the oldest was created before ``hurry_until``. Times in milliseconds.
+    Does nothing while there are fewer, unless the oldest is from before ``hurry_until``. Times in ms.
     """
     with reading():
         newest = SearchBlock.newest()
@@ -204,7 +204,7 @@ def _indexed(words: Iterable[str]) -> Iterator[str]:
 
 
 def _store(newest: SearchBlock | None, blocks: Sequence[_Block]) -> bool:
-    """Returns whether they are stored: not where another worker was faster."""
+    """Returns whether they are stored: not if another worker was faster."""
     if SearchBlock.newest() != newest:
         return False
     on_postgresql = isinstance(database.obj, PostgresqlDatabase)

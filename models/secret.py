@@ -1,6 +1,6 @@
-"""Secrets at rest: encrypted (Fernet) if the service needs them again, else as SHA-256 digests.
+"""Secrets at rest: encrypted (Fernet) if the service needs the plain text, otherwise SHA-256 digests.
 
-A process calls use_key() before it encrypts or decrypts.
+A process must call use_key() before it encrypts or decrypts.
 """
 
 import base64
@@ -32,13 +32,13 @@ def encrypt(text: str) -> str:
     return _cipher.encrypt(text.encode()).decode("ascii")
 
 
-# The same few secrets sign delivery after delivery, and pay for send after send.
+# A cache: the same few secrets serve many deliveries and sends.
 @lru_cache(maxsize=4096)
 def decrypt(sealed: str) -> str:
-    """The text back. Raises SecretUnreadableError when the key does not fit."""
+    """Decrypt a text. Raises SecretUnreadableError if the key is wrong."""
     try:
         return _cipher.decrypt(sealed.encode("ascii")).decode()
     except InvalidToken:
         raise SecretUnreadableError(
-            "A stored secret cannot be read: GATEWAY_SECRET_KEY is not the one it was stored with."
+            "A stored secret cannot be decrypted: GATEWAY_SECRET_KEY is not the one that encrypted it."
         ) from None

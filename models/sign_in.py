@@ -1,7 +1,7 @@
-"""Signing in to the dashboard: by the password, and with two-factor authentication by a code after it.
+"""Sign-in to the dashboard: password first, then a code if two-factor authentication is on.
 
-No session exists before the code. In between the browser has a token of its own for five minutes, which
-opens nothing but the form for the code (ADR 48).
+There is no session before the code. Until then the browser has a token for five minutes, which is accepted
+only by the form for the code (ADR 48).
 """
 
 import secrets
@@ -24,7 +24,7 @@ SIGNED_IN, FAILED, CODE_FAILED = "session.begun", "session.refused", "session.co
 
 @dataclass(frozen=True)
 class Client:
-    """Who asks: the address, the browser in a few words, and the secret of the visitor's cookie."""
+    """The client: its address, its browser in a few words, and the secret of its cookie."""
 
     address: str
     browser: str = ""
@@ -33,14 +33,14 @@ class Client:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a right password opens: a session, or the form for the code."""
+    """The result of a correct password: a session, or the form for the code."""
 
     token: str
     needs_code: bool
 
 
 class PendingSignIn(BaseModel):
-    """A right password of a user with two-factor authentication, good for one code.
+    """A correct password of a user with two-factor authentication, waiting for the code.
 
     ``digest`` is of its token and of the visitor's cookie together.
     """
@@ -62,7 +62,7 @@ class PendingSignIn(BaseModel):
 
     @classmethod
     def find(cls, token: str, visitor: str) -> Self | None:
-        """The one that the token opens to this visitor, with its user, or None."""
+        """The pending sign-in of this token and visitor, with its user, or None."""
         query = cls.select(cls, User, Account).join(User).join(Account)
         with reading():
             found: Self | None = query.where(
@@ -78,7 +78,7 @@ class PendingSignIn(BaseModel):
             cls.delete().where(cls.user == user.id).execute()
 
     def finish(self, code: str, client: Client) -> str | None:
-        """Begin the session if the code is right. Returns its token.
+        """Begin the session if the code is correct. Returns its token.
 
         Raises TooManyAttemptsError.
         """
@@ -96,19 +96,19 @@ class PendingSignIn(BaseModel):
 
 
 def sign_in(email: str, password: str, client: Client) -> Entry | None:
-    """What email and password open, or None if they are wrong.
+    """Check email and password. Returns None if they are wrong.
 
     Raises TooManyAttemptsError.
     """
     is_attacked = SignInAttempt.begin(email, client.address)
     user = User.authenticate(email, password)
     if user is None:
-        # No further rows during an attack: their number is bounded.
+        # Write no further rows during an attack, to bound their number.
         if not is_attacked:
             _note_failure(email, client)
         return None
     if user.has_two_factor:
-        # The attempt counts until the code is right.
+        # The attempt counts until the code is correct.
         return Entry(PendingSignIn.begin(user, client.visitor), needs_code=True)
     SignInAttempt.forget(email, client.address)
     return Entry(enter(user, client), needs_code=False)

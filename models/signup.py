@@ -1,8 +1,8 @@
-"""Signup links, shared with a number's owner, and the signups under way at them.
+"""Signup links, which an account shares with a number's owner, and the signups in progress.
 
-A signup keeps what its code bought, so that one that failed needs no new code: the code works once, so the
-platform's token is stored, sealed, before it is used. The code itself is kept as a hash only. A signup that
-is complete is gone; its number has token and PIN.
+The code of a signup works once. So the token that it bought is stored, encrypted, before it is used, and a
+failed signup can be retried without a new code. The code is stored as a hash only. A complete signup is
+deleted: its number has the token and the PIN.
 """
 
 import base64
@@ -27,7 +27,7 @@ MAX_NAME = MAX_SLUG - 16 - len("-")
 
 
 def unguessable(name: str) -> str:
-    """A slug that begins with ``name`` and goes on at random. It may be longer than SLUG allows."""
+    """A slug with ``name`` and a random ending. It may be longer than SLUG allows."""
     return f"{name}-{base64.b32encode(secrets.token_bytes(RANDOM_BYTES)).decode().lower()}"
 
 
@@ -77,11 +77,11 @@ class SignupLink(Owned):
         return "expired" if self.expires_at <= clock.now() else None
 
     def use(self, number: Number) -> bool:
-        """Spend the link inside the caller's transaction. False when it was closed in the meantime."""
+        """Use the link inside the caller's transaction. Returns False if it was closed in the meantime."""
         return self._close(used_at=clock.now(), number=number.id)
 
     def revoke(self) -> None:
-        """Close it, unless it was used."""
+        """Revoke the link, unless it was used."""
         with writing():
             self._close(revoked_at=clock.now())
 
@@ -94,7 +94,7 @@ class SignupLink(Owned):
 class Signup(BaseModel):
     """The token that one code of the embedded signup bought.
 
-    ``sealed_pin`` is the two-step PIN that the owner gave for ``number``, while it is not known if it fits.
+    ``sealed_pin`` is the two-step PIN from the owner of ``number``, until the network has accepted it.
     """
 
     number_id: str | None
@@ -115,7 +115,7 @@ class Signup(BaseModel):
 
     @classmethod
     def find(cls, link: SignupLink, code: str) -> Self | None:
-        """The signup that this code began at this link, or None."""
+        """The signup with this code at this link, or None."""
         with reading():
             return cls.get_or_none(cls.link == link.id, cls.code_hash == secret.digest(code))
 

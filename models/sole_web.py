@@ -1,8 +1,8 @@
-"""The sole web process on a database: what one counts in its memory, a second one would count anew.
+"""A lock for the only web process on a database: limits in memory are exact only in one process.
 
-It holds a lock that is released when it ends, however it ends: on SQLite on a file beside the database, on
-PostgreSQL an advisory lock of a session of its own. When the machine of the process is gone, PostgreSQL ends
-the session after half a minute.
+The lock is released when the process ends, also by a kill. On SQLite it is a file next to the database, on
+PostgreSQL an advisory lock of a separate session. If the machine is lost, PostgreSQL ends the session after
+half a minute.
 """
 
 import logging
@@ -20,7 +20,7 @@ from models.database.sqlite import lock_within, path_of
 
 logger = logging.getLogger(__name__)
 
-# Between two warnings that another process has the lock.
+# Seconds between two warnings that another process has the lock.
 WARNING_SECONDS = 10
 
 
@@ -29,10 +29,10 @@ class NotSoleError(Exception):
 
 
 def be_sole(url: str, seconds: float) -> None:
-    """Have the lock of the database behind ``url`` from now on.
+    """Take the lock of the database behind ``url`` and keep it.
 
-    Waits so many seconds for another process to end. Raises NotSoleError when it does not; OSError when
-    the file cannot be opened. While PostgreSQL is away a thread goes on to ask for the lock.
+    Waits up to ``seconds`` for another process to end, then raises NotSoleError. Raises OSError if the
+    file cannot be opened. While PostgreSQL is unreachable, a thread keeps trying.
     """
     if not is_postgresql(url):
         # Never closed.
@@ -41,20 +41,20 @@ def be_sole(url: str, seconds: float) -> None:
             raise NotSoleError
         return
     session = None
-    # While the server is away there is no other web process either; the first one back has the lock.
+    # While the server is unreachable no other process has the lock. The first one to connect gets it.
     with suppress(psycopg.OperationalError):
         session = _open_locked(url, seconds)
     threading.Thread(target=_keep, args=(url, session), name="sole-web", daemon=True).start()
 
 
 def _open_locked(url: str, seconds: float) -> Session:
-    """A session that has the lock. Raises NotSoleError or psycopg.Error."""
+    """Open a session with the lock. Raises NotSoleError or psycopg.Error."""
     session = Session.open(url, SERVER_KEEPALIVES, application_name="gateway web alone")
     bounds = locally({"lock_timeout": f"{seconds}s", "idle_in_transaction_session_timeout": "0"})
     scope = "_xact" if session.is_pooled else ""
     try:
         if session.is_pooled:
-            # There the lock belongs to a transaction that stays open.
+            # Behind a pooler the lock belongs to a transaction that stays open.
             session.execute("BEGIN")
         # models/database/postgresql.py has the other locks of this first number.
         session.execute(f"{bounds}, pg_advisory{scope}_lock(20977, 3)")
@@ -65,16 +65,16 @@ def _open_locked(url: str, seconds: float) -> Session:
 
 
 def _keep(url: str, session: Session | None) -> None:
-    """Take the lock again whenever its session has ended, as with a restart of the server."""
+    """Take the lock again when its session has ended, for example by a restart of the server."""
     while True:
         try:
             with closing(session or _open_locked(url, WARNING_SECONDS)) as held:
-                # The server says something when it goes, and also when its settings were read anew.
+                # The server sends a message when it stops, and also after a reload of its settings.
                 while is_ready(held.fileno(), None):
                     held.execute("SELECT 1")
         except NotSoleError:
             logger.warning("another web process counts in its memory: limits are not exact")
         except psycopg.Error:
-            # Others that use the database report that it is away.
+            # Other users of the database report that it is unreachable.
             session = None
             time.sleep(1)

@@ -1,9 +1,9 @@
-"""How many messages and deliveries there are of each kind, so that no list has to count its rows.
+"""Tallies: the number of messages and deliveries of each kind, so that lists need not count rows.
 
-Triggers change the tallies in the transaction that changes the rows, so a reader who sees the rows sees the
-exact tallies. On PostgreSQL each connection counts in rows of its own, its ``shard``. Otherwise all sends of
-an account would wait for the same row. The total is the sum over the shards; a single one may be below zero.
-The sweep folds them into one.
+Triggers change the tallies in the transaction that changes the rows, so both are always consistent. On
+PostgreSQL each connection counts in separate rows, its ``shard``. Otherwise all sends of an account would
+wait for the same row. The total is the sum of the shards. A single shard may be below zero. The sweep folds
+all shards into one.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from peewee import (
 
 from models.database import BaseModel, reading, writing
 
-# So many shards have to be there before it is worth a transaction that is alone.
+# The fewest shards that are worth an exclusive transaction.
 FOLD_FROM = 1_000
 FOLDED = 0
 HOUR_MS = 3_600_000
@@ -82,14 +82,14 @@ class MessageHour(BaseModel):
 
 
 MessageHour.add_index(MessageHour.shard, where=IS_SHARDED, name="message_hour_sharded")
-# By their table, whose name begins with the table that they count, and what fold() takes out of them: a table
-# of hours has too many rows to look for those at zero. Retention removes these.
+# By table, whose name begins with the counted table, and the rows that fold() removes. A table of hours has
+# too many rows to search for zeros. Retention removes these.
 TALLIES: dict[str, tuple[type[Any], Any]] = {
     "message_tally": (MessageTally, IS_LOOSE),
     "message_hour": (MessageHour, IS_SHARDED),
     "delivery_tally": (DeliveryTally, IS_LOOSE),
 }
-# What is counted by something else than a column of the row.
+# Keys that are not columns of the counted row.
 _COUNTED_BY = {"hour": f"{{row}}.created_at / {HOUR_MS}"}
 # {change} is + 1 or - 1 for the row that a trigger knows as NEW or OLD.
 _COUNT = """
@@ -127,7 +127,7 @@ _ON_POSTGRESQL = (
 
 
 def create_triggers(connected: Any) -> None:
-    """Have a new database keep its tallies."""
+    """Create the triggers in a new database."""
     on_postgresql = isinstance(connected, PostgresqlDatabase)
     shard = "pg_backend_pid()" if on_postgresql else FOLDED
     for name, (tally, _) in TALLIES.items():
@@ -150,14 +150,14 @@ def create_triggers(connected: Any) -> None:
 
 
 def fold() -> None:
-    """Add the shards of each tally up, where there are many, and forget what is at zero."""
+    """Fold the shards of each tally into one if there are many, and delete tallies at zero."""
     for tally, is_loose in TALLIES.values():
         *key, shard, total = tally._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
         with reading():
             if tally.select().where(is_loose).count() < FOLD_FROM:
                 continue
         sums = tally.select(*key, Value(FOLDED), fn.SUM(total))
-        # No other transaction writes meanwhile.
+        # No other transaction writes at the same time.
         with writing():
             tally.insert_from(
                 sums.where(IS_SHARDED).group_by(*key), [*key, shard, total]

@@ -1,7 +1,7 @@
-"""Message templates of business accounts, as the messaging network last told of them.
+"""Message templates of business accounts, as last read from the messaging network.
 
-Each account of the gateway has rows of its own for a business account, read with the token of a number of its
-own. TemplateList says how fresh they are, and tasks.templates keeps them so.
+Each account of the gateway has its own rows for a business account, read with the token of one of its
+numbers. TemplateList has the time of the last read. tasks.templates keeps the rows fresh.
 """
 
 import json
@@ -21,12 +21,12 @@ from models.page import Page, fetch_page
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
 IS_REJECTED = SQL("status = 'REJECTED'")
-# A place for a parameter in a text or URL.
+# A placeholder of a parameter in a text or URL.
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
 
 class TemplateStatus(StrEnum):
-    """Where a template is (openapi.yaml, TemplateStatus). Any other word of the network is UNKNOWN."""
+    """The status of a template (openapi.yaml, TemplateStatus). Other values of the network become UNKNOWN."""
 
     PENDING = "PENDING"
     APPROVED = "APPROVED"
@@ -43,11 +43,11 @@ class TemplateStatus(StrEnum):
 
 
 class TemplateList(Owned):
-    """How fresh the templates of a business account are.
+    """The state of the copy of a business account's templates.
 
-    ``read_at`` is when the network was last asked for all of them, None for never; ``due_at`` when it is to
-    be asked again. ``version`` changes with each change of the rows, so that an answer from before it is
-    recognized. ``tries`` counts the claims since the last answer.
+    ``read_at`` is the time of the last complete read, None for never. ``due_at`` is the time of the next
+    read. ``version`` changes with each change of the rows, so that an older response is recognized.
+    ``tries`` counts the claims since the last response.
     """
 
     waba_id = TextField()
@@ -61,24 +61,24 @@ class TemplateList(Owned):
 
     @classmethod
     def of(cls, number: Number) -> Self | None:
-        """That of the number's business account, None if it was never asked for."""
+        """The list of the number's business account, None if it was never requested."""
         with reading():
             return _LIST.execute(number.account_id, number.waba_id).first()
 
     @classmethod
     def ask(cls, number: Number) -> None:
-        """Have it read from the network if it never was, inside the caller's transaction."""
+        """Schedule the first read, inside the caller's transaction."""
         _ASK.execute(new_id("tls"), number.account_id, number.waba_id, clock.now())
 
     @classmethod
     def touch(cls, account_id: str, waba_id: str) -> None:
-        """Have it read again now, inside the caller's transaction: answers under way are out of date."""
+        """Schedule a read for now, inside the caller's transaction. Responses in flight become void."""
         cls.update(due_at=clock.now(), tries=0, version=cls.version + 1).where(
             cls.account == account_id, cls.waba_id == waba_id
         ).execute()
 
     def settle(self, due_at: int) -> bool:
-        """The network answered, inside the caller's transaction. False when the rows changed meanwhile."""
+        """Record a response, inside the caller's transaction. False if the rows changed in the meantime."""
         return bool(
             TemplateList.update(
                 read_at=clock.now(), due_at=due_at, tries=0, version=TemplateList.version + 1
@@ -92,7 +92,7 @@ class TemplateList(Owned):
         return active_numbers(self.account_id, self.waba_id)
 
     def forget(self) -> None:
-        """Forget it with its templates, inside the caller's transaction."""
+        """Delete it with its templates, inside the caller's transaction."""
         Template.delete().where(
             Template.account == self.account_id, Template.waba_id == self.waba_id
         ).execute()
@@ -102,7 +102,7 @@ class TemplateList(Owned):
 class Template(Owned):
     """One template in one language. ``network_id`` is the network's identifier, which the API shows.
 
-    ``told_at`` is the time of the network's last callback about it, 0 if there was none.
+    ``told_at`` is the time of the network's last callback about it, or 0.
     """
 
     waba_id = TextField()
@@ -126,40 +126,40 @@ class Template(Owned):
 
     @property
     def components(self) -> list[Any]:
-        """Its parts in the network's words."""
+        """Its components in the network's format."""
         return list(json.loads(self.components_json))
 
     def part(self, kind: str) -> dict[str, Any]:
-        """The component of this type, empty where there is none."""
+        """The component of this type, or an empty one."""
         parts = (part for part in self.components if isinstance(part, dict))
         return next((part for part in parts if str(part.get("type", "")).upper() == kind), {})
 
     @property
     def shown_status(self) -> str:
-        """The status in the contract's words."""
+        """The status in the contract's enum."""
         known = self.status in TemplateStatus.__members__
         return self.status if known else TemplateStatus.UNKNOWN
 
     @classmethod
     def find(cls, number: Number, name: str, language: str) -> "Template | None":
-        """The template that a send from the number names, inside the caller's transaction."""
+        """The template of a send from the number, inside the caller's transaction."""
         return _EXACT.execute(number.account_id, number.waba_id, name, language).first()
 
     @classmethod
     def languages(cls, number: Number, name: str) -> list[str]:
-        """The languages in which it is known, inside the caller's transaction."""
+        """The known languages of a template, inside the caller's transaction."""
         rows = _LANGUAGES.execute(number.account_id, number.waba_id, name)
         return [language for (language,) in rows]
 
     @classmethod
     def of_account(cls, account_id: str, waba_id: str) -> list[Self]:
-        """All of a business account."""
+        """All templates of a business account."""
         with reading():
             return list(cls.select().where(cls.account == account_id, cls.waba_id == waba_id))
 
     @classmethod
     def named(cls, number: Number, name: str, network_id: str | None = None) -> list[Self]:
-        """Those of this name, in all languages unless an identifier picks one."""
+        """The templates with this name, in all languages unless ``network_id`` selects one."""
         query = cls.select().where(
             cls.account == number.account_id, cls.waba_id == number.waba_id, cls.name == name
         )
@@ -170,14 +170,14 @@ class Template(Owned):
 
     @classmethod
     def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
-        """Those of the account with one of these statuses, by name and language."""
+        """The account's templates with one of these statuses, by name and language."""
         query = cls.select().where(cls.account == account_id, cls.status.in_(statuses))
         with reading():
             return list(query.order_by(cls.name, cls.language))
 
     @classmethod
     def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:
-        """Those of the number's business account with these values, by name and language."""
+        """The templates of the number's business account with these values, by name and language."""
         query = cls.select().where(cls.account == number.account_id, cls.waba_id == number.waba_id)
         for column, value in wanted.items():
             if value is not None:

@@ -11,7 +11,7 @@ ISSUER = "Messaging Gateway"
 
 
 def new_secret() -> str:
-    """A secret of 160 bits, as authenticator apps take it: base32."""
+    """A secret of 160 bits, in base32 for authenticator apps."""
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
@@ -40,6 +40,6 @@ def matching_step(secret: str, code: str, now: int) -> int | None:
 
 
 def address_of(secret: str, email: str) -> str:
-    """What the QR code for an authenticator app says."""
+    """The URI in the QR code for an authenticator app."""
     label = quote(f"{ISSUER}:{email}", safe="")
     return f"otpauth://totp/{label}?secret={secret}&issuer={quote(ISSUER)}"

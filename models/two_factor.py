@@ -1,6 +1,6 @@
 """Two-factor authentication of a user: an authenticator app, and recovery codes for when it is lost.
 
-No code works twice: a time step is noted before it counts, a recovery code is removed as it is used.
+No code works twice: the time step of a code is stored, and a used recovery code is deleted.
 """
 
 import base64
@@ -22,7 +22,7 @@ _CODE = re.compile(r"[0-9]{6}", re.ASCII)
 
 
 class RecoveryCode(BaseModel):
-    """A code that signs its user in once in place of the app's."""
+    """A code that replaces the app's code in one sign-in."""
 
     id = TextField(primary_key=True)
     user = ForeignKeyField(User, on_delete="CASCADE")
@@ -30,7 +30,7 @@ class RecoveryCode(BaseModel):
 
     @classmethod
     def renew(cls, user: User) -> list[str]:
-        """New codes in place of all others, as they are shown once."""
+        """Replace all codes with new ones. Returns them as the user sees them, once."""
         codes = [_readable(secrets.token_bytes(RECOVERY_BYTES)) for _ in range(RECOVERY_CODES)]
         with writing():
             cls.forget(user)
@@ -44,7 +44,7 @@ class RecoveryCode(BaseModel):
 
     @classmethod
     def left(cls, user: User) -> int:
-        """How many are unused."""
+        """The number of unused codes."""
         with reading():
             return int(cls.select().where(cls.user == user.id).count())
 
@@ -57,7 +57,7 @@ def set_up(user: User) -> None:
 
 
 def pending_secret(user: User) -> str | None:
-    """The secret that is being set up, to be shown to its user; None when there is none or it is in use."""
+    """The secret during set-up, to show to its user. None if there is none or it is in use."""
     if user.sealed_totp is None or user.has_two_factor:
         return None
     return secret.decrypt(user.sealed_totp)
@@ -74,7 +74,7 @@ def turn_on(user: User, code: str) -> list[str] | None:
 
 
 def accept(user: User, code: str) -> bool:
-    """Whether the code is right now, by the app or a recovery code. It is used up."""
+    """Check a code of the app or a recovery code, and use it up."""
     typed = _typed(code)
     with writing():
         present = _refreshed(user)
@@ -111,7 +111,7 @@ def _recovers(user: User, code: str) -> bool:
 
 
 def _typed(code: str) -> str:
-    """A code without what people put between its parts."""
+    """A code without blanks and dashes."""
     return re.sub(r"[\s-]", "", code).lower()
 
 

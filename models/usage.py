@@ -1,6 +1,6 @@
-"""How many messages an account has had by day, number, direction, category and billable.
+"""Usage: the number of messages by day, number, direction, category and billable.
 
-They are counted in the transaction that records their pricing. Retention removes messages, and no total
+A message is counted in the transaction that records its pricing. Retention removes messages, but no totals
 (docs/decisions/0046-usage-outlives-messages.md).
 """
 
@@ -29,7 +29,7 @@ NO_CATEGORY = ""
 
 
 class UsageTotal(BaseModel):
-    """Messages that have all of this in common. ``day`` is the UTC day on which they were created."""
+    """The number of messages with this key. ``day`` is the UTC day of their creation."""
 
     account_id = TextField()
     day = TextField()
@@ -44,7 +44,7 @@ class UsageTotal(BaseModel):
 
     @classmethod
     def page(cls, account_id: str, limit: int, offset: int, **wanted: Any) -> Page[Self]:
-        """A slice of what ``all`` finds."""
+        """A page of the rows that ``all`` finds."""
         return fetch_page(cls._query(account_id, **wanted), limit, offset)
 
     @classmethod
@@ -55,7 +55,7 @@ class UsageTotal(BaseModel):
 
     @classmethod
     def has_any(cls, account_id: str, direction: str) -> bool:
-        """Whether it ever had a message in this direction."""
+        """Whether the account ever had a message in this direction."""
         query = cls.select().where(cls.account_id == account_id, cls.direction == direction)
         with reading():
             return bool(query.exists())
@@ -64,7 +64,7 @@ class UsageTotal(BaseModel):
     def _query(
         cls, account_id: str, *, since: str, until: str, number_id: str | None
     ) -> "ModelSelect[Self]":
-        # A pricing that changed may leave a total at zero.
+        # A changed pricing may leave a total at zero.
         query = cls.select().where(cls.account_id == account_id, cls.total != 0)
         query = query.where(cls.day >= since, cls.day < until)
         if number_id is not None:
@@ -73,17 +73,17 @@ class UsageTotal(BaseModel):
 
 
 class UsageCount:
-    """What one transaction changes in the totals. ``counting`` writes it."""
+    """The changes of the totals in one transaction. ``counting`` writes them."""
 
     def __init__(self) -> None:
         self.changes = Counter[tuple[Any, ...]]()
 
     def add(self, message: Message) -> None:
-        """Count a message by its pricing, or as one that has none."""
+        """Count a message by its pricing, or as one without a pricing."""
         self.changes[_key(message, message.pricing_json)] += 1
 
     def move(self, message: Message, before: str | None) -> None:
-        """Count a message by its pricing, and no more by the one ``before``, if it had any."""
+        """Count a message by its pricing instead of the one ``before``, if any."""
         if before is not None:
             self.changes[_key(message, before)] -= 1
         self.add(message)
@@ -91,9 +91,9 @@ class UsageCount:
 
 @contextmanager
 def counting() -> Iterator[UsageCount]:
-    """Write what is counted meanwhile, at the end and inside the caller's transaction, each total once.
+    """Collect changes, and write each changed total once at the end, inside the caller's transaction.
 
-    Several transactions may write the same totals. All do it in the same order, which prevents deadlocks.
+    Transactions write totals in a fixed order, which prevents deadlocks.
     """
     count = UsageCount()
     yield count

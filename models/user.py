@@ -1,7 +1,7 @@
-"""Users: people who sign in to the dashboard, each for one account.
+"""Users: people who sign in to the dashboard. Each belongs to one account.
 
-Passwords are kept as argon2id hashes with the parameters that OWASP's password storage cheat sheet names
-first: 19 MiB, 2 passes, 1 lane.
+Passwords are stored as argon2id hashes with the first parameters of OWASP's password storage cheat sheet:
+19 MiB, 2 passes, 1 lane.
 """
 
 import re
@@ -20,17 +20,17 @@ from models.clock import new_id
 from models.database import reading, writing
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
-# One word with one at sign inside. Whether mail arrives there is unknown.
+# Text without blanks around one at sign. Whether mail arrives there is unknown.
 EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
-# Of a random password that nobody knows: the check of an unknown user takes as long as that of a known one.
+# The hash of a random password: checking an unknown user takes as long as checking a known one.
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCxDzX4Hr+KyH40HVpdezJViL8AfjUE"
-# Each hash takes memory and a core for a while. So many at once are enough, however many ask.
+# The most hashes at the same time: each takes memory and a core.
 _slots = threading.BoundedSemaphore(4)
 
 
 class Role(StrEnum):
-    """What a user may do in the dashboard: dashboard.permissions says it for each page and action."""
+    """The role of a user in the dashboard. dashboard.permissions has the roles of each page and action."""
 
     OWNER = "owner"
     DEVELOPER = "developer"
@@ -49,8 +49,8 @@ class LastOwnerError(Exception):
 class User(Owned):
     """A user. ``email`` is kept in lower case, so that it is unique regardless of case.
 
-    ``sealed_totp`` is the secret of two-factor authentication, which is on since ``totp_since``, or being set
-    up while that is null. No code of ``totp_step`` or an earlier step is accepted any more.
+    ``sealed_totp`` is the secret of two-factor authentication, which is on since ``totp_since``, or in set-up
+    while that is null. Codes of ``totp_step`` and earlier steps are refused.
     """
 
     email = TextField(unique=True)
@@ -65,7 +65,7 @@ class User(Owned):
     @classmethod
     def enrol(cls, account: Account, email: str, password: str, role: Role = Role.OWNER) -> Self:
         """Create a user. Raises EmailTakenError."""
-        # Hashed before the transaction, so that no other writer waits for it.
+        # Hash before the transaction, so that no writer waits for it.
         return cls.enrol_hashed(account, email, hash_password(password), role)
 
     @classmethod
@@ -90,9 +90,9 @@ class User(Owned):
 
     @classmethod
     def authenticate(cls, email: str, password: str) -> Self | None:
-        """The user whose password this is, or None, after the same work for each wrong one.
+        """The user with this password, or None. A wrong password takes the same time.
 
-        No user of a suspended account is.
+        Users of a suspended account are refused.
         """
         user = cls.find(email)
         if not _is_hash_of(password, user.password_hash if user else _NOBODY):
@@ -112,31 +112,31 @@ class User(Owned):
         return self.totp_since is not None
 
     def become(self, role: Role) -> None:
-        """Have another role from the next request on. Raises LastOwnerError."""
+        """Set another role, effective from the next request. Raises LastOwnerError."""
         with writing():
             if role != Role.OWNER:
                 self._leave_an_owner()
             self.amend(role=role)
 
     def dismiss(self) -> None:
-        """Remove the user as ``remove`` does. Raises LastOwnerError."""
+        """Remove the user like ``remove``. Raises LastOwnerError."""
         with writing():
             self._leave_an_owner()
             self.remove()
 
     def remove(self) -> None:
-        """Remove the user, and so end their sessions."""
+        """Remove the user, which ends their sessions."""
         with writing():
             self.delete_instance()
 
     def _leave_an_owner(self) -> None:
-        # Read inside the transaction: of two owners who remove each other at once, one stays.
+        # Read inside the transaction: if two owners remove each other at the same time, one stays.
         if [owner.id for owner in self.owners(self.account_id)] == [self.id]:
             raise LastOwnerError(self.email)
 
 
 def normalise(email: str) -> str:
-    """An email as it is kept and compared."""
+    """An email in the form that is stored and compared."""
     return email.strip().lower()
 
 
@@ -153,12 +153,12 @@ def hash_password(password: str) -> str:
 def _is_hash_of(password: str, hashed: str) -> bool:
     try:
         with _slots:
-            # No password is longer, and hashing a megabyte would waste CPU.
+            # Longer passwords are refused: hashing a megabyte would waste CPU.
             return _hasher.verify(hashed, _bytes(password[: MAX_PASSWORD + 1]))
     except VerifyMismatchError:
         return False
 
 
 def _bytes(password: str) -> bytes:
-    # A form or a terminal may deliver any text, a lone surrogate included.
+    # A form or a terminal may send any text, even a lone surrogate.
     return password.encode("utf-8", "surrogatepass")

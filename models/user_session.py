@@ -1,8 +1,8 @@
 """Sessions of the dashboard, and the rate limits of sign-in attempts (ADR 23).
 
-Attempts to sign in that failed or are under way count for the client's address, for the email, and for both
-together. All are kept as digests: what people type into the wrong field is nobody's business. An address is
-refused for its own attempts only, so no number of attempts from elsewhere keeps a user out.
+Failed and running attempts to sign in count for the client's address, for the email, and for the pair. All
+are stored as digests, because people type secrets into the wrong field. An address is refused for its own
+attempts only, so attempts from other addresses cannot lock a user out.
 """
 
 import math
@@ -21,13 +21,13 @@ from models.user import User, normalise
 
 LIFETIME_MS = 12 * 3_600_000
 IDLE_MS = 2 * 3_600_000
-# Its last use is noted to the minute: looking at a page should rarely write.
+# The last use is stored to the minute, so that page views rarely write.
 USE_GRANULARITY_MS = 60_000
 WINDOW_MS = 15 * 60_000
-# Attempts in one window from one address, at one email and in all: many people may share an address.
+# The most attempts in one window by pair, and by address: many people may share an address.
 PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
-# An email that was tried so often from all addresses together is under attack. Each address then has one
-# attempt: guessing gets slower, and the owner with the right password gets in.
+# With this many attempts from all addresses an email is under attack. Each address then has one attempt:
+# guessing gets slower, and the owner with the correct password can still sign in.
 ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
 # Attempts of one user from all addresses. Only someone with the password or a session gets this far.
 CODE, PASSWORD = "code", "password"
@@ -35,7 +35,7 @@ PROOF_LIMIT = 10
 
 
 class TooManyAttemptsError(Exception):
-    """Nothing was checked. ``retry_after`` is in seconds."""
+    """The attempt was refused without a check. ``retry_after`` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(retry_after)
@@ -54,7 +54,7 @@ class SignInAttempt(BaseModel):
 
     @classmethod
     def begin(cls, email: str, address: str) -> bool:
-        """Count an attempt before anything is checked, so that many at once are no way around it.
+        """Count an attempt before the check, so that parallel attempts cannot bypass the limit.
 
         Returns whether the email is under attack. Raises TooManyAttemptsError.
         """
@@ -79,13 +79,13 @@ class SignInAttempt(BaseModel):
 
     @classmethod
     def forget_proof(cls, user: User, kind: str) -> None:
-        """It was right: the user's attempts at the same start afresh."""
+        """A correct code or password resets the user's count."""
         with writing():
             cls.delete().where(cls.subject == _proof(user, kind)).execute()
 
     @classmethod
     def pretend(cls) -> None:
-        """Write a row that counts for nothing, where there is none to write for an unknown email."""
+        """Write a row without effect for an unknown email, which takes the same time."""
         with writing():
             cls.create(id=new_id("sia"), subject=secrets.token_hex(32), at=clock.now())
 
@@ -103,7 +103,7 @@ class SignInAttempt(BaseModel):
 
     @classmethod
     def forget(cls, email: str, address: str) -> None:
-        """It was the right password: the pair starts afresh, email and address are free of this attempt."""
+        """A correct password resets the pair, and does not count for the email and the address."""
         pair, *others = _subjects(email, address)
         with writing():
             cls.delete().where(cls.subject == pair).execute()
@@ -113,7 +113,7 @@ class SignInAttempt(BaseModel):
 
 
 def _subjects(email: str, address: str) -> list[str]:
-    """What an attempt counts for: the pair, the email, the address."""
+    """The subjects of an attempt: the pair, the email, the address."""
     email, place = normalise(email), one_client(address)
     parts = f"pair {place} {email}", f"email {email}", f"address {place}"
     return [secret.digest(part) for part in parts]
@@ -126,8 +126,8 @@ def _proof(user: User, kind: str) -> str:
 class UserSession(BaseModel):
     """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
 
-    ``digest`` is of the random token in the browser. While the account is suspended, it opens nothing.
-    ``address`` and ``browser`` are those that signed in.
+    ``digest`` is of the random token in the browser. While the account is suspended, it is refused.
+    ``address`` and ``browser`` are those of the sign-in.
     """
 
     user_id: str
@@ -141,7 +141,7 @@ class UserSession(BaseModel):
 
     @classmethod
     def begin(cls, user: User, address: str = "", browser: str = "") -> str:
-        """Begin a session. Returns its token, which cannot be had again."""
+        """Begin a session. Returns its token, which is not stored."""
         token, now = secrets.token_urlsafe(32), clock.now()
         with writing():
             user.amend(signed_in_at=now)
@@ -158,7 +158,7 @@ class UserSession(BaseModel):
 
     @classmethod
     def resume(cls, token: str) -> Self | None:
-        """The session that the token opens, with its user and account, or None when it has ended."""
+        """The session of the token with its user and account, or None if it has ended."""
         now = clock.now()
         query = cls.select(cls, User, Account).join(User).join(Account)
         with reading():
@@ -174,7 +174,7 @@ class UserSession(BaseModel):
 
     @classmethod
     def void_among(cls, session_ids: Iterable[str]) -> set[str]:
-        """Those of these sessions that have ended."""
+        """The sessions among these that have ended."""
         given, now = set(session_ids), clock.now()
         with reading():
             query = cls.select(cls.id).join(User).join(Account)
@@ -193,7 +193,7 @@ class UserSession(BaseModel):
 
     @classmethod
     def of(cls, user: User) -> list[Self]:
-        """The user's sessions that are open, newest first."""
+        """The user's open sessions, newest first."""
         now = clock.now()
         with reading():
             return list(
@@ -208,6 +208,6 @@ class UserSession(BaseModel):
 
     @classmethod
     def end_all(cls, user: User, but: str | None = None) -> None:
-        """End the user's sessions, all or all but the one with this identifier."""
+        """End the user's sessions, except the one with this identifier if given."""
         with writing():
             cls.delete().where(cls.user == user.id, cls.id != (but or "")).execute()

@@ -1,4 +1,4 @@
-"""Webhooks: where an account's events go (specification, Webhook)."""
+"""Webhooks: the endpoints that get an account's events (specification, Webhook)."""
 
 import base64
 import json
@@ -18,9 +18,9 @@ from models.message import Message
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
 SECRET_BYTES = 32
-# A url that has never answered 2xx gets so many events in a minute. Their retries do not count.
+# The most events a minute for a url that has never answered 2xx. Retries do not count.
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
-# Milliseconds for which the previous secret signs too after a rotation (decision 32).
+# For this many ms after a rotation the previous secret also signs (decision 32).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 
@@ -37,11 +37,10 @@ class Deactivation(StrEnum):
 class Webhook(Owned):
     """A callback address with its subscriptions.
 
-    ``failure_count`` counts deliveries in a row that failed after all their retries. ``slow`` says that
-    an attempt took long or timed out, and none succeeded quickly since. ``deactivated_because`` is a
-    Deactivation, None while the webhook is active. ``secret_changed_at`` is when its secret was last
-    rotated, None for never; ``previous_sealed_secret`` is the secret before, None if there is none that can
-    be read.
+    ``failure_count`` counts consecutive deliveries that failed after all retries. ``slow``: an attempt took
+    long or timed out, and none has succeeded quickly since. ``deactivated_because`` is a Deactivation, None
+    while the webhook is active. ``secret_changed_at`` is the time of the last rotation, None for never.
+    ``previous_sealed_secret`` is the secret before it, None if there is none that can be decrypted.
     """
 
     url = TextField()
@@ -56,10 +55,10 @@ class Webhook(Owned):
     deactivated_because = TextField(null=True)
     secret_changed_at = BigIntegerField(null=True)
     previous_sealed_secret = TextField(null=True)
-    # The last minute in which its url got events while on trial, and how many. None once it answered 2xx.
+    # The last minute in which its url got events on trial, and how many. None after the first 2xx.
     trial_minute_at = BigIntegerField(null=True, default=0)
     trial_events = IntegerField(default=0)
-    # Its row stays, out of sight, until its deliveries are removed (tasks.retention).
+    # The row stays, hidden, until its deliveries are removed (tasks.retention).
     deleted_at = BigIntegerField(null=True)
 
     @property
@@ -73,11 +72,11 @@ class Webhook(Owned):
 
     @property
     def masked_secret(self) -> str:
-        """The signing secret as it may be shown after its creation."""
+        """The masked signing secret."""
         return f"{SECRET_PREFIX}****{self.secret[-SHOWN_CHARACTERS:]}"
 
     def secrets_at(self, at: int) -> list[str]:
-        """The present secret, then the previous one for a day after a rotation.
+        """The current secret, and for a day after a rotation also the previous one.
 
         Raises SecretUnreadableError.
         """
@@ -118,7 +117,7 @@ class Webhook(Owned):
 
     @classmethod
     def select(cls, *fields: Any) -> Any:
-        """Those that are not deleted. Only a query of another table that joins them has to ask for that."""
+        """Webhooks that are not deleted. Only queries that join this table need this condition."""
         return super().select(*fields).where(cls.deleted_at.is_null())
 
     @classmethod
@@ -127,12 +126,12 @@ class Webhook(Owned):
 
     @classmethod
     def rows_of(cls, account_id: str) -> Rows["Webhook"]:
-        """The account's, inside the caller's reading() or transaction."""
+        """The account's webhooks, inside the caller's reading() or transaction."""
         return _OF_ACCOUNT.execute(account_id)
 
     @classmethod
     def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Webhook"]:
-        """As rows_of(), of all accounts with a message that has one of these identifiers."""
+        """Like rows_of(), for all accounts with one of these messages."""
         return _OF_MESSAGES.execute(network_ids, ids)
 
     def rotate_secret(self) -> None:
@@ -140,7 +139,7 @@ class Webhook(Owned):
         try:
             previous = self.sealed_secret if self.secret else None
         except secret.SecretUnreadableError:
-            # The service's key was lost: leave nothing behind that nobody can sign with.
+            # The service's key was lost. Delete a secret that cannot be decrypted.
             previous = None
         with writing():
             self._assign(
@@ -156,10 +155,10 @@ class Webhook(Owned):
         events: list[str] | None = None,
         number_ids: list[str] | None = None,
     ) -> None:
-        """Change what is given, inside the caller's transaction."""
+        """Change the given values, inside the caller's transaction."""
         changes: dict[str, str | int] = {}
         if url is not None and url != self.url:
-            # Perhaps somebody else's server.
+            # The new url may be another server.
             changes |= {"url": url, "trial_minute_at": 0, "trial_events": 0}
         if events is not None:
             changes["events_json"] = json.dumps(events)
@@ -169,17 +168,17 @@ class Webhook(Owned):
             self._assign(**changes)
 
     def activate(self) -> None:
-        """Let events flow again, inside the caller's transaction. Clears the count of failures."""
+        """Enable it again, inside the caller's transaction. Clears the count of failures."""
         self._switch(active=True)
 
     def deactivate(self, because: Deactivation = Deactivation.REQUESTED) -> None:
-        """Stop events, inside the caller's transaction. Its waiting deliveries are the caller's to skip."""
+        """Disable it, inside the caller's transaction. The caller skips its waiting deliveries."""
         self._switch(active=False, deactivated_at=clock.now(), deactivated_because=because)
 
     def _switch(self, *, active: bool, **why: Any) -> None:
         # It may have been deleted since it was read.
         is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
-        # Somebody has to activate it. Then the first events on trial need not wait for the next minute.
+        # A person activates it again. Then the first events on trial need not wait for the next minute.
         changes = {"deactivated_at": None, "deactivated_because": None, "trial_events": 0} | why
         self._assign(is_other, active=active, failure_count=0, **changes)
 
@@ -188,42 +187,42 @@ class Webhook(Owned):
         self.__data__.update(changes)
 
     def mark_deleted(self) -> None:
-        """Take it out of sight, inside the caller's transaction."""
+        """Mark it as deleted, inside the caller's transaction."""
         self._assign(active=False, deleted_at=clock.now())
 
     @classmethod
     def note_success(cls, webhook_ids: Collection[str]) -> None:
-        """Their receivers answered 2xx: failures count anew, and they are not slow."""
+        """Record a 2xx: reset the failures, and clear ``slow``."""
         _NOTE_SUCCESS.execute(list(webhook_ids))
 
     @classmethod
     def note_slow(cls, webhook_ids: Collection[str]) -> None:
-        """Their receivers took long, or let an attempt time out: slow until they answer 2xx in time."""
+        """Mark as slow after a long attempt or a timeout, until a quick 2xx."""
         _NOTE_SLOW.execute(list(webhook_ids))
 
     def _trial_minute(self, now: int) -> tuple[int, int]:
-        """When the minute at hand began for its url on trial, and how many events it got since."""
+        """The start of the current minute of its url on trial, and its events since then."""
         since = self.trial_minute_at or 0
         return (now, 0) if since + MINUTE_MS <= now else (since, self.trial_events)
 
     def trial_room(self, now: int) -> int:
-        """How many new events its url on trial may still get in this minute."""
+        """How many more events its url on trial may get in this minute."""
         return MOST_ON_TRIAL - self._trial_minute(now)[1]
 
     def note_trial(self, now: int, events: int) -> None:
-        """Its url on trial gets so many new events, inside the caller's transaction."""
+        """Count new events for its url on trial, inside the caller's transaction."""
         since, before = self._trial_minute(now)
         counted = {"trial_minute_at": since, "trial_events": before + events}
         self._assign(Webhook.trial_minute_at.is_null(False), **counted)
 
     @classmethod
     def end_trial(cls, webhook_id: str, url: str) -> None:
-        """A url has answered an event with 2xx, inside the caller's transaction."""
+        """Record the first 2xx of a url, inside the caller's transaction."""
         cls.update(trial_minute_at=None).where(cls.id == webhook_id, cls.url == url).execute()
 
     @classmethod
     def note_discarded(cls, webhook_id: str) -> int:
-        """A delivery failed for good. Returns how many did in a row."""
+        """Count a failed delivery. Returns the number of consecutive ones."""
         is_ours = (cls.id == webhook_id) & cls.deleted_at.is_null()
         query = cls.update(failure_count=cls.failure_count + 1).where(is_ours)
         return next((row.failure_count for row in query.returning(cls.failure_count)), 0)

@@ -1,4 +1,4 @@
-"""The words of a text, as the search compares them: without case, accents and punctuation."""
+"""Splits texts into words for the search: without case, accents and punctuation."""
 
 import json
 import re
@@ -6,22 +6,22 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-# Members of a message that hold text for people, at any depth.
+# Members of a message that hold readable text, at any depth.
 READ_BY_PEOPLE = {
     *("body", "text", "caption", "title", "name", "formatted_name"),
     *("description", "address", "filename"),
 }
-# Chinese, Japanese, Thai and their neighbours write no blanks: each character counts as a word.
+# Chinese, Japanese, Thai and similar scripts have no blanks: each character counts as a word.
 _WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_WITHOUT_BLANKS}]|[^\\W_{_WITHOUT_BLANKS}]+")
 # Longer words are cut to this many characters.
 MOST_CHARACTERS = 40
-# A word that is typed stands for all that begin with it, if it has so many characters.
+# A searched word of at least this many characters also matches words that begin with it.
 LEAST_OF_PREFIX = 3
 
 
 def words_of(text: str) -> list[str]:
-    """The words in their order."""
+    """The words in order."""
     folded = text.casefold()
     if not folded.isascii():
         parted = unicodedata.normalize("NFKD", folded)
@@ -30,17 +30,17 @@ def words_of(text: str) -> list[str]:
 
 
 def words_in(content: str) -> set[str]:
-    """The words that people read in a message, whose content is JSON text."""
+    """The readable words of a message, whose content is JSON text."""
     return {word for text in texts_in(content) for word in words_of(text)}
 
 
 def texts_in(content: str) -> list[str]:
-    """What people read in a message, whose content is JSON text."""
+    """The readable text of a message, whose content is JSON text."""
     return list(_texts(json.loads(content)))
 
 
 def has_all(found: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Whether each wanted word is among those found, or the beginning of one of them."""
+    """Whether each wanted word equals a found word or begins one."""
     found = list(found)
     return all(
         any(word.startswith(each) if is_prefix(each) else word == each for word in found)
@@ -49,7 +49,7 @@ def has_all(found: Iterable[str], wanted: Iterable[str]) -> bool:
 
 
 def may_have(content: str, wanted: Iterable[str]) -> bool:
-    """Whether a message with this content may have all wanted words: a quick look, before it is parsed."""
+    """Whether a message may have all wanted words: a quick check before it is parsed."""
     if "\\u" in content:
         return True
     lower = content.lower()
@@ -57,7 +57,7 @@ def may_have(content: str, wanted: Iterable[str]) -> bool:
 
 
 def is_prefix(word: str) -> bool:
-    """Whether a word that was typed stands for all that begin with it."""
+    """Whether a searched word also matches words that begin with it."""
     return len(word) >= LEAST_OF_PREFIX
 
 

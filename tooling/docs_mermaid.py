@@ -1,6 +1,6 @@
 """Draws the Mermaid diagrams of the documentation with a script of the site's own.
 
-The theme draws them, and would load the library from another host if a page did not bring it (mkdocs.yml, hooks).
+The theme draws them. It would load the library from another host if the page had none (mkdocs.yml, hooks).
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The database: models and transactions for all, and the engines behind them."""
+"""The database: transactions for all models, and the two engines, SQLite and PostgreSQL."""
 
 from models.database.engine import answers_at_once as answers_at_once
 from models.database.engine import appending as appending

@@ -43,7 +43,7 @@ def is_postgresql(url: str) -> bool:
 
 
 def answers_at_once() -> bool:
-    """Whether a read takes only microseconds: true for SQLite, whose file is on this machine."""
+    """Whether a read takes only microseconds: true on SQLite, whose file is on this machine."""
     return isinstance(database.obj, SqliteEngine)
 
 
@@ -58,22 +58,22 @@ def reading() -> AbstractContextManager[None]:
 
 
 def writing() -> AbstractContextManager[None]:
-    """One write transaction, alone among them; an inner one joins the outer one."""
+    """One write transaction, exclusive of all others. A nested one joins the outer one."""
     return _engine().writing(None)
 
 
 def appending() -> AbstractContextManager[None]:
-    """A transaction that only adds rows. On PostgreSQL it takes no lock, so it waits for no other."""
+    """A transaction that only inserts rows. On PostgreSQL it takes no lock, so it never waits."""
     return _engine().appending()
 
 
 def write(work: Callable[[], Result], *keys: str) -> Result:
-    """Run ``work`` in one write transaction, beside those of others that share none of its keys.
+    """Run ``work`` in one write transaction. Transactions without a common key run concurrently.
 
-    ``work`` may read and write what the keys stand for, write rows of its own, and read what only
-    transactions change that are alone. Where it comes to a ``writing()``, or to a key that is not among
-    its own, it is begun anew, alone: so it keeps nothing from its first time. What it does before its first
-    query it may do before the transaction has its keys.
+    ``work`` may read and write the rows that the keys stand for, insert rows, and read rows that only
+    exclusive transactions change. If it reaches a ``writing()``, or a key that it did not name, it is rolled
+    back and run again in an exclusive transaction. So it must keep no state from its first run. Code before
+    its first query may run before the transaction has its locks.
     """
     try:
         with _engine().writing(keys):
@@ -86,16 +86,16 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
 
 
 async def commit(work: Callable[[], Result]) -> Result:
-    """Run ``work``, which writes in transactions of its own. Returns when all of it is committed.
+    """Run ``work``, which opens its own write transactions. Returns when all of it is committed.
 
-    ``work`` may run twice: other work in the same transaction may undo it. So it keeps nothing from its
-    first time. Cancelling the caller does not stop it.
+    ``work`` may run twice: other work in the same transaction may roll it back. So it must keep no state from
+    its first run. Cancelling the caller does not stop it.
     """
     return await _engine().run(work)
 
 
 async def read(work: Callable[[], Result]) -> Result:
-    """Run ``work``, which only reads: at once on SQLite, where it takes microseconds, else in a thread."""
+    """Run ``work``, which only reads: directly on SQLite, where it takes microseconds, else in a thread."""
     return await _engine().read(work)
 
 
@@ -105,7 +105,7 @@ def migrate() -> list[str]:
         runner = Runner(database.obj, str(MIGRATIONS))
         if runner.applied():
             return list(runner.up())
-        # The first makes the present schema, on which the others would fail.
+        # The first one creates the present schema, on which the others would fail.
         with writing():
             return [*runner.up(FIRST), *runner.fake()]
 

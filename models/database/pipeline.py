@@ -1,9 +1,9 @@
-"""PostgreSQL's pipeline mode: statements go out together, and their answers come back together.
+"""PostgreSQL's pipeline mode: several statements share one round trip.
 
-A round trip for each statement costs both processes more than most statements themselves
-(docs/decisions/0035-statements-in-one-exchange.md). So a statement whose result is not needed waits here
-until the next one whose result is needed. Each statement is prepared at its first use on its connection,
-unless a pooler is in between.
+A round trip costs both processes more than most statements
+(docs/decisions/0035-statements-in-one-exchange.md). So a statement whose result is not needed is queued
+here until a result is needed. Each statement is prepared at its first use on its connection, unless a
+pooler is in between.
 """
 
 import itertools
@@ -22,20 +22,20 @@ from psycopg.pq.abc import PGconn, PGresult
 
 from models.database.session import TIMEOUTS, Session, is_ready, locally
 
-# A connection keeps the plan of a statement that it prepared while the tables were empty, when to look at
-# every row was the cheapest. Each statement here has an index that serves it
+# A connection keeps the plan of a prepared statement, also one made while the tables were empty and a
+# sequential scan was the cheapest. Each statement here has an index that serves it
 # (docs/decisions/0034-plans-without-statistics.md).
 PLANNING = {"enable_seqscan": "off", "jit": "off"}
-# Behind a pooler each transaction begins with it.
+# Behind a pooler each transaction begins with this statement.
 _OPENING = locally(PLANNING | TIMEOUTS)
 _AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
 
 
 @dataclass
 class Answer:
-    """A statement and its result: the part of a cursor that we use.
+    """A statement and its result. It has the part of the cursor interface that the gateway uses.
 
-    It may be looked at later, but on the same connection, and first within the same transaction or behind it.
+    Read it on the same connection, in the same transaction or after it.
     """
 
     pipeline: "Pipeline"
@@ -49,13 +49,13 @@ class Answer:
         return self.received().command_tuples or 0
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows. Raises as flush()."""
+        """All rows. Raises like flush()."""
         result = self.received()
         self.pipeline.transformer.set_pgresult(result)
         return self.pipeline.transformer.load_rows(0, result.ntuples, tuple)
 
     def received(self) -> PGresult:
-        """The server's result. Raises as flush()."""
+        """The server's result. Raises like flush()."""
         if self.result is None:
             self.pipeline.flush()
         if self.result is None:
@@ -64,10 +64,9 @@ class Answer:
 
 
 class Pipeline(Session):
-    """A connection with statements that wait. One thread uses it at a time.
+    """A connection with queued statements. One thread uses it at a time.
 
-    They are written as psycopg takes them, with ``%s`` in place of each value, and the server finds out of
-    what type a value has to be.
+    Statements have psycopg's format: ``%s`` for each value. The server infers the type of each value.
     """
 
     def __init__(self, pgconn: PGconn) -> None:
@@ -78,20 +77,20 @@ class Pipeline(Session):
         self._numbers = itertools.count(1)
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """Have a statement go out before the next question."""
+        """Queue a statement. It is sent before the next one whose result is needed."""
         dumped = self.transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
         answer = Answer(self, sql, dumped)
         self.waiting.append(answer)
         return answer
 
     def flush(self) -> None:
-        """Send the statements that wait, and read all answers.
+        """Send the queued statements, and read all results.
 
-        Raises a DatabaseError of peewee's as the first statement did that failed; none behind it was run.
+        Raises peewee's DatabaseError of the first statement that failed. The server ran none after it.
         """
         if self.waiting:
             if self.is_pooled and self.info.transaction_status is TransactionStatus.IDLE:
-                # All that goes out together is one transaction, with or without a BEGIN in it.
+                # Statements that are sent together are one transaction, with or without a BEGIN.
                 self.waiting.insert(0, Answer(self, _OPENING, []))
             sent, self.waiting = self.waiting, []
             with _AS_PEEWEE:
@@ -103,15 +102,15 @@ class Pipeline(Session):
             server.enter_pipeline_mode()
             steps = self._send(sent)
             while server.flush():
-                # The server may wait until its answers are read.
+                # The server may block until its results are read.
                 is_ready(server.socket, None, select.POLLIN | select.POLLOUT)
                 server.consume_input()
             results = [self._next_result() for _ in steps]
-            # The end of the pipeline, which has a result of its own.
+            # The end of the pipeline also has a result.
             self._next_result()
             server.exit_pipeline_mode()
         except BaseException:
-            # It is unknown what is still under way on this connection.
+            # The state of this connection is unknown.
             self.close()
             raise
         error = None
@@ -143,7 +142,7 @@ class Pipeline(Session):
         return steps
 
     def _next_result(self) -> PGresult:
-        """The result of the next step, and of it alone: behind each comes an end."""
+        """The result of the next step. Each step ends with a None."""
         result = self._wait_for_result()
         if result is None or self.pgconn.status is ConnStatus.BAD:
             raise OperationalError(self.pgconn.get_error_message())
@@ -158,7 +157,7 @@ class Pipeline(Session):
 
 
 def _numbered(sql: str) -> bytes:
-    """The statement as the server takes it, with ``$1`` and so on."""
+    """The statement in the server's format, with ``$1`` and so on."""
     numbers = itertools.count(1)
     found = re.sub("%(.)", lambda at: f"${next(numbers)}" if at[1] == "s" else at[1], sql)
     return found.encode()

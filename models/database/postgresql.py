@@ -1,8 +1,8 @@
-"""PostgreSQL as the database: a pool of connections, and write transactions beside each other.
+"""PostgreSQL as the database: a pool of connections, and concurrent write transactions.
 
-A write transaction is alone unless it names the keys that it works on: then it runs beside all others
-that share none of them (docs/decisions/0027-postgresql-beside-sqlite.md). Both are advisory locks, which
-PostgreSQL releases with the transaction, also if the process dies.
+A write transaction is exclusive unless it names the keys that it works on: then it runs concurrently with
+all others without a common key (docs/decisions/0027-postgresql-beside-sqlite.md). Both use advisory locks,
+which PostgreSQL releases at the end of the transaction, also if the process dies.
 """
 
 import asyncio
@@ -31,28 +31,28 @@ Result = TypeVar("Result")
 # The logger to which peewee writes each query.
 queries = logging.getLogger("peewee")
 
-# Advisory locks with two numbers are separate from those with one: the pair is the lock of all writers, a
-# single number the lock of a key.
+# Advisory locks with two numbers are separate from those with one. The pair is the lock of all writers, a
+# single number is the lock of a key.
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
-# With more keys than these a transaction is alone.
+# With more keys than this a transaction is exclusive.
 MOST_KEYS = 500
-# Threads that work for event loops.
+# Threads that run queries for event loops.
 THREADS = 8
 # How long a thread waits for a connection of the pool.
 POOL_PATIENCE_SECONDS = 30
-# After a server did not answer for this long, it is not asked again for as long.
+# After a connection attempt without an answer, none is made for this many seconds.
 SILENCE_PAUSE_SECONDS = 1
 
 
 class NotAloneError(BaseException):
-    """A transaction needs more than the keys that it holds. It is rolled back and begun again, alone.
+    """A transaction needs more than the keys that it named. It is rolled back and run again, exclusively.
 
-    Not an Exception: no handler of errors in between may catch it.
+    A BaseException, so that no error handler on the way catches it.
     """
 
 
 class _TextDumper(StrDumper):
-    """Replaces the character NUL, which PostgreSQL's text cannot hold, by the replacement character."""
+    """Replaces NUL, which PostgreSQL's text cannot hold, by the Unicode replacement character."""
 
     def dump(self, obj: str) -> Any:
         return super().dump(obj.replace("\0", "\ufffd"))
@@ -66,8 +66,8 @@ class _Adapter(Psycopg3Adapter):
 class PostgresEngine(PooledPostgresqlDatabase):
     """The database behind a URL ``postgresql://user:password@host:port/name``.
 
-    ``connections`` is how many this process has open at most. Within a transaction a statement waits for the
-    first whose answer is wanted (models.database.pipeline).
+    ``connections`` is the most that this process opens. Within a transaction statements are queued until a
+    result is needed (models.database.pipeline).
     """
 
     psycopg3_adapter = _Adapter
@@ -80,19 +80,19 @@ class PostgresEngine(PooledPostgresqlDatabase):
             max_connections=connections,
             timeout=POOL_PATIENCE_SECONDS,
             prefer_psycopg3=True,
-            # A query outside of reading() and writing() would keep its connection from the pool.
+            # A query outside of reading() and writing() would not return its connection to the pool.
             autoconnect=False,
-            # psycopg prepares nothing: after a rollback it would deallocate the pipeline's statements too.
+            # psycopg must not prepare statements: after a rollback it would deallocate the pipeline's too.
             prepare_threshold=None,
         )
         self._silent_until = -math.inf
-        # The keys of the thread's transaction, None if it is alone.
+        # The keys of the thread's transaction, None if it is exclusive.
         self._held = threading.local()
         self._threads = ThreadPoolExecutor(THREADS, "database")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A connection of the pool, which the outermost caller returns. Raises OperationalError."""
+        """A connection of the pool. The outermost caller returns it. Raises OperationalError."""
         try:
             opened = self.connect(reuse_if_open=True)
         except MaxConnectionsExceeded as error:
@@ -105,10 +105,10 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
     @contextmanager
     def writing(self, keys: Sequence[str] | None) -> Iterator[None]:
-        """One write transaction; an inner one joins the outer one.
+        """One write transaction. A nested one joins the outer one.
 
-        Without keys it is alone among the write transactions; with keys it excludes those that share one.
-        Raises NotAloneError if an inner one needs keys that the outer one does not hold.
+        Without keys it excludes all other write transactions. With keys it excludes those with a common key.
+        Raises NotAloneError if a nested one needs keys that the outer one does not hold.
         """
         with self.reading():
             if self.in_transaction():
@@ -118,7 +118,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
                 yield
                 return
             with self.atomic():
-                # The server has few thousand locks for all sessions together.
+                # The server has a few thousand locks for all sessions together.
                 self._take_locks(None if keys and len(keys) > MOST_KEYS else keys)
                 yield
 
@@ -131,14 +131,14 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
     @contextmanager
     def migrating(self) -> Iterator[None]:
-        """One transaction, alone; the others wait. A migration may read whole tables, and take its time."""
+        """One exclusive transaction. A migration may read whole tables, so it has no timeout."""
         with self.reading(), self.atomic():
             self.put(locally({"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")))
             self._take_locks(None)
             yield
 
     def _take_locks(self, keys: Sequence[str] | None) -> None:
-        """The lock of all writers first, then those of the keys in order: so there is no deadlock."""
+        """First the lock of all writers, then the keys in order: a fixed order prevents deadlocks."""
         locks = [_EVERYBODY % ("" if keys is None else "_shared")]
         numbers = sorted({_number_of(key) for key in keys or ()})
         locks += ["pg_advisory_xact_lock(%s)"] * len(numbers)
@@ -155,9 +155,9 @@ class PostgresEngine(PooledPostgresqlDatabase):
     read = run
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
-        """Run a statement, which stays prepared.
+        """Run a statement. It stays prepared.
 
-        In a transaction it is sent when its answer or a later one is read. So it may fail as late as the
+        In a transaction it is sent when its result or a later one is read. So it may fail as late as at the
         commit.
         """
         queries.debug((sql, values))
@@ -168,27 +168,27 @@ class PostgresEngine(PooledPostgresqlDatabase):
         return answer
 
     def connection(self) -> Any:
-        """The thread's, a Pipeline."""
+        """The thread's connection, a Pipeline."""
         if self.is_closed():
             raise InterfaceError("a query outside of reading() and writing()")
         return super().connection()
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """As peewee's, after the statements that wait."""
+        """Like peewee's, after the queued statements."""
         self.connection().flush()
         return super().execute_sql(sql, params)
 
     def begin(self, _isolation_level: Any = None) -> None:
-        """As peewee's; it is sent with the first statement whose answer is needed."""
+        """Like peewee's. It is sent with the first statement whose result is needed."""
         self.connection().put("BEGIN")
 
     def commit(self) -> None:
-        """As peewee's. Raises InternalError if the server rolled back, because an error had been ignored."""
+        """Like peewee's. Raises InternalError if the server rolled back because an error had been ignored."""
         if self.put("COMMIT").received().command_status != b"COMMIT":
             raise InternalError("the transaction was rolled back, because a part of it had failed")
 
     def rollback(self) -> None:
-        """As peewee's. A lost connection has rolled back already."""
+        """Like peewee's. A lost connection has been rolled back already."""
         pipeline: Pipeline = self.connection()
         pipeline.waiting.clear()
         if pipeline.info.transaction_status in {
@@ -200,7 +200,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
     def _connect(self) -> Any:
         began = time.monotonic()
         try:
-            # One thread connects at a time: the waits of several would add up.
+            # One thread connects at a time: otherwise their waits add up.
             if began < self._silent_until and not self._connections:
                 raise psycopg.errors.ConnectionTimeout("no answer a moment ago")
             return super()._connect()
@@ -213,8 +213,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
     def _is_closed(self, conn: Any) -> bool:
         """Whether the server closed the connection, without a round trip.
 
-        Peewee's own check asks the server each time, while all threads wait. An idle connection receives
-        bytes only when the server closes it.
+        Peewee's own check makes a round trip each time, while all threads wait. An idle connection is
+        readable only when the server has closed it.
         """
         if conn.closed or is_ready(conn.fileno(), 0):
             conn.close()
@@ -223,5 +223,5 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
 
 def _number_of(key: str) -> int:
-    """The number of a key's lock. Two keys with the same number only wait for each other needlessly."""
+    """The number of a key's lock. Two keys with the same number exclude each other, which is harmless."""
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), signed=True)

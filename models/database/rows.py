@@ -1,8 +1,7 @@
-"""The base of all models, and queries whose SQL is made once.
+"""The base of all models, and prepared queries, whose SQL is built once.
 
-To make the SQL of a query takes peewee several times as long as SQLite needs for the answer. A prepared query
-is an ordinary peewee query with slots in place of its values. Queries that run with each request or callback
-are prepared.
+Peewee takes several times as long to build the SQL of a query as SQLite takes to run it. A prepared query is
+an ordinary peewee query with slots instead of values. Queries of each request or callback are prepared.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,14 +28,14 @@ Row = TypeVar("Row")
 
 
 class _Place(int):
-    """Which of the given values belongs here."""
+    """The index of the value that belongs here."""
 
 
 class Rows(Generic[Row]):
-    """The rows of a query. Read them inside the same reading() or transaction.
+    """The result of a query. Read it inside the same reading() or transaction.
 
     In a transaction on PostgreSQL the query is sent when this result or a later one is read, or with the
-    commit: several queries take one round trip.
+    commit. So several queries share one round trip.
     """
 
     def __init__(self, answer: Any, make: Callable[[Any], Row]) -> None:
@@ -57,16 +56,16 @@ class Rows(Generic[Row]):
 
 
 class Prepared:
-    """A query that is made once. Its rows are tuples, or whole rows of ``model``, selected without joins.
+    """A query that is built once. Its rows are tuples, or instances of ``model``, selected without joins.
 
-    ``build`` takes a slot for each value. Slots belong into comparisons, assignments, limits, and ``is_in``.
-    The values come as the database takes them: no field converts them.
+    ``build`` gets a slot for each value. Slots belong in comparisons, assignments, limits and ``is_in``.
+    Values must have the database's type: no field converts them.
     """
 
     def __init__(self, build: Callable[..., Any], model: type[Model] | None = None) -> None:
         self._build = build
         self._make = tuple if model is None else _maker(model)
-        # One SQL for each kind of database, and what it is to be given: places and constants.
+        # The SQL by kind of database, with its parameters: slots and constants.
         self._known: dict[type[Database], tuple[str, list[Any]]] = {}
 
     def execute(self, *values: Any) -> Rows[Any]:
@@ -86,7 +85,7 @@ class Prepared:
 
 
 def _maker(model: type[Model]) -> Callable[[Any], Model]:
-    """What makes an instance of a row."""
+    """The function that makes an instance of a row."""
     fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
     names = [field.name for field in fields]
     flags = [field.name for field in fields if isinstance(field, BooleanField)]
@@ -103,15 +102,15 @@ def _maker(model: type[Model]) -> Callable[[Any], Model]:
 
 
 def is_in(field: Any, values: Any) -> Any:
-    """The condition that a text field is in a list, which fills one slot whatever its length."""
+    """The condition that a text field is in a list. A list of any length fills one slot."""
     if isinstance(database.obj, PostgresqlDatabase):
-        # With the list itself behind ANY, PostgreSQL would plan the query anew each time.
+        # With the list itself behind ANY, PostgreSQL would plan the query at each execution.
         return field == fn.ANY(fn.ARRAY(Select([], [fn.unnest(Cast(values, "text[]"))])))
     return field.in_(Select([fn.json_each(values)], [SQL("value")]))
 
 
 def is_among(field: Any, chosen: Any) -> Any:
-    """The condition that a field is in the rows of a query, which runs once.
+    """The condition that a field is in the result of a query, which runs once.
 
     PostgreSQL may run a subquery behind IN for each row. It builds an array only once.
     """
@@ -150,7 +149,7 @@ class BaseModel(Model):
 
     @classmethod
     def create(cls, *, once: bool = False, **values: Any) -> Self:
-        """Write a row; if ``once``, unless another row has the same unique value.
+        """Insert a row. With ``once``, do nothing if another row has the same unique value.
 
         A key that the database generates is not read back.
         """

@@ -1,9 +1,9 @@
-"""SQLite as the database: one file, a connection for each thread that reads, and one for the writers.
+"""SQLite as the database: one file, a connection for each reading thread, and one for all writers.
 
-It runs in WAL mode. Commits survive the end of any process. Whether they survive a power cut is the
-operator's choice (docs/decisions/0004-sqlite-durability.md).
+It runs in WAL mode. Commits survive the death of any process. The operator chooses whether they survive a
+power cut (docs/decisions/0004-sqlite-durability.md).
 
-One thread does the writing of event loops. All work that waits for it shares one transaction
+One thread writes for all event loops. It batches the waiting work in one transaction
 (docs/decisions/0039-one-asynchronous-application.md).
 """
 
@@ -29,9 +29,9 @@ from peewee import OperationalError, SqliteDatabase
 
 Result = TypeVar("Result")
 
-# How long a writer waits for another that has a lock. A process that freezes keeps its lock.
+# How long a writer waits for a lock, in seconds. A frozen process keeps its lock.
 LOCK_SECONDS = 10
-# The most pieces of work that share a transaction: the first waits for the last.
+# The largest batch of jobs in one transaction: the first waits for the last.
 MOST_TOGETHER = 64
 
 
@@ -43,7 +43,7 @@ class BusyError(OperationalError):
 
 
 class _Answer:
-    """The result of a statement, read at once: one that is not read to its end keeps its transaction open."""
+    """The rows of a statement, fetched at once: an unfinished result would keep its transaction open."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self._rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -55,7 +55,7 @@ class _Answer:
 
 @dataclass
 class _Job:
-    """A piece of work for the writer, and the caller that waits for it."""
+    """A job for the writer, and the future of its caller."""
 
     run: Callable[[], Any]
     waiting: Future[Any] = field(default_factory=Future)
@@ -66,7 +66,7 @@ class _Job:
 class SqliteEngine(SqliteDatabase):
     """The file behind a URL ``sqlite:///absolute/path``, percent-encoded.
 
-    With ``?synchronous=full`` behind it each commit reaches the disk.
+    With ``?synchronous=full`` each commit is flushed to the disk.
     """
 
     def __init__(self, url: str) -> None:
@@ -81,7 +81,7 @@ class SqliteEngine(SqliteDatabase):
                 "cache_size": -16_000,
             },
             timeout=LOCK_SECONDS,
-            # The writers' connection goes from thread to thread, one at a time.
+            # Threads use the writers' connection one at a time.
             check_same_thread=False,
         )
         self._writers: sqlite3.Connection | None = None
@@ -89,27 +89,27 @@ class SqliteEngine(SqliteDatabase):
         self._thread_lock = threading.Lock()
         self._lock_file = os.open(f"{path}.lock", os.O_WRONLY | os.O_CREAT, 0o600)
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        # A daemon: no caller has an answer yet for work that is not committed.
+        # A daemon thread: no caller has a result for work that is not committed.
         threading.Thread(target=self._serve, name="writer", daemon=True).start()
 
     def close_all(self) -> None:
         """Close the writers' connection and the lock file. A thread's own connection ends with the thread."""
         self._jobs.put(None)
-        # SQLite crashes when a connection is closed while a thread uses it.
+        # SQLite crashes if a connection is closed while a thread uses it.
         with self._thread_lock:
             if self._writers is not None:
                 self._writers.close()
             os.close(self._lock_file)
 
     def put(self, sql: str, values: Sequence[Any]) -> _Answer:
-        """Run a prepared query (models.database.rows). A list is given to it as JSON."""
+        """Run a prepared query (models.database.rows). Lists are passed as JSON."""
         given = [json.dumps(value) if isinstance(value, list) else value for value in values]
         return _Answer(self.execute_sql(sql, given))  # type: ignore[no-untyped-call]
 
     def connection(self) -> Any:
-        """The thread's own connection, or the writers' in a write transaction.
+        """The thread's connection, or the writers' connection in a write transaction.
 
-        A connection that has not read all of a result cannot write: its view of the data may be old.
+        A connection with an unfinished result cannot write: its snapshot may be old.
         """
         base: Any = super()
         if self._writing_thread != threading.get_ident():
@@ -119,11 +119,11 @@ class SqliteEngine(SqliteDatabase):
         return self._writers
 
     def cursor(self, _named_cursor: None = None) -> Any:
-        """As peewee's, of connection()."""
+        """Like peewee's, on connection()."""
         return self.connection().cursor()
 
     def rollback(self) -> None:
-        """As peewee's, unless SQLite has rolled the transaction back itself: its disk is full."""
+        """Like peewee's, unless SQLite has rolled back itself because the disk is full."""
         base: Any = super()
         if self.connection().in_transaction:
             base.rollback()
@@ -138,7 +138,7 @@ class SqliteEngine(SqliteDatabase):
 
     @contextmanager
     def writing(self, _keys: Sequence[str] | None = None) -> Iterator[None]:
-        """One write transaction, alone whatever its keys. An inner one joins the outer one. Raises BusyError.
+        """One exclusive write transaction; the keys have no effect. A nested one joins it. Raises BusyError.
 
         It begins IMMEDIATE: a read transaction that starts to write fails at once with SQLITE_BUSY.
         """
@@ -152,20 +152,20 @@ class SqliteEngine(SqliteDatabase):
     appending = writing
 
     async def read(self, work: Callable[[], Result]) -> Result:
-        """Run ``work``, which takes microseconds, at once."""
+        """Run ``work`` directly: it takes microseconds."""
         with self.reading():
             return work()
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Run ``work`` in the thread that writes (models.database.commit)."""
+        """Run ``work`` in the writer thread (models.database.commit)."""
         job = _Job(partial(copy_context().run, work))
-        # From here on nobody can cancel it.
+        # From here on it cannot be cancelled.
         job.waiting.set_running_or_notify_cancel()
         self._jobs.put(job)
         return await asyncio.wrap_future(job.waiting)
 
     def _serve(self) -> None:
-        """Run the work that waits, together, until a None comes."""
+        """Run the queued jobs in batches until a None arrives."""
         while (first := self._jobs.get()) is not None:
             jobs = [first]
             # No other thread takes from the queue.
@@ -182,21 +182,21 @@ class SqliteEngine(SqliteDatabase):
                     job.waiting.set_exception(job.error)
 
     def _run(self, jobs: Sequence[_Job]) -> None:
-        """Run jobs in one transaction, or each in its own where one fails that has written."""
+        """Run jobs in one transaction. If one fails after a write, run each in its own transaction."""
         try:
             with self.writing():
                 for job in jobs:
                     self._try(job)
         except BaseException as error:  # noqa: BLE001 - raised again in the caller
             for job in jobs:
-                # After a BusyError each of them would wait as long again.
+                # After a BusyError each job would wait as long again.
                 if len(jobs) == 1 or isinstance(error, BusyError):
                     job.error = error
                 else:
                     self._run([job])
 
     def _try(self, job: _Job) -> None:
-        """Run a job. Raises its error only if the transaction cannot go on without it."""
+        """Run a job. Raises its error only if the transaction cannot continue without it."""
         connection = self.connection()
         written = connection.total_changes
         job.result, job.error = None, None
@@ -212,8 +212,8 @@ class SqliteEngine(SqliteDatabase):
     def _alone(self) -> Iterator[None]:
         """Hold the write lock. Raises BusyError.
 
-        A writer that waits for SQLite's own lock polls it, and sleeps for up to 100 ms in between. So writers
-        wait for two locks of ours instead: the threads of a process for one, the processes for the other.
+        A writer that waits for SQLite's lock polls it and sleeps for up to 100 ms in between. So writers take
+        two other locks first: one among the threads of a process, one among the processes.
         """
         if not self._thread_lock.acquire(timeout=LOCK_SECONDS):
             raise BusyError
@@ -234,9 +234,9 @@ def path_of(url: str) -> Path:
 
 
 def lock_within(seconds: float, file: int) -> bool:
-    """Lock an open file for this process. Returns whether that was possible within so many seconds.
+    """Lock an open file for this process. Returns False after ``seconds``.
 
-    The kernel releases the lock of a process that ends. A wait in the kernel would have no end.
+    The kernel releases the lock when the process ends. It polls, because a wait in the kernel has no timeout.
     """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

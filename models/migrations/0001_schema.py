@@ -1,4 +1,4 @@
-"""The first schema: tables, indexes and triggers as models/ has them now.
+"""The first schema: the tables, indexes and triggers of models/.
 
 So a new database needs none of the later migrations (models.database.migrate).
 """
@@ -13,7 +13,7 @@ import models
 from models import event, search, tally
 from models.database import BaseModel
 
-# The last migration of unreleased versions. It left the same tables; other indexes and triggers do no harm.
+# The last migration of unreleased versions. It left the same tables; its other indexes do no harm.
 LAST_UNRELEASED = "0017_deleted_webhooks"
 
 
@@ -32,7 +32,7 @@ def up(_migrator: object, db: Any) -> None:
 
 
 def _tables(base: type[BaseModel]) -> list[type[BaseModel]]:
-    """The models with tables. Those that others derive from have none."""
+    """The models with tables. Base classes have none."""
     for module in iter_modules(models.__path__, "models."):
         import_module(module.name)
     derived = [model for each in base.__subclasses__() for model in _tables(each)]

@@ -1,6 +1,6 @@
-"""Signups and redeliveries keep only what is read again, and a step of a message is there once.
+"""Removes columns of signups and redeliveries that nothing reads, and duplicate steps of messages.
 
-A connected number always has the time of its next check.
+A connected number always has a time of its next check.
 """
 
 from typing import Any

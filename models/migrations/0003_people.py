@@ -1,7 +1,7 @@
-"""Contacts, and what a message has since then.
+"""Contacts, and new columns of messages.
 
-It has its person, the message that it replies to, the time of its latest step, and the network's word of
-acceptance. Messages that are older have no contact: it is written with the next message of the person.
+A message has its person, the message that it replies to, the time of its latest step, and the network's
+``message_status``. Older messages have no contact. The next message of the person creates it.
 """
 
 from typing import Any

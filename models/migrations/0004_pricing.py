@@ -1,4 +1,4 @@
-"""A message keeps the pricing that its statuses tell, and totals of usage outlive the messages."""
+"""Messages store the pricing of their statuses, and totals of usage outlive the messages."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Message templates of business accounts, and how fresh they are."""
+"""Message templates of business accounts, and the times of their last reads."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A number has what the network says of it: quality, messaging limit, the latest notice, why it is lost."""
+"""Numbers store their quality, messaging limit, latest notice, and the reason of a loss."""
 
 from typing import Any
 

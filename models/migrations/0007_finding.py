@@ -1,4 +1,4 @@
-"""Indexes by which messages are found: by time, by a type that few have."""
+"""Indexes to find messages by time, and by rare types."""
 
 from typing import Any
 

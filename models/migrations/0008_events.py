@@ -1,6 +1,6 @@
-"""Events have a position, by which they are read in the order of their commits.
+"""Events have a position, so that they are read in the order of their commits.
 
-The events that are there come first: on PostgreSQL all at 0, in the order of their identifiers. There
+Existing events come first: on PostgreSQL all have position 0, in the order of their identifiers. So
 PostgreSQL adds the column without rewriting the table.
 """
 

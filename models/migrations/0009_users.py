@@ -1,4 +1,4 @@
-"""Users have roles and two-factor authentication, are invited, and what they change is on record."""
+"""Roles, two-factor authentication, invitations, and the audit log."""
 
 from typing import Any
 

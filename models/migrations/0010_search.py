@@ -1,4 +1,4 @@
-"""The index of the words of messages, which the worker fills, and indexes by which contacts are found."""
+"""The full-text index of messages, which the worker fills, and indexes to find contacts."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ INDEXES = (
     "contact_username ON contact (account_id, username) WHERE username IS NOT NULL",
     "contact_name ON contact (account_id, name, id) WHERE name IS NOT NULL AND merged_into IS NULL",
 )
-# The first of the new ones serves what these did.
+# The first of the new indexes replaces these.
 REPLACED = ("contact_account_id", "contact_account_id_id")
 
 

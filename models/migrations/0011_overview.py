@@ -1,6 +1,6 @@
-"""Totals by time for the overview: messages by the hour, and how attempts at webhooks ended.
+"""Totals by time for the overview: messages by hour, and results of attempts at webhooks.
 
-The messages that are there are counted. Totals of attempts begin with the migration.
+Existing messages are counted. Totals of attempts begin with the migration.
 """
 
 from typing import Any
@@ -81,7 +81,7 @@ def up(_migrator: object, db: Any) -> None:
     for statement in (*TABLES, *(f"CREATE INDEX IF NOT EXISTS {index}" for index in INDEXES)):
         db.execute_sql(statement)
     if on_postgresql:
-        # Messages that come meanwhile wait for the end of the migration, so that each is counted once.
+        # New messages wait for the end of the migration, so that each is counted once.
         db.execute_sql("LOCK TABLE message IN SHARE ROW EXCLUSIVE MODE")
     db.execute_sql(PRESENT)
     new = COUNT.format(row="NEW", shard=shard, change="+ 1")

@@ -62,8 +62,8 @@ def test_an_account_stays_suspended_since_the_first_time(account: Account, clock
         (["ok", "x" * 41], f"The word {'x' * 40}... has 41 characters. Shorten it to 40."),
         ([str(number) for number in range(21)], "21 words are too many. Give at most 20."),
         (["ok", " "], "A word is blank. Leave it out."),
-        (["stop, please"], "'stop, please' has a comma or a line break. Give each word by itself."),
-        (["a\u2028b"], "'a\\u2028b' has a comma or a line break. Give each word by itself."),
+        (["stop, please"], "'stop, please' has a comma or a line break. Give one word at a time."),
+        (["a\u2028b"], "'a\\u2028b' has a comma or a line break. Give one word at a time."),
     ],
 )
 def test_words_out_of_bounds_are_refused(account: Account, words: list[str], said: str) -> None:
