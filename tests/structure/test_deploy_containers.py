@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from configparser import ConfigParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,12 +83,22 @@ def test_containers_publish_ports_on_this_machine_only() -> None:
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-def test_pgbouncer_has_the_settings_of_the_file_for_machines() -> None:
-    shipped, container = ConfigParser(), ConfigParser()
+def test_pgbouncer_starts_with_the_shipped_settings_and_the_addresses_of_containers(
+    tmp_path: Path,
+) -> None:
+    shipped, started = ConfigParser(), ConfigParser()
     shipped.read(DEPLOY / "pgbouncer.ini")
-    container.read_string(COMPOSE["configs"]["pgbouncer"]["content"])
-    own = {"listen_addr": "0.0.0.0", "unix_socket_dir": ""}  # noqa: S104 - inside of a container
-    assert dict(container["pgbouncer"]) == dict(shipped["pgbouncer"]) | own
+    *shell, script = SERVICES["pgbouncer"]["command"]
+    places = {"$$": "$", "/tmp": str(tmp_path), "/etc/gateway": str(DEPLOY)}  # noqa: S108
+    for here, there in (places | {"/usr/sbin/pgbouncer": "true"}).items():
+        script = script.replace(here, there)
+    subprocess.run([*shell, script], check=True, env={"POSTGRES_PASSWORD": "secret"})
+    started.read(tmp_path / "pgbouncer.ini")
+    assert started["databases"]["gateway"] == "host=postgres port=5432"
+    users = tmp_path / "users.txt"
+    own = {"listen_addr": "0.0.0.0", "auth_file": str(users)}  # noqa: S104 - inside of a container
+    assert dict(started["pgbouncer"]) == dict(shipped["pgbouncer"]) | own
+    assert users.read_text() == '"gateway" "secret"\n'
 
 
 def test_the_image_copies_every_package_and_only_files_that_are_sent_to_the_build() -> None:
