@@ -1,4 +1,4 @@
-"""The alerts and the Grafana dashboard under deploy/ name only metrics that the service has."""
+"""The alerts, the Grafana dashboard and the autoscaler in deploy/ use only metrics that exist."""
 
 import json
 import re
@@ -17,7 +17,14 @@ RULES: list[dict[str, Any]] = yaml.safe_load((DEPLOY / "alerts.yml").read_text()
     "rules"
 ]
 PANELS: list[dict[str, Any]] = json.loads((DEPLOY / "grafana.json").read_text())["panels"]
-EXPRESSIONS = [rule["expr"] for rule in RULES] + [t["expr"] for p in PANELS for t in p["targets"]]
+SCALER: dict[str, Any] = yaml.safe_load(
+    (DEPLOY / "kubernetes" / "components" / "keda" / "scaled-object.yaml").read_text()
+)
+EXPRESSIONS = [
+    *(rule["expr"] for rule in RULES),
+    *(target["expr"] for panel in PANELS for target in panel["targets"]),
+    *(trigger["metadata"]["query"] for trigger in SCALER["spec"]["triggers"]),
+]
 NAME = re.compile(r"gateway_[a-z_]+")
 SERIES = re.compile(rf"({NAME.pattern})\{{([a-z]+)=~?\"([^\"]+)\"")
 SUFFIX = re.compile(r"_(bucket|count|sum)$")
