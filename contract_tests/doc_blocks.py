@@ -10,13 +10,30 @@ from textwrap import dedent
 
 from contract_tests.harness import ROOT, WAIT_SECONDS
 
+# The tests that run the blocks of a language on a page. test_docs.py runs all others.
+RUN_BY = {
+    ("docs/clients.md", "sh"): "contract_tests/test_generated_clients.py",
+    ("docs/clients.md", "python"): "contract_tests/test_generated_clients.py",
+    ("docs/clients.md", "ts"): "contract_tests/test_generated_clients.py",
+    ("docs/clients.md", "java"): "contract_tests/clients/make_clients.py",
+    ("docs/clients.md", "go"): "contract_tests/clients/make_clients.py",
+    ("docs/clients.md", "rust"): "contract_tests/clients/make_clients.py",
+    ("docs/clients.md", "php"): "contract_tests/clients/make_clients.py",
+    ("docs/receiving.md", "python"): "contract_tests/test_doc_signatures.py",
+    ("docs/receiving.md", "js"): "contract_tests/test_doc_signatures.py",
+    ("docs/receiving.md", "go"): "contract_tests/test_doc_signatures.py",
+    ("docs/receiving.md", "php"): "contract_tests/test_doc_signatures.py",
+    ("docs/receiving.md", "ruby"): "contract_tests/test_doc_signatures.py",
+    ("docs/events.md", "python"): "contract_tests/test_events.py",
+    ("docs/testing-against-us.md", "sh"): "contract_tests/stranger.py",
+}
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 BIN = Path(sys.executable).parent
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, empty for plain text, and what stands in it."""
+    """One fenced block: its language, empty for plain text, and its text."""
 
     language: str
     text: str
@@ -26,6 +43,21 @@ def blocks(page: str) -> list[Block]:
     """The blocks of a page, named from the root, in their order."""
     found = FENCE.findall((ROOT / page).read_text())
     return [Block(language, dedent(text)) for _, language, text in found]
+
+
+def pages_of_use() -> list[str]:
+    """The README, the quickstart, and the pages of the section Use in mkdocs.yml."""
+    section = re.search(
+        r"^  - Use:\n((?:      - .+\n)+)", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE
+    )
+    assert section is not None
+    pages = [f"docs/{name}" for name in re.findall(r"[\w-]+\.md", section[1])]
+    return list(dict.fromkeys(["README.md", "docs/quickstart.md", *pages]))
+
+
+def is_run_elsewhere(page: str, language: str) -> bool:
+    """Whether a test other than test_docs.py runs the blocks of this language."""
+    return (page, language) in RUN_BY
 
 
 class Shell:
@@ -44,8 +76,7 @@ class Shell:
 
     def run(self, text: str) -> str:
         """Run a block to its end. Returns what it printed; fails when a command fails."""
-        text = self.filled(text)
-        script = f"set -euo pipefail\n{self.exported}{text}"
+        script = self.filled(f"set -euo pipefail\n{self.exported}{text}")
         done = subprocess.run(
             ["bash", "-c", script],
             cwd=self.folder,
@@ -60,11 +91,11 @@ class Shell:
         self.exported += "".join(f"{line}\n" for line in exports)
         return done.stdout
 
-    def start(self, text: str) -> subprocess.Popen[str]:
-        """Run a block that does not end by itself; its output goes to ``receiver.log``."""
-        with (self.folder / "receiver.log").open("w") as log:
+    def start(self, text: str, file: str) -> subprocess.Popen[str]:
+        """Run a block that does not end by itself; its output goes to the file."""
+        with (self.folder / file).open("w") as log:
             return subprocess.Popen(
-                ["bash", "-c", f"exec env {self.filled(text)}"],
+                ["bash", "-c", self.filled(f"{self.exported}exec env {text}")],
                 cwd=self.folder,
                 env=self.environment(),
                 stdout=log,

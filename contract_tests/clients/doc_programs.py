@@ -1,6 +1,6 @@
 """The programs of docs/clients.md beside generated clients: they send, are refused, and receive.
 
-A reader replaces the address, the number and the port by his own; so do the tests, in the files that run.
+The tests replace the address, the number and the port in the files that run, as a reader does.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import requests
 
-from contract_tests.clients.toolbox import tool_environment
+from contract_tests.clients.toolbox import CONTRACT, tool_environment
 from contract_tests.doc_blocks import blocks
 from contract_tests.harness import START_SECONDS, Customer, Gateway, free_port, wait_for
 
@@ -27,16 +27,12 @@ def programs(language: str) -> list[str]:
     return [block.text for block in blocks(PAGE) if block.language == language]
 
 
-def with_types_only() -> list[str]:
-    """The TypeScript programs with openapi-fetch, for types in a module of ECMAScript.
-
-    The page describes the receiver by what differs.
-    """
-    _, receive, send, types = programs("ts")
-    [client] = [line for line in receive.splitlines() if "./client/index.js" in line]
-    receive = receive.replace(client, types)
-    receive = receive.replace("handle(EventFromJSON(event))", "handle(event as Event)")
-    return [text.replace("./contract.js", "./contract.mjs") for text in (send, receive)]
+def command_to_generate(folder: Path) -> str:
+    """The page's command, with the contract as a file instead of a service's address."""
+    [command] = programs("sh")
+    address = "http://127.0.0.1:8080/api/openapi.yaml"
+    assert address in command
+    return command.replace(address, str(CONTRACT)).replace("-o client", f"-o {folder}")
 
 
 def write(folder: Path, files: Sequence[str], texts: Sequence[str]) -> None:
@@ -128,7 +124,7 @@ class Reader:
         """Run a receiver. Gives the files of what it prints and of what it says of errors."""
         log, errors = folder / "receiver.log", folder / "receiver.err"
         environment = {"WEBHOOK_SECRET": self.secret, "PYTHONPATH": "client"}
-        # Two files: what Flask logs from one thread could stand in the middle of what another prints.
+        # Two files: a log line of one thread could split a line that another one prints.
         with log.open("w") as printed, errors.open("w") as said:
             process = subprocess.Popen(
                 command,

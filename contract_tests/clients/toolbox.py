@@ -4,6 +4,7 @@ A program of this folder is copied beside its generated client; story.py runs it
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ HARMLESS = "[main] WARN  o.o.codegen.utils.ModelUtils - Failed to get the schema
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a tool of ours, stderr and stdout in one; the locked Python, node and Java come first."""
+    """Run a locked tool. Its stdout has stderr as well."""
     return subprocess.run(
         command,
         cwd=cwd,
@@ -46,9 +47,14 @@ def copy_program(name: str, folder: Path) -> Path:
 
 
 def generate(generator: str, folder: Path) -> str:
-    """Let OpenAPI Generator make a client in ``folder``. Returns what it complained about."""
-    tool = ("openapi-generator-cli", "generate")
-    done = run(*tool, "-i", CONTRACT, "-g", generator, "-o", folder, cwd=folder.parent)
+    """Let OpenAPI Generator make a client in ``folder``. Returns its warnings."""
+    command = f"openapi-generator-cli generate -i {CONTRACT} -g {generator} -o {folder}"
+    return generate_by(command, folder.parent)
+
+
+def generate_by(command: str, folder: Path) -> str:
+    """Run a command line of OpenAPI Generator in ``folder``. Returns its warnings."""
+    done = run(*shlex.split(command), cwd=folder)
     if done.returncode:
         return done.stdout
     usual = (HARMLESS, "[main] INFO ", "#")

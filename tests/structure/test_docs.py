@@ -3,10 +3,13 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contract_tests.contract import load_contract
+from contract_tests.doc_blocks import RUN_BY, Block, blocks, pages_of_use
+from contract_tests.doc_reader import ACTIONS
 from handlers.network_failures import ANSWERS
 from networks.error_codes import ERROR_CODES, PERMISSIONS, ErrorCode
 from tooling.docs_hooks import LOADS, METHODS, decisions, list_of_decisions, operations
@@ -120,26 +123,65 @@ def test_every_event_and_every_state_is_explained() -> None:
         assert set(SCHEMAS[schema]["enum"]) <= named("concepts.md"), schema
 
 
-def test_the_examples_of_sending_are_the_contract_s() -> None:
-    blocks = re.findall(
-        r"^```json\n(.+?)^```", (DOCS / "sending.md").read_text(), re.MULTILINE | re.DOTALL
+def test_the_tables_of_sending_are_the_examples_of_the_contract() -> None:
+    section = (
+        (DOCS / "sending.md").read_text().partition("## Message types")[2].partition("\n## ")[0]
     )
-    shown = [json.loads(block) for block in blocks]
-    examples = CONTRACT["paths"]["/messages/send"]["post"]["requestBody"]["content"]
-    names = [
-        e["$ref"].rpartition("/")[2] for e in examples["application/json"]["examples"].values()
+    expected = [
+        row for name, request in sending_examples().items() if (row := row_of(name, request))
     ]
-    expected = [EXAMPLES[name]["value"] for name in ("SentMessage", *names)]
-    assert shown == expected
+    assert [row for row in expected if row not in section] == []
+    assert len(re.findall(r"^\| `", section, re.MULTILINE)) == len(expected) + 2
 
 
-def test_the_event_that_is_shown_is_the_contract_s() -> None:
-    blocks = re.findall(
-        r"^```json\n(.+?)^```", (DOCS / "webhooks.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    event, tested = (json.loads(block) for block in blocks)
-    assert event == EXAMPLES["MessageReceivedEvent"]["value"]
-    assert tested == EXAMPLES["WebhookTestSuccess"]["value"]
+def row_of(name: str, request: dict[str, Any]) -> str:
+    """How the row of an example begins; empty for templates, which have a page of their own."""
+    content = request[request["type"]]
+    match request["type"]:
+        case "template":
+            return ""
+        case "interactive":
+            return f"| `{content['type']}` | {name} |"
+        case "contacts":
+            return f"| `contacts` | {name} |"
+    return f"| `{request['type']}` | {name} | `{json.dumps(content, ensure_ascii=False)}` |"
+
+
+def test_the_page_about_templates_names_every_example_of_the_contract() -> None:
+    page = " ".join((DOCS / "templates.md").read_text().split())
+    names = [name for name, request in sending_examples().items() if request["type"] == "template"]
+    assert [name for name in names if name.removeprefix("A template with ") not in page] == []
+
+
+def sending_examples() -> dict[str, Any]:
+    """The requests that the contract shows as examples of sending, by what they are called."""
+    body = CONTRACT["paths"]["/messages/send"]["post"]["requestBody"]["content"]
+    names = (e["$ref"].rpartition("/")[2] for e in body["application/json"]["examples"].values())
+    return {EXAMPLES[name]["summary"]: EXAMPLES[name]["value"] for name in names}
+
+
+@pytest.mark.parametrize("page", pages_of_use())
+def test_a_test_runs_every_block_of_the_customer_s_pages(page: str) -> None:
+    found = blocks(page)
+    assert [block for block in found if not is_run(page, block)] == []
+    # None is written in a way that blocks() does not find.
+    fences = re.findall(r"^[ >]*(?:```|~~~)", (ROOT / page).read_text(), re.MULTILINE)
+    assert len(fences) == 2 * len(found)
+
+
+def is_run(page: str, block: Block) -> bool:
+    """Whether a test runs a block: test_docs.py, or the one that names the page."""
+    file = RUN_BY.get((page, block.language))
+    return block.language in ACTIONS if file is None else page in (ROOT / file).read_text()
+
+
+def test_a_block_that_no_test_runs_is_found() -> None:
+    assert not is_run("docs/sending.md", Block("http", "GET /"))
+    assert is_run("docs/sending.md", Block("sh", "curl"))
+
+
+def test_the_tests_that_run_blocks_have_blocks_to_run() -> None:
+    assert [key for key in RUN_BY if key[1] not in {b.language for b in blocks(key[0])}] == []
 
 
 @pytest.mark.parametrize(

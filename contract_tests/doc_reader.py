@@ -1,0 +1,195 @@
+"""A reader of the documentation: does what a page shows, block by block, against a running service."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from jsonschema_rs import Draft4Validator
+
+from contract_tests.contract import load_contract
+from contract_tests.doc_blocks import Block, Shell, blocks, is_run_elsewhere
+from contract_tests.first_run import FirstRun
+from contract_tests.harness import ROOT, WAIT_SECONDS, free_port, wait_for
+
+# What a page shows for a value that differs in each run.
+VARYING = re.compile(r"\.\.\.|\b[a-z]+_[0-9A-Z]{26}\b|\bwamid\.\S*|\b\d{4}-\d\d-\d\dT[\d:.]+Z")
+# These targets would run the tests in themselves, or a second service.
+TARGETS = {"make run": "exec .venv/bin/gateway up", "make test": ".venv/bin/pytest"}
+RECIPIENT = "15551234567"
+
+
+def is_like(shown: Any, real: Any) -> bool:
+    """Whether a page may show this for that: the same, but for texts that vary and properties left out."""
+    match shown, real:
+        case dict(), dict():
+            return all(key in real and is_like(shown[key], real[key]) for key in shown)
+        case list(), list():
+            return len(shown) == len(real) and all(map(is_like, shown, real))
+        case str(), str():
+            pattern = ".*".join(map(re.escape, VARYING.split(shown)))
+            return re.fullmatch(pattern, real, re.DOTALL) is not None
+    return bool(shown == real)
+
+
+def is_of_the_contract(shown: Any) -> bool:
+    """Whether it is an example of the contract, or an error as the contract describes it."""
+    components = load_contract()["components"]
+    if any(shown == example["value"] for example in components["examples"].values()):
+        return True
+    error = {"$ref": "#/components/schemas/ErrorResponse", "components": components}
+    return bool(Draft4Validator(error).is_valid(shown))
+
+
+class Reader:
+    """Somebody who goes through a page from top to bottom and does what it shows.
+
+    Has an account with a number and a message from a person, and a file parcel.jpg.
+    """
+
+    def __init__(self, service: FirstRun, folder: Path) -> None:
+        self.service = service
+        self.receiver_port = free_port()
+        self.demo = service.demo()
+        (folder / "parcel.jpg").write_bytes(b"\xff\xd8\xff\xe0 a picture")
+        self.shell = Shell(
+            folder,
+            {
+                "127.0.0.1:8080": f"127.0.0.1:{service.port}",
+                "127.0.0.1:8081": f"127.0.0.1:{service.sandbox_port}",
+                "127.0.0.1:9000": f"127.0.0.1:{self.receiver_port}",
+                '("127.0.0.1", 9000)': f'("127.0.0.1", {self.receiver_port})',
+                "mk_live_...": self.demo.key,
+                "num_...": str(self.demo.number["id"]),
+                "acc_...": self.demo.account_id,
+                "15552000001": str(self.demo.number["phoneNumber"]),
+            },
+        )
+        self.printed = ""
+        self.done: list[str] = []
+        self.running: list[subprocess.Popen[str]] = []
+
+    def read(self, page: str) -> None:
+        """Do what each block of a page asks for; see that it shows what there is."""
+        found = [block for block in blocks(page) if not is_run_elsewhere(page, block.language)]
+        if not any("export KEY=" in block.text for block in found):
+            self.shell.exported = "export KEY=mk_live_...\nexport NUMBER=num_...\n"
+        for block, following in pairwise([*found, Block("", "")]):
+            ACTIONS[block.language](self, block.text)
+            self.done.append(block.text)
+            assert not self._is_refused() or '"error"' in following.text, self.printed
+
+    def has_a_message(self) -> None:
+        """Let a person write, and call that message msg_... from now on."""
+        to = self.demo.number["phoneNumber"]
+        self.service.sandbox_call("inbound", to=to, text="Hello", **{"from": RECIPIENT})
+        received = "/messages?direction=INBOUND&limit=1"
+        [message] = wait_for(
+            lambda: self.demo.request("GET", received).json()["data"], "a received message"
+        )
+        self.shell.known["msg_..."] = message["id"]
+
+    def type(self, text: str) -> None:
+        """Type a command, and remember what it prints."""
+        if text.startswith("make "):
+            self._make(text)
+        elif "receiver.py" in text:
+            self._start(text, "receiver.log")
+            wait_for(self._listens, "a receiver that listens")
+        elif text.startswith("curl -N "):
+            self._start(text, "stream.log")
+            wait_for(lambda: "\nretry: " in self._log("stream.log"), "a stream that is open")
+        else:
+            self.printed = self.shell.run(text)
+            self._remember(text)
+
+    def _start(self, text: str, log: str) -> None:
+        self.running.append(self.shell.start(text, log))
+
+    def _make(self, text: str) -> None:
+        """See what the targets would run: the service runs already, and these tests are `make test`."""
+        for command in re.findall(r"^make \w+", text, re.MULTILINE):
+            target = command.split()[1]
+            # A stamp that is out of date would show an installation before it.
+            old = [f"--old-file=.venv/{stamp}" for stamp in (".runtime", ".dev")]
+            done = subprocess.run(
+                ["make", "--dry-run", *old, target],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert TARGETS[command] in done.stdout
+
+    def save(self, text: str) -> None:
+        """Save a program."""
+        (self.shell.folder / "receiver.py").write_text(self.shell.filled(text))
+
+    def compare(self, text: str) -> None:
+        """Compare JSON with the contract's examples, then with what was printed last."""
+        shown = json.loads(text)
+        if not is_of_the_contract(shown):
+            assert is_like(shown, json.loads(self.printed)), self.printed
+
+    def look_for(self, text: str) -> None:
+        """Look for each line in what was printed, when the service started or by the last command."""
+        printed = f"{self.service.greeting()}\n{self.printed}".splitlines()
+        for line in filter(None, map(self.shell.filled, text.splitlines())):
+            assert any(is_like(line, one) for one in printed), line
+
+    def _is_refused(self) -> bool:
+        return self.printed.startswith('{"error"')
+
+    def _remember(self, text: str) -> None:
+        answer = json.loads(self.printed) if self.printed.startswith("{") else {}
+        if "secret" in answer:
+            self.shell.known |= {"whsec_...": answer["secret"], "wh_...": answer["id"]}
+        if answer.get("status") == "PENDING" and "/templates" in text:
+            wait_for(lambda: self._is_approved(answer["name"]), "an approved template")
+
+    def _is_approved(self, name: str) -> bool:
+        path = f"/numbers/{self.demo.number['id']}/templates?status=APPROVED&name={name}"
+        return bool(self.demo.request("GET", path).json()["data"])
+
+    def _listens(self) -> bool:
+        assert self.running[-1].poll() is None, self.received()
+        script = f"exec 3<>/dev/tcp/127.0.0.1/{self.receiver_port}"
+        return not subprocess.run(
+            ["bash", "-c", script], capture_output=True, check=False
+        ).returncode
+
+    def _log(self, name: str) -> str:
+        return (self.shell.folder / name).read_text()
+
+    def received(self) -> str:
+        """What the receiver printed."""
+        return self._log("receiver.log")
+
+    def kinds(self) -> set[str]:
+        """The events that the receiver took for authentic."""
+        lines = [line for line in self.received().splitlines() if line.startswith("{")]
+        return {json.loads(line)["event"] for line in lines}
+
+    def send_again(self) -> None:
+        """Send again with another key, as the README says."""
+        text = next(text for text in self.done if "Idempotency-Key" in text)
+        self.shell.run(re.sub(r"Idempotency-Key: [\w-]+", "Idempotency-Key: another", text))
+
+    def stop(self) -> None:
+        """Close the terminals."""
+        for process in self.running:
+            process.terminate()
+            process.wait(WAIT_SECONDS)
+
+
+# What a reader does with a block of each language.
+ACTIONS: dict[str, Callable[[Reader, str], None]] = {
+    "sh": Reader.type,
+    "python": Reader.save,
+    "json": Reader.compare,
+    "text": Reader.look_for,
+    "": Reader.look_for,
+}
