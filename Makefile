@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint breaks docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -108,7 +108,7 @@ bench-overview: $(VENV)/.dev | servers ## Measure how long the overview takes wi
 bench-search: $(VENV)/.dev | servers ## Measure the search of the dashboard (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks search
 
-check: style types imports lint docs ## Check style, types, import directions, the contract and the documentation
+check: style types imports lint breaks docs ## Check style, types, import directions, the contract and the documentation
 
 style: $(VENV)/.dev
 	@$(BIN)/ruff check .
@@ -130,6 +130,9 @@ lint: node_modules/.installed ## Lint the contract, openapi.yaml
 words: node_modules/.installed ## Lint the language of comments, messages, pages and documentation
 	@$(BIN)/python tooling/prose.py
 	@$(NODE)/textlint --format unix build/prose | sed -E 's#^.*/build/prose/##; s#^([^:]+\.(py|html|ya?ml))\.md:#\1:#'
+
+breaks: $(VENV)/.dev ## Compare the contract with the latest release and list breaking changes
+	@$(BIN)/python -m tooling.contract_breaks
 
 # Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
 # keeps silent is not counted either.
