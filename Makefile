@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint breaks docs format lock clean chromium runtimes servers backends
+.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -134,6 +134,11 @@ words: node_modules/.installed ## Lint the language of comments, messages, pages
 breaks: $(VENV)/.dev ## Compare the contract with the latest release and list breaking changes
 	@$(BIN)/python -m tooling.contract_breaks
 
+# Installing the wheel takes a minute, so it is no part of `make test`.
+release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of this commit into dist/, and check them
+	@$(BIN)/python -m tooling.release
+	@$(BIN)/pytest --timeout=900 contract_tests/make_release.py $(PYTEST_ARGS)
+
 # Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
 # keeps silent is not counted either.
 docs: $(VENV)/.docs node_modules/.installed ## Build the documentation into build/docs
@@ -152,6 +157,7 @@ lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade tak
 	@$(COMPILE) pyproject.toml --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
 	@$(COMPILE) --group pages --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-pages.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
+	@$(COMPILE) --group release --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-release.lock
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 	@cd $(CLIENTS)/node && npm install --package-lock-only --ignore-scripts --silent
@@ -185,6 +191,11 @@ $(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/b
 $(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
 	@echo "Installing requirements-docs.lock" >&2
 	@$(PIP) --require-hashes -r requirements-docs.lock
+	@touch $@
+
+# What writes and validates the SBOM, locked like the documentation's.
+$(VENV)/.release: requirements-release.lock | $(VENV)/.dev
+	@$(PIP) --require-hashes -r requirements-release.lock
 	@touch $@
 
 # The peers of the benchmarks stay out of the product's environment. Not `venv --clear`: it would empty whatever
