@@ -11,7 +11,8 @@ PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
 CLIENTS := contract_tests/clients
 VENDORED := dashboard/static/vendored
-PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet --quiet
+# Runs pip, and shows how far it is.
+PIP := $(BIN)/python tooling/install.py
 
 # The packages and tests that are there; one that does not exist yet is no error.
 PACKAGES := $(wildcard gateway handlers models tasks networks webhooks dashboard sandbox)
@@ -175,21 +176,18 @@ $(VENV)/bin/python:
 
 # Hashes are demanded of everything, and building this package fetches nothing: its build tools are locked as well.
 $(VENV)/.runtime: requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
-	@echo "Installing requirements.lock" >&2
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # The development lock holds all of the runtime lock, at the same versions.
 $(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
-	@echo "Installing requirements-dev.lock" >&2
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(VENV)/.runtime $@
 
 # Locked at the versions of the development lock, so that both fit into one environment.
 $(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
-	@echo "Installing requirements-docs.lock" >&2
 	@$(PIP) --require-hashes -r requirements-docs.lock
 	@touch $@
 
@@ -201,10 +199,9 @@ $(VENV)/.release: requirements-release.lock | $(VENV)/.dev
 # The peers of the benchmarks stay out of the product's environment. Not `venv --clear`: it would empty whatever
 # a symbolic link in this place leads to.
 $(PEERS)/.installed: benchmarks/peers/requirements.lock | $(VENV)/bin/python
-	@echo "Installing benchmarks/peers/requirements.lock" >&2
 	@rm -rf $(PEERS)
 	@$(BIN)/python -m venv $(PEERS)
-	@$(PEERS)/bin/python -m pip --disable-pip-version-check --no-input install --quiet --quiet --require-hashes -r benchmarks/peers/requirements.lock
+	@$(PEERS)/bin/python tooling/install.py --require-hashes -r benchmarks/peers/requirements.lock
 	@touch $@
 
 # Not $(VENV)/.dev: that one needs locks that agree with pyproject.toml, and this target is what makes them agree.
@@ -213,21 +210,21 @@ $(VENV)/bin/uv: | $(VENV)/bin/python
 
 node_modules/.installed: package-lock.json package.json .npmrc | $(VENV)/.dev
 	@echo "Installing package-lock.json" >&2
-	@$(BIN)/npm ci --ignore-scripts --silent
+	@$(BIN)/npm ci --ignore-scripts --loglevel=error
 	@touch $@
 
 # What the pages of the contract load; the package, editable or not, is not built without it. Where there is no npm yet,
 # it comes from a lock of its own, at the version of the development lock.
 $(VENDORED): package-lock.json tooling/vendor.py | $(VENV)/bin/python
-	@[ -d node_modules/redoc ] || command -v npm >/dev/null || { \
-	echo "Installing requirements-pages.lock" >&2; $(PIP) --require-hashes -r requirements-pages.lock; }
+	@[ -d node_modules/redoc ] || command -v npm >/dev/null || \
+	$(PIP) --require-hashes -r requirements-pages.lock
 	@$(BIN)/python tooling/vendor.py
 	@touch $@
 
 # What `make clients` compiles in TypeScript, and a grammar: not for those who run the other tests.
 $(CLIENTS)/node/node_modules/.installed: $(CLIENTS)/node/package-lock.json $(CLIENTS)/node/package.json .npmrc | $(VENV)/.dev
 	@echo "Installing $(CLIENTS)/node/package-lock.json" >&2
-	@cd $(CLIENTS)/node && npm ci --ignore-scripts --silent
+	@cd $(CLIENTS)/node && npm ci --ignore-scripts --loglevel=error
 	@touch $@
 
 chromium:
