@@ -11,7 +11,8 @@ PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
 CLIENTS := contract_tests/clients
 VENDORED := dashboard/static/vendored
-PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet --quiet
+# Runs pip, and shows how far it is.
+PIP := $(BIN)/python tooling/install.py
 
 # The packages and tests that are there; one that does not exist yet is no error.
 PACKAGES := $(wildcard gateway handlers models tasks networks webhooks dashboard sandbox)
@@ -45,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint docs format lock clean chromium runtimes servers backends
+.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -108,7 +109,7 @@ bench-overview: $(VENV)/.dev | servers ## Measure how long the overview takes wi
 bench-search: $(VENV)/.dev | servers ## Measure the search of the dashboard (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks search
 
-check: style types imports lint docs ## Check style, types, import directions, the contract and the documentation
+check: style types imports lint breaks docs ## Check style, types, import directions, the contract and the documentation
 
 style: $(VENV)/.dev
 	@$(BIN)/ruff check .
@@ -131,6 +132,14 @@ words: node_modules/.installed ## Lint the language of comments, messages, pages
 	@$(BIN)/python tooling/prose.py
 	@$(NODE)/textlint --format unix build/prose | sed -E 's#^.*/build/prose/##; s#^([^:]+\.(py|html|ya?ml))\.md:#\1:#'
 
+breaks: $(VENV)/.dev ## Compare the contract with the latest release and list breaking changes
+	@$(BIN)/python -m tooling.contract_breaks
+
+# Installing the wheel takes a minute, so it is no part of `make test`.
+release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of this commit into dist/, and check them
+	@$(BIN)/python -m tooling.release
+	@$(BIN)/pytest --timeout=900 contract_tests/make_release.py $(PYTEST_ARGS)
+
 # Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
 # keeps silent is not counted either.
 docs: $(VENV)/.docs node_modules/.installed ## Build the documentation into build/docs
@@ -149,6 +158,7 @@ lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade tak
 	@$(COMPILE) pyproject.toml --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
 	@$(COMPILE) --group pages --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-pages.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
+	@$(COMPILE) --group release --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-release.lock
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 	@cd $(CLIENTS)/node && npm install --package-lock-only --ignore-scripts --silent
@@ -166,31 +176,32 @@ $(VENV)/bin/python:
 
 # Hashes are demanded of everything, and building this package fetches nothing: its build tools are locked as well.
 $(VENV)/.runtime: requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
-	@echo "Installing requirements.lock" >&2
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # The development lock holds all of the runtime lock, at the same versions.
 $(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
-	@echo "Installing requirements-dev.lock" >&2
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(VENV)/.runtime $@
 
 # Locked at the versions of the development lock, so that both fit into one environment.
 $(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
-	@echo "Installing requirements-docs.lock" >&2
 	@$(PIP) --require-hashes -r requirements-docs.lock
+	@touch $@
+
+# What writes and validates the SBOM, locked like the documentation's.
+$(VENV)/.release: requirements-release.lock | $(VENV)/.dev
+	@$(PIP) --require-hashes -r requirements-release.lock
 	@touch $@
 
 # The peers of the benchmarks stay out of the product's environment. Not `venv --clear`: it would empty whatever
 # a symbolic link in this place leads to.
 $(PEERS)/.installed: benchmarks/peers/requirements.lock | $(VENV)/bin/python
-	@echo "Installing benchmarks/peers/requirements.lock" >&2
 	@rm -rf $(PEERS)
 	@$(BIN)/python -m venv $(PEERS)
-	@$(PEERS)/bin/python -m pip --disable-pip-version-check --no-input install --quiet --quiet --require-hashes -r benchmarks/peers/requirements.lock
+	@$(PEERS)/bin/python tooling/install.py --require-hashes -r benchmarks/peers/requirements.lock
 	@touch $@
 
 # Not $(VENV)/.dev: that one needs locks that agree with pyproject.toml, and this target is what makes them agree.
@@ -199,21 +210,21 @@ $(VENV)/bin/uv: | $(VENV)/bin/python
 
 node_modules/.installed: package-lock.json package.json .npmrc | $(VENV)/.dev
 	@echo "Installing package-lock.json" >&2
-	@$(BIN)/npm ci --ignore-scripts --silent
+	@$(BIN)/npm ci --ignore-scripts --loglevel=error
 	@touch $@
 
 # What the pages of the contract load; the package, editable or not, is not built without it. Where there is no npm yet,
 # it comes from a lock of its own, at the version of the development lock.
 $(VENDORED): package-lock.json tooling/vendor.py | $(VENV)/bin/python
-	@[ -d node_modules/redoc ] || command -v npm >/dev/null || { \
-	echo "Installing requirements-pages.lock" >&2; $(PIP) --require-hashes -r requirements-pages.lock; }
+	@[ -d node_modules/redoc ] || command -v npm >/dev/null || \
+	$(PIP) --require-hashes -r requirements-pages.lock
 	@$(BIN)/python tooling/vendor.py
 	@touch $@
 
 # What `make clients` compiles in TypeScript, and a grammar: not for those who run the other tests.
 $(CLIENTS)/node/node_modules/.installed: $(CLIENTS)/node/package-lock.json $(CLIENTS)/node/package.json .npmrc | $(VENV)/.dev
 	@echo "Installing $(CLIENTS)/node/package-lock.json" >&2
-	@cd $(CLIENTS)/node && npm ci --ignore-scripts --silent
+	@cd $(CLIENTS)/node && npm ci --ignore-scripts --loglevel=error
 	@touch $@
 
 chromium:

@@ -46,6 +46,7 @@ class Customer:
 class Gateway:
     """``gateway up`` in a process of its own, on free ports and an empty folder."""
 
+    program: tuple[str, ...] = (sys.executable, "-m", "gateway")
     options: tuple[str, ...] = ("--no-demo",)
 
     def __init__(self, folder: Path, **settings: str) -> None:
@@ -94,7 +95,7 @@ class Gateway:
         ports = ["--port", str(self.port), "--sandbox-port", str(self.sandbox_port)]
         with (self.folder / "up.log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "up", *self.options, *ports],
+                [*self.program, "up", *self.options, *ports],
                 env=self.environment,
                 cwd=self.folder,
                 stdout=log,
