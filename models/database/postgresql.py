@@ -40,6 +40,7 @@ MOST_KEYS = 500
 THREADS = 8
 # How long a thread waits for a connection of the pool.
 POOL_PATIENCE_SECONDS = 30
+NO_CONNECTION = f"no connection of the pool was free for {POOL_PATIENCE_SECONDS} s"
 # After a connection attempt without an answer, none is made for this many seconds.
 SILENCE_PAUSE_SECONDS = 1
 
@@ -96,7 +97,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
         try:
             opened = self.connect(reuse_if_open=True)
         except MaxConnectionsExceeded as error:
-            raise OperationalError(str(error)) from None
+            # As when the server is unreachable: its silence keeps the connections busy.
+            raise OperationalError(NO_CONNECTION) from psycopg.errors.ConnectionTimeout(str(error))
         try:
             yield
         finally:

@@ -19,6 +19,7 @@ from peewee import OperationalError
 
 from contract_tests.servers import PostgresServer
 from contract_tests.waiting import WAIT_SECONDS
+from gateway.ops.logs import is_outage
 from models.database.postgresql import POOL_PATIENCE_SECONDS, PostgresEngine
 from models.database.session import CONNECT_TIMEOUT_SECONDS, TIMEOUTS
 
@@ -240,3 +241,16 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _ask(engine: PostgresEngine) -> None:
     with engine.reading():
         pass
+
+
+def test_a_pool_that_stays_exhausted_counts_as_an_outage(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A silent server keeps all connections busy. Its log lines are limited like those of an outage."""
+    monkeypatch.setattr("models.database.postgresql.POOL_PATIENCE_SECONDS", 0.01)
+    engine = PostgresEngine(url, connections=1)
+    with engine.reading(), ThreadPoolExecutor(1) as other:
+        error = other.submit(_kept, engine, 1).exception(WAIT_SECONDS)
+    assert isinstance(error, OperationalError)
+    assert is_outage(error)
+    engine.close_all()
