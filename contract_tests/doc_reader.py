@@ -173,11 +173,6 @@ class Reader:
         lines = [line for line in self.received().splitlines() if line.startswith("{")]
         return {json.loads(line)["event"] for line in lines}
 
-    def send_again(self) -> None:
-        """Send again with another key, as the README says."""
-        text = next(text for text in self.done if "Idempotency-Key" in text)
-        self.shell.run(re.sub(r"Idempotency-Key: [\w-]+", "Idempotency-Key: another", text))
-
     def stop(self) -> None:
         """Close the terminals."""
         for process in self.running:

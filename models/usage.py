@@ -1,7 +1,7 @@
 """Usage: the number of messages by day, number, direction, category and billable.
 
 A message is counted in the transaction that records its pricing. Retention removes messages, but no totals
-(docs/decisions/0046-usage-outlives-messages.md).
+(docs/decisions/0031-totals-are-kept.md).
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Sessions of the dashboard, and the rate limits of sign-in attempts (ADR 23).
+"""Sessions of the dashboard, and the rate limits of sign-in attempts (ADR 48).
 
 Failed and running attempts to sign in count for the client's address, for the email, and for the pair. All
 are stored as digests, because people type secrets into the wrong field. An address is refused for its own

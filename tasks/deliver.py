@@ -51,7 +51,7 @@ MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
 # No account takes up a lane: the others have at least four fifths of it.
 ACCOUNT_PART = 5
-# What comes in quick succession is claimed together, and so are outcomes recorded (ADR 32), sooner where
+# What comes in quick succession is claimed together, and so are outcomes recorded (ADR 6), sooner where
 # something waits for room.
 CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005

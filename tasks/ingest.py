@@ -1,7 +1,7 @@
 """Ingesting stored callbacks (design, section 2.2): many in one transaction, one by one where that fails.
 
 An item that cannot be taken in is set aside, where an operator sees it and can replay it
-(docs/decisions/0017-items-set-aside.md).
+(docs/decisions/0016-statuses-in-any-order.md).
 """
 
 import logging

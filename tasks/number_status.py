@@ -1,4 +1,4 @@
-"""Numbers: their transitions, and what leads to them (ADR 0018).
+"""Numbers: their transitions, and what leads to them (ADR 18).
 
 The network's news, account updates and errors of its calls, mostly decide nothing: an update is about a whole
 business account and names no number. They make checks due, and so does the time (NUMBER_CHECK_INTERVAL). A

@@ -1,4 +1,4 @@
-"""Which addresses a webhook may have (ADR 7).
+"""Which addresses a webhook may have (ADR 12).
 
 Public addresses over https are allowed; http and loopback if the settings allow local ones. Private,
 link-local and metadata addresses never are.

@@ -1,7 +1,7 @@
 """OpenTelemetry's SDK, set up when an operator names a collector.
 
 Its own variables configure it. Without a collector it is not imported, and spans do nothing
-(docs/decisions/0026-traces-are-an-extra.md).
+(docs/decisions/0022-what-an-operator-sees.md).
 """
 
 import os

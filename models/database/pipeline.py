@@ -24,7 +24,7 @@ from models.database.session import TIMEOUTS, Session, is_ready, locally
 
 # A connection keeps the plan of a prepared statement, also one made while the tables were empty and a
 # sequential scan was the cheapest. Each statement here has an index that serves it
-# (docs/decisions/0034-plans-without-statistics.md).
+# (docs/decisions/0035-statements-in-one-exchange.md).
 PLANNING = {"enable_seqscan": "off", "jit": "off"}
 # Behind a pooler each transaction begins with this statement.
 _OPENING = locally(PLANNING | TIMEOUTS)

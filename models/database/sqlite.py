@@ -1,7 +1,7 @@
 """SQLite as the database: one file, a connection for each reading thread, and one for all writers.
 
 It runs in WAL mode. Commits survive the death of any process. The operator chooses whether they survive a
-power cut (docs/decisions/0004-sqlite-durability.md).
+power cut (docs/decisions/0027-postgresql-beside-sqlite.md).
 
 One thread writes for all event loops. It batches the waiting work in one transaction
 (docs/decisions/0039-one-asynchronous-application.md).

@@ -16,7 +16,7 @@ from tooling.docs_hooks import LOADS, METHODS, decisions, list_of_decisions, ope
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 CONTRACT = load_contract()
 SCHEMAS = CONTRACT["components"]["schemas"]
 EXAMPLES = CONTRACT["components"]["examples"]

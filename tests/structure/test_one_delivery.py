@@ -1,4 +1,4 @@
-"""docs/architecture.md, "An event goes out", names the modules that a delivery enters, and no others."""
+"""docs/architecture.md, "One delivery", names the modules that a delivery enters, and no others."""
 
 import re
 import threading
@@ -27,7 +27,7 @@ TEST = "tests/structure/test_one_delivery.py"
 
 def _documented() -> list[str]:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    section = text.partition("## 3. An event goes out\n")[2].partition("\n## ")[0]
+    section = text.partition("## One delivery\n")[2].partition("\n## ")[0]
     return sorted(set(re.findall(r"`((?:\w+/)+\w+\.py)`", section)) - {TEST})
 
 

@@ -55,12 +55,13 @@ async def _accept(request: web.Request) -> web.Response:
     return web.json_response({"messages": [{"id": f"wamid.{id(request)}"}]})
 
 
-async def _be_network(port: int) -> None:
+async def _be_network(port: int, ready: threading.Event) -> None:
     app = web.Application()
     app.router.add_post("/{path:.*}", _accept)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port).start()
+    ready.set()
     await asyncio.Event().wait()
 
 
@@ -107,8 +108,10 @@ def main() -> None:
     """Serve until the client has printed its line."""
     port, network = free_port(), free_port()
     os.environ["GATEWAY_NETWORK_URL"] = f"http://127.0.0.1:{network}"
-    trace = Trace()
-    threading.Thread(target=lambda: asyncio.run(_be_network(network)), daemon=True).start()
+    trace, ready = Trace(), threading.Event()
+    threading.Thread(target=lambda: asyncio.run(_be_network(network, ready)), daemon=True).start()
+    # A send before the network listens would fail.
+    assert ready.wait(30)
     threading.setprofile(trace)
     sys.setprofile(trace)
     settings = get_settings()

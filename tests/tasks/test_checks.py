@@ -1,4 +1,4 @@
-"""Checks: what the network says of a number decides what it is (ADR 0018)."""
+"""Checks: what the network says of a number decides what it is (ADR 18)."""
 
 import pytest
 

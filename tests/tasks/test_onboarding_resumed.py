@@ -1,4 +1,4 @@
-"""A signup that stopped anywhere goes on when its claim is posted again (ADR 0019)."""
+"""A signup that stopped anywhere goes on when its claim is posted again (ADR 5)."""
 
 import pytest
 
