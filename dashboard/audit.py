@@ -15,6 +15,7 @@ SAYS = {
     "account.notifications_changed": "Changed the notifications",
     "account.notifications_tested": "Sent a test notification",
     "account.words_changed": "Changed the words to opt out and in",
+    "contact.erased": "Erased a contact",
     "contact.note_changed": "Changed a contact's note",
     "contact.opted_in": "Opted a contact in",
     "contact.opted_out": "Opted a contact out",

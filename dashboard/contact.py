@@ -2,15 +2,15 @@
 
 from flask import Response, request
 
-from dashboard.audited_views import unchanged
+from dashboard.audited_views import about, unchanged
 from dashboard.contacts import PATH
-from dashboard.site import blueprint, go, mine, show
+from dashboard.site import blueprint, confirm, go, mine, show
 from models import clock
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.conversation import newest_messages
 from models.database import writing
 from models.number import Number
-from tasks import contacts, deliver
+from tasks import contacts, deliver, erasing
 from tasks.emit import contact_resource
 
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
@@ -65,6 +65,27 @@ def opt_out(contact_id: str) -> Response:
 def opt_in(contact_id: str) -> Response:
     """Marketing again."""
     return _opt(contact_id, out=False)
+
+
+@blueprint.get("/contacts/<contact_id>/erase")
+def confirm_erase_contact(contact_id: str) -> Response:
+    """Ask first."""
+    return confirm(
+        title="Erase this contact?",
+        text="The contact, its messages in both directions, the events about them and their deliveries are"
+        " removed. An opt-out is forgotten as well. This cannot be undone.",
+        action="Erase contact",
+        back=_path_of(_find(contact_id)),
+    )
+
+
+@blueprint.post("/contacts/<contact_id>/erase")
+def erase_contact(contact_id: str) -> Response:
+    """Remove all that is known of a person."""
+    row = _find(contact_id)
+    about(row.id)
+    erasing.erase(row)
+    return go(PATH, say="contact-erased")
 
 
 def what_changed(change: ContactChange) -> str:

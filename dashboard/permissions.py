@@ -64,6 +64,8 @@ RULES = {
     "change_note": _at_once(AGENTS, "contact.note_changed"),
     "opt_out": _done(AGENTS, "contact.opted_out"),
     "opt_in": _done(AGENTS, "contact.opted_in"),
+    "confirm_erase_contact": _DEVELOP,
+    "erase_contact": _done(DEVELOPERS, "contact.erased"),
     "inbox": _READ,
     "conversation": _READ,
     "reply": _done(AGENTS, "contact.replied"),

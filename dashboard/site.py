@@ -37,6 +37,7 @@ SEARCH = "/dashboard/search"
 SANDBOX = "/dashboard/sandbox"
 # A flash cookie holds one of these names: no text of anybody else's is ever shown.
 SAID = {
+    "contact-erased": "The contact is erased. What is left of many messages follows within minutes.",
     "invitation-withdrawn": "The invitation is withdrawn. Its link no longer works.",
     "key-revoked": "The key is revoked. Requests with it are refused.",
     "link-created": "The signup link is ready. Send it to the number's owner.",

@@ -12,6 +12,7 @@ from prometheus_client import start_http_server
 from gateway.settings import PREFIX, Settings, SettingsError
 from tasks import (
     deliver,
+    erasing,
     indexing,
     ingest,
     notify,
@@ -128,6 +129,7 @@ def run_worker(settings: Settings) -> None:
         Rounds(engine.look, LOOK_SECONDS),
         Rounds(ingest.work_off, LOOK_SECONDS, ingest.bell),
         Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
+        Rounds(erasing.work_off, settings.sweep_interval, erasing.bell),
         Rounds(number_status.check_due, CHECK_LOOK_SECONDS),
         Rounds(indexing.work_off, settings.sweep_interval),
         Rounds(template_lists.read_due, settings.sweep_interval),

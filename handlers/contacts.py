@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from starlette.responses import Response
+
 from handlers.resources import own_contact, owned, page_json
 from models import clock, contact_search
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.database import writing
 from models.number import Number
-from tasks import contacts, deliver
+from tasks import contacts, deliver, erasing
 from tasks.emit import contact_resource
 from webhooks.envelope import timestamp
 
@@ -75,3 +77,9 @@ def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[
             contacts.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
     deliver.bell.ring()
     return _detail(contact)
+
+
+def delete_contact(user: str, contact_id: str) -> Response:
+    """DELETE /contacts/{contact_id}."""
+    erasing.erase(own_contact(user, contact_id))
+    return Response(status_code=204)

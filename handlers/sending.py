@@ -279,9 +279,10 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
     is_ambiguous = isinstance(error, network.AmbiguousError)
     status = MessageStatus.UNKNOWN if is_ambiguous else MessageStatus.FAILED
     with writing():
-        Message.get_by_id(message.id).advance(
-            status, at=clock.now(), error=None if is_ambiguous else (error.code, error.reason)
-        )
+        # The person may be erased by now, and the message with it.
+        if (fresh := Message.by_id(message.id)) is not None:
+            told = None if is_ambiguous else (error.code, error.reason)
+            fresh.advance(status, at=clock.now(), error=told)
         if isinstance(error, network.NotReachedError):
             IdempotencyKey.release(message)
         else:

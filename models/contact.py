@@ -131,8 +131,10 @@ class Contact(Owned):
         if not self.differing(told) or (because is Source.STATUS and self._contradicts(told)):
             return False
         known = {row.id: row for row in self._known(self.number_id, told)}
-        # It may have been merged into another one since it was read.
-        fresh = known.get(self.id) or Contact.find(self.id) or self
+        # It may have been merged into another one since it was read, or erased.
+        fresh = known.get(self.id) or Contact.find(self.id)
+        if fresh is None:
+            return False
         others = [row for row in known.values() if row.id != fresh.id]
         is_merged = [fresh.take_from(other, told, because, at) for other in others]
         new = fresh.differing(told)

@@ -4,6 +4,7 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
@@ -20,6 +21,9 @@ from models.number import Number
 
 # The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
+
+
+_IDENTIFIER = re.compile(r"msg_[0-9A-HJKMNP-TV-Z]{26}", re.ASCII)
 
 
 class Direction(StrEnum):
@@ -305,6 +309,11 @@ class StatusChange(BaseModel):
 
     class Meta:
         indexes = ((("message", "status"), True),)
+
+
+def is_identifier(text: str) -> bool:
+    """Whether a text is an identifier of a message."""
+    return _IDENTIFIER.fullmatch(text) is not None
 
 
 def _sent(identifier: Any) -> Prepared:

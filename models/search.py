@@ -24,7 +24,17 @@ from peewee import (
 )
 
 from models.clock import id_bound
-from models.database import BaseModel, Prepared, database, is_among, reading, write
+from models.database import (
+    BaseModel,
+    Prepared,
+    answers_at_once,
+    database,
+    is_among,
+    is_in,
+    reading,
+    write,
+    writing,
+)
 from models.message import Message
 from models.words import has_all, is_prefix, may_have, words_in
 
@@ -35,8 +45,11 @@ MOST_BYTES = 8_000
 # The most messages that a search reads in all, and in one query.
 MOST_READ = 3_000
 PART = 500
+AFTER_ALL = id_bound("msg", 2**48 - 1)
 # The lock against two workers adding the same messages.
 INDEX = "search index"
+# Rows that SQLite changes at least where it finds something to merge (SQLite, FTS5, the merge command).
+LEAST_MERGED = 2
 
 
 class SearchBlock(BaseModel):
@@ -49,6 +62,9 @@ class SearchBlock(BaseModel):
     last_id = TextField()
     account_id = TextField()
     number = BigIntegerField(unique=True)
+
+    class Meta:
+        indexes = ((("account_id", "id"), False),)
 
     @classmethod
     def newest(cls) -> Self | None:
@@ -85,6 +101,8 @@ _ON_POSTGRESQL = (
     """,
     "CREATE INDEX IF NOT EXISTS search_words_words ON search_words USING gin (words)",
 )
+# 64 pages take some milliseconds. The minus has all parts merged into one.
+_MERGE = "INSERT INTO search_words (search_words, rank) VALUES ('merge', -64)"
 
 
 def create_words(connected: Any) -> None:
@@ -126,7 +144,7 @@ def _candidates(
 ) -> Iterator[tuple[str, str]]:
     """Identifier and content of messages that may match, newest first."""
     newest = SearchBlock.newest()
-    above, below = newest.last_id if newest else "", before or id_bound("msg", 2**48 - 1)
+    above, below = newest.last_id if newest else "", before or AFTER_ALL
     while part := list(_ABOVE.execute(account_id, above, below, PART)):
         yield from part
         below = part[-1][0]
@@ -173,7 +191,45 @@ def add(until: int, hurry_until: int, count: int) -> int:
     if len(rows) < count and not is_old:
         return 0
     blocks = sorted(_blocks_of(rows), key=lambda block: block.last_id)
-    return len(rows) if write(lambda: _store(newest, blocks), INDEX) else 0
+    ids = [row[0] for row in rows]
+    return len(rows) if write(lambda: _store(newest, ids, blocks), INDEX) else 0
+
+
+def forget(account_id: str, removed: Sequence[str]) -> None:
+    """Write the words of the blocks of these messages anew, inside the transaction that removed them."""
+    for block in _blocks_with(account_id, removed):
+        rows = _BETWEEN.execute(account_id, block.id, block.last_id, AFTER_ALL)
+        words = {word for _, content in rows for word in _indexed(words_in(content))}
+        SearchWords.delete().where(SearchWords.rowid == block.number).execute()
+        _keep(block.number, [_token(account_id), *sorted(words)])
+
+
+def _blocks_with(account_id: str, message_ids: Sequence[str]) -> list[SearchBlock]:
+    """The account's blocks that have these messages. Blocks of one account do not overlap."""
+    ours = SearchBlock.select().where(SearchBlock.account_id == account_id)
+    newest_first = ours.order_by(SearchBlock.id.desc())
+    found = (newest_first.where(SearchBlock.id <= each).first() for each in message_ids)
+    blocks = {block.number: block for block in found if block is not None}
+    return [
+        block
+        for block in blocks.values()
+        if any(block.id <= each <= block.last_id for each in message_ids)
+    ]
+
+
+def merge() -> bool:
+    """One step of merging the parts of the index of SQLite into one. Returns whether more is to do.
+
+    A part keeps the words that a newer part says are removed. Words that are only there are gone when all
+    parts are merged. PostgreSQL removes them by itself.
+    """
+    if not answers_at_once():
+        return False
+    with writing():
+        connection = database.connection()
+        changed = connection.total_changes
+        database.execute_sql(_MERGE)
+        return bool(connection.total_changes - changed >= LEAST_MERGED)
 
 
 @dataclass(frozen=True)
@@ -203,17 +259,21 @@ def _indexed(words: Iterable[str]) -> Iterator[str]:
         yield word
 
 
-def _store(newest: SearchBlock | None, blocks: Sequence[_Block]) -> bool:
-    """Returns whether they are stored: not if another worker was faster."""
-    if SearchBlock.newest() != newest:
+def _store(newest: SearchBlock | None, ids: list[str], blocks: Sequence[_Block]) -> bool:
+    """Returns whether they are stored: not if another worker was faster, or a message was removed."""
+    if SearchBlock.newest() != newest or _COUNT.execute(ids).first() != (len(ids),):
         return False
-    on_postgresql = isinstance(database.obj, PostgresqlDatabase)
     for number, block in enumerate(blocks, newest.number + 1 if newest else 1):
         SearchBlock.create(
             id=block.first_id, last_id=block.last_id, account_id=block.account_id, number=number
         )
-        _KEEP_WORDS.execute(number, block.words if on_postgresql else " ".join(block.words))
+        _keep(number, block.words)
     return True
+
+
+def _keep(number: int, words: Sequence[str]) -> None:
+    on_postgresql = isinstance(database.obj, PostgresqlDatabase)
+    _KEEP_WORDS.execute(number, list(words) if on_postgresql else " ".join(words))
 
 
 def _keep_words(number: Any, words: Any) -> Any:
@@ -223,6 +283,7 @@ def _keep_words(number: Any, words: Any) -> Any:
 
 
 _KEEP_WORDS = Prepared(_keep_words)
+_COUNT = Prepared(lambda ids: Message.select(fn.COUNT(Message.id)).where(is_in(Message.id, ids)))
 _NEXT = Prepared(
     lambda above, below, count: (
         Message.select(Message.id, Message.account, Message.body_json)

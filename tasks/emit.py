@@ -125,6 +125,9 @@ def emit_message(
         webhooks = Webhook.rows_of(message.account_id)
     if contact is None and message.contact_id is not None:
         contact = Contact.by_id(message.contact_id)
+        if contact is None:
+            # The person is erased, and the message will be in a moment (models.erasure).
+            return
     event = Event.append(
         message.account_id,
         kind,

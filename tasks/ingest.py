@@ -15,7 +15,7 @@ from models import clock
 from models.attempt import NO_OUTCOME
 from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
-from models.message import Direction, Message
+from models.message import Direction, Message, is_identifier
 from models.number import Number
 from models.usage import UsageCount, counting
 from networks.callback_items import (
@@ -208,5 +208,8 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
 def _update_status(item: StatusUpdate, count: UsageCount, sent: SentMessages) -> Reason | None:
     if record_status(item, sent, count):
         return None
-    is_ours = Number.find_connected(item.phone_number_id) is not None
-    return Reason.UNKNOWN_MESSAGE if is_ours else Reason.FOREIGN_NUMBER
+    if Number.find_connected(item.phone_number_id) is None:
+        return Reason.FOREIGN_NUMBER
+    # A message is written before it is sent: one that is not there was removed, perhaps with its person.
+    is_removed = item.reference is not None and is_identifier(item.reference)
+    return None if is_removed else Reason.UNKNOWN_MESSAGE

@@ -37,12 +37,16 @@ def record_acceptance(
 ) -> Message:
     """Record the network's answer to a send, inside the caller's transaction. Returns the fresh row.
 
-    ``contact`` is the person, where the caller has read it already.
+    ``contact`` is the person, where the caller has read it already. A message that was erased meanwhile
+    stays removed, and is returned as it would be.
 
     The caller wakes the delivery after the commit.
     """
     webhooks = Webhook.rows_of(message.account_id)
-    fresh, now = Message.get_by_id(message.id), clock.now()
+    fresh, now = Message.by_id(message.id), clock.now()
+    if fresh is None:
+        message.wa_message_id = accepted.wa_message_id
+        return message
     if contact is None or contact.id != fresh.contact_id:
         contact = Contact.by_id(fresh.contact_id)
     told = {"phone": accepted.wa_id, "user_id": accepted.user_id}
@@ -149,9 +153,9 @@ def give_up(message_id: str) -> None:
     """A message whose outcome stayed unknown for 24 hours has failed (decision 15)."""
     error = ("outcome_unknown", "The messaging network gave no outcome within 24 hours.")
     with writing():
-        message, now = Message.get_by_id(message_id), clock.now()
-        # Its outcome may have become known since it was found.
-        if message.status in UNSETTLED:
+        message, now = Message.by_id(message_id), clock.now()
+        # Its outcome may have become known since it was found, or the person may be erased.
+        if message is not None and message.status in UNSETTLED:
             message.advance(MessageStatus.FAILED, at=now, error=error)
             emit_message(EventKind.MESSAGE_FAILED, message, now)
     deliver.bell.ring()

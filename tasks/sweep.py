@@ -91,8 +91,8 @@ def _settle() -> None:
 def _make_unknown(message_id: str) -> None:
     """Its request died, but may have been accepted. So it is never sent again."""
     with writing():
-        message = Message.get_by_id(message_id)
-        if message.status == MessageStatus.PENDING:
+        message = Message.by_id(message_id)
+        if message is not None and message.status == MessageStatus.PENDING:
             message.advance(MessageStatus.UNKNOWN, at=clock.now())
 
 

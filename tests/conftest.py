@@ -20,7 +20,7 @@ from models import database, secret
 from models.account import Account
 from models.number import Number
 from networks.current import get_network, wait_for
-from tasks import deliver, ingest, queue, redeliver
+from tasks import deliver, erasing, ingest, queue, redeliver
 from tests import factories
 from tests.receiver import Receiver
 
@@ -143,7 +143,7 @@ def state(
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
     # A wake-up is on the queue when the test has rung.
-    for module in (deliver, ingest, redeliver):
+    for module in (deliver, erasing, ingest, redeliver):
         monkeypatch.setattr(module.bell, "thread", AtOnce())
     monkeypatch.setattr(queue, "sleep", lambda _seconds: None)
     # For the queries of the test itself.

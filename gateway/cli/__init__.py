@@ -21,6 +21,7 @@ OVER_API = {
 ON_SERVER = {
     "accounts": ("accounts", "Accounts: who owns numbers, keys and webhooks."),
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
+    "contacts": ("contacts", "Contacts: the people whom numbers know."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
     "demo": ("demo", "Print new credentials of the demo account."),
     "doctor": ("doctor", "Say what is wrong here, and how to mend it."),

@@ -1,0 +1,49 @@
+"""gateway contacts."""
+
+from collections import Counter
+from typing import Any
+
+import click
+
+from gateway.cli.output import prints
+from models.contact import Contact
+from models.erasure import Erasure
+from tasks import erasing
+
+KINDS = (
+    *("messages", "events", "deliveries"),
+    *("callbacks", "itemsSetAside", "apiRequests", "notices"),
+)
+WARNING = "Its messages, events and history are removed as well. This cannot be undone. Erase {}?"
+
+
+@click.group()
+def contacts() -> None:
+    """Contacts: the people whom numbers know."""
+
+
+@contacts.command()
+@click.argument("contact_id")
+@click.option("--yes", is_flag=True, help="Do not ask for a confirmation.")
+@prints()
+def erase(contact_id: str, *, yes: bool) -> dict[str, Any]:
+    """Erase a person: the contact, its messages, and all that mentions it.
+
+    Prints how many rows of each kind were removed. It may run beside the service, and goes on with an erasure
+    that did not end.
+    """
+    contact, unfinished = Contact.find(contact_id), Erasure.of(contact_id)
+    if contact is None and unfinished is None:
+        raise click.ClickException(f"There is no contact {contact_id}. See: GET /api/contacts")
+    if contact is not None and not yes:
+        click.confirm(WARNING.format(contact.id), abort=True, err=True)
+    return {"id": contact_id, "erased": True, **_counts(_erase(contact, unfinished))}
+
+
+def _erase(contact: Contact | None, unfinished: Erasure | None) -> Counter[str]:
+    removed = erasing.erase(contact, seconds=None) if contact else Counter[str]()
+    return removed + erasing.resume(unfinished) if unfinished else removed
+
+
+def _counts(removed: Counter[str]) -> dict[str, int]:
+    return {kind: removed[kind] for kind in KINDS}

@@ -1,0 +1,174 @@
+"""Erasure of a person: removing a contact with its messages and the events about them.
+
+One transaction removes the contact and the newest of its messages, and writes a row that names the rest. So a
+kill loses nothing: the worker goes on (tasks.erasing), and removes the row after the last batch.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Self
+
+from peewee import BigIntegerField, ForeignKeyField, TextField
+
+from models import clock, search
+from models.account import Account, Owned
+from models.clock import new_id
+from models.contact import IDS, Contact, ContactChange
+from models.database import reading, writing
+from models.delivery import Delivery
+from models.event import Event
+from models.message import IS_PERSONS, IS_UNSETTLED, Message
+
+# Messages of one transaction. Each may have events, deliveries, attempts and a block of the search index, and
+# other writers wait for a few hundredths of a second.
+BATCH_SIZE = 20
+# How long nobody else works on an erasure after a batch of it. The worker of a batch may be killed.
+LEASE_MS = 30_000
+AT_ONCE = 0
+
+
+class Erasure(Owned):
+    """An erasure that is not finished. It is nobody's from ``due_at`` on.
+
+    ``contact_ids`` are the contact and those that were merged into it, ``known_ids`` the phone numbers and
+    user ids of the person.
+    """
+
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    number_id = TextField()
+    contact_id = TextField()
+    contact_ids_json = TextField()
+    known_ids_json = TextField()
+    created_at = BigIntegerField()
+    due_at = BigIntegerField()
+
+    @property
+    def contact_ids(self) -> list[str]:
+        return list(json.loads(self.contact_ids_json))
+
+    @property
+    def known_ids(self) -> list[str]:
+        return list(json.loads(self.known_ids_json))
+
+    @classmethod
+    def begin(cls, contact: Contact) -> tuple[Self, Counter[str]]:
+        """Remove a contact with its newest messages. Returns also how many rows of each kind are removed.
+
+        The caller holds the erasure, and finishes or releases it. Messages without an outcome are removed
+        here: a send that ends later finds no message, so it emits no event.
+        """
+        with writing():
+            # It may have been merged into another one since it was read.
+            contact = Contact.find(contact.id) or contact
+            contact_ids = [contact.id, *_merged_into(contact)]
+            erasure = cls.create(
+                id=new_id("ers"),
+                account=contact.account_id,
+                number_id=contact.number_id,
+                contact_id=contact.id,
+                contact_ids_json=json.dumps(contact_ids),
+                known_ids_json=json.dumps(_identifiers(contact.number_id, contact_ids)),
+                created_at=clock.now(),
+                due_at=clock.shared_now() + LEASE_MS,
+            )
+            Contact.delete().where(Contact.id.in_(contact_ids)).execute()
+            ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
+            removed = _remove_events(contact_ids)
+            without_outcome = _messages_with(contact_ids).where(IS_UNSETTLED)
+            removed += _remove(contact.account_id, without_outcome)
+            return erasure, removed + erasure.remove_messages()
+
+    @classmethod
+    def claim(cls) -> Self | None:
+        """The oldest erasure that nobody works on, if there is one."""
+        now = clock.shared_now()
+        # One that lies further ahead than any lease was written before the clock was set back.
+        is_due = (cls.due_at <= now) | (cls.due_at > now + LEASE_MS)
+        query = cls.select().where(is_due).order_by(cls.id)
+        with reading():
+            if not query.exists():
+                return None
+        with writing():
+            found: Self | None = query.first()
+            if found is not None:
+                found.hold()
+            return found
+
+    @classmethod
+    def of(cls, contact_id: str) -> Self | None:
+        """The unfinished erasure of a contact."""
+        with reading():
+            found: Self | None = cls.select().where(cls.contact_id == contact_id).first()
+            return found
+
+    def hold(self) -> None:
+        """Keep others away from it for LEASE_MS."""
+        self.amend(due_at=clock.shared_now() + LEASE_MS)
+
+    def release(self) -> None:
+        """Leave the rest to others."""
+        self.amend(due_at=AT_ONCE)
+
+    def finish(self) -> None:
+        """All is removed."""
+        with writing():
+            Erasure.delete().where(Erasure.id == self.id).execute()
+
+    def remove_messages(self) -> Counter[str]:
+        """Remove the newest BATCH_SIZE messages with all that belongs to them, as begin() does."""
+        newest_first = _messages_with(self.contact_ids).order_by(Message.id.desc())
+        with writing():
+            return _remove(self.account_id, newest_first.limit(BATCH_SIZE))
+
+
+def _merged_into(contact: Contact) -> list[str]:
+    merged = Contact.select(Contact.id).where(Contact.merged_into == contact.id)
+    return [row.id for row in merged]
+
+
+def _identifiers(number_id: str, contact_ids: Sequence[str]) -> list[str]:
+    """All identifiers that these contacts have or had, without those of another contact by now."""
+    rows = [*Contact.select().where(Contact.id.in_(contact_ids))]
+    found = {getattr(row, name) for row in rows for name in IDS}
+    changes = ContactChange.select().where(
+        ContactChange.contact_id.in_(contact_ids), ContactChange.field.in_(IDS)
+    )
+    found |= {value for change in changes for value in (change.old, change.new)}
+    return sorted(each for each in found - {None} if not _is_anothers(number_id, each, contact_ids))
+
+
+def _is_anothers(number_id: str, identifier: str, contact_ids: Sequence[str]) -> bool:
+    return any(
+        Contact.select()
+        .where(
+            Contact.number == number_id,
+            getattr(Contact, name) == identifier,
+            Contact.id.not_in(contact_ids),
+        )
+        .exists()
+        for name in IDS
+    )
+
+
+def _remove_events(subject_ids: Sequence[str]) -> Counter[str]:
+    """Remove the events about these rows. Their attempts go with the deliveries."""
+    events = [row.id for row in Event.select(Event.id).where(Event.subject_id.in_(subject_ids))]
+    return Counter(
+        deliveries=Delivery.delete().where(Delivery.event.in_(events)).execute(),
+        events=Event.delete().where(Event.id.in_(events)).execute(),
+    )
+
+
+def _messages_with(contact_ids: Sequence[str]) -> Any:
+    return Message.select(Message.id).where(IS_PERSONS, Message.contact_id.in_(contact_ids))
+
+
+def _remove(account_id: str, messages: Any) -> Counter[str]:
+    """Remove the messages of a query, the events about them, and their words from the index."""
+    ids = [row.id for row in messages]
+    removed = _remove_events(ids)
+    # The history and the idempotency keys go with their message.
+    removed["messages"] = Message.delete().where(Message.id.in_(ids)).execute()
+    search.forget(account_id, ids)
+    return +removed

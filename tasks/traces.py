@@ -1,0 +1,162 @@
+"""What mentions a person beside messages: raw callbacks, items set aside, API requests and notices.
+
+No index finds these rows. So all are read, a page at a time and without a lock.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+from urllib.parse import parse_qs, unquote_plus
+
+from models import clock
+from models.api_request import ApiRequest
+from models.callback import Callback, Reason, SetAside
+from models.database import reading, writing
+from models.erasure import Erasure
+from models.message import Message
+from models.notice import Notice
+from models.number import Number
+from networks.callback_items import Part
+from networks.callbacks import parse
+
+# Rows of a page. A raw callback has up to some hundred kilobytes.
+FEW, MANY = 100, 1_000
+Rows = list[Any]
+
+
+def remove(erasure: Erasure) -> Iterator[Counter[str]]:
+    """Remove what mentions the person, batch after batch. Yields how many rows of each kind."""
+    person = _Person(erasure)
+    return chain(
+        _each("callbacks", _rows(Callback, "cb"), FEW, person.remove_callbacks),
+        _each("itemsSetAside", _rows(SetAside, "sa"), FEW, person.remove_aside),
+        _each(
+            "apiRequests",
+            _rows(ApiRequest, "arq", ApiRequest.account == erasure.account_id),
+            MANY,
+            person.remove_requests,
+        ),
+        _each(
+            "notices",
+            _rows(Notice, "ntc", Notice.waba_id == person.waba_id),
+            FEW,
+            person.remove_notices,
+        ),
+    )
+
+
+def _rows(model: Any, prefix: str, *conditions: Any) -> Any:
+    """The query for the rows that are there now."""
+    end = clock.id_bound(prefix, clock.now() + 1)
+    return model.select().where(model.id < end, *conditions).order_by(model.id)
+
+
+def _each(
+    kind: str, rows: Any, size: int, remove_from: Callable[[Rows], int]
+) -> Iterator[Counter[str]]:
+    """Go through all rows, a page of ``size`` at a time."""
+    after = ""
+    while True:
+        with reading():
+            page = list(rows.where(rows.model.id > after).limit(size))
+        if not page:
+            return
+        yield +Counter({kind: remove_from(page)})
+        after = page[-1].id
+
+
+class _Person:
+    """Knows what mentions the person of an erasure, and removes it from a page of rows."""
+
+    def __init__(self, erasure: Erasure) -> None:
+        self._erasure = erasure
+        self._known = _mentions(erasure.known_ids)
+        self._in_requests = _mentions([*erasure.known_ids, *erasure.contact_ids])
+        numbers = Number.all()
+        self.waba_id = Number.get_by_id(erasure.number_id).waba_id
+        self._others = {each.phone_number_id for each in numbers if each.id != erasure.number_id}
+        # A notice names the number that it is about, which may be a person of another one.
+        ours = {each.phone_number for each in numbers}
+        self._in_notices = _mentions([each for each in erasure.known_ids if each not in ours])
+
+    def remove_callbacks(self, page: Rows) -> int:
+        """Remove raw callbacks. Of one that is not ingested the items of others are kept."""
+        found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
+        if found:
+            with writing():
+                _delete(Callback, [row for row, _ in found])
+                for row, kept in found:
+                    if row.ingested_at is None:
+                        Callback.store(*kept)
+        return len(found)
+
+    def remove_aside(self, page: Rows) -> int:
+        """Remove items set aside. Of a whole callback the items of others are kept."""
+        found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
+        if found:
+            with writing():
+                _delete(SetAside, [row for row, _ in found])
+                for row, kept in found:
+                    for body in kept if row.settled_at is None else ():
+                        SetAside.keep(Reason(row.reason), body, error=row.error)
+        return len(found)
+
+    def _kept(self, body: bytes) -> list[bytes] | None:
+        """The items of a callback that are not the person's; None if all of it is to be kept."""
+        if not self._known(body.decode(errors="replace")):
+            return None
+        parts = parse(body)
+        kept = [part.body() for part in parts if not self._is_theirs(part)]
+        return None if parts and len(kept) == len(parts) else kept
+
+    def _is_theirs(self, part: Part) -> bool:
+        is_anothers = getattr(part.item, "phone_number_id", None) in self._others
+        return not is_anothers and self._known(part.body().decode(errors="replace"))
+
+    def remove_requests(self, page: Rows) -> int:
+        """Remove requests that name the person, or ask for a message by an identifier of the network.
+
+        That has the phone number in it. A row stays if its message is still there.
+        """
+        asked = {row.id: _asked_for(row) for row in page}
+        present = self._present({wamid for wamids in asked.values() for wamid in wamids})
+        found = [row for row in page if self._is_mentioned(row) or asked[row.id] - present]
+        return _delete(ApiRequest, found)
+
+    def _is_mentioned(self, row: ApiRequest) -> bool:
+        texts = row.path, unquote_plus(row.query), row.error_json or ""
+        return any(map(self._in_requests, texts))
+
+    def _present(self, wamids: set[str]) -> set[str]:
+        ours = Message.account == self._erasure.account_id
+        query = Message.select(Message.wa_message_id).where(
+            Message.wa_message_id.in_(list(wamids)), ours
+        )
+        with reading():
+            return {str(row.wa_message_id) for row in query}
+
+    def remove_notices(self, page: Rows) -> int:
+        """Remove notices of the business account that mention the person."""
+        return _delete(Notice, [row for row in page if self._in_notices(row.value_json)])
+
+
+def _mentions(identifiers: list[str]) -> Callable[[str], bool]:
+    """Whether a text has one of the identifiers as a whole."""
+    if not identifiers:
+        return lambda _text: False
+    either = "|".join(map(re.escape, identifiers))
+    pattern = re.compile(f"(?<![0-9A-Za-z])(?:{either})(?![0-9A-Za-z])")
+    return lambda text: pattern.search(text) is not None
+
+
+def _asked_for(row: ApiRequest) -> set[str]:
+    return set(parse_qs(row.query).get("waMessageId", []))
+
+
+def _delete(model: Any, rows: Rows) -> int:
+    if not rows:
+        return 0
+    with writing():
+        return int(model.delete().where(model.id.in_([row.id for row in rows])).execute())

@@ -1,0 +1,317 @@
+"""Erasure of a person: nothing of them is left in any table, also after a kill. Others lose nothing."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from contract_tests.stored import Stored
+from models import clock, search
+from models.account import Account
+from models.api_request import ApiRequest
+from models.attempt import record_outcomes
+from models.callback import Callback, Reason, SetAside
+from models.claim import ClaimedDelivery, Terms
+from models.contact import Contact, Source
+from models.database import writing
+from models.delivery import Delivery
+from models.erasure import LEASE_MS, Erasure
+from models.event import Event
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from models.notice import Notice
+from models.number import Number
+from models.tally import MessageTally
+from models.usage import UsageTotal
+from networks.interface import Acceptance
+from tasks import erasing, ingest, outcome, people
+from tests import factories
+from tests.conftest import Clock
+from tests.tasks.told import accepted_message, ingest_now, kinds, messages, status_of, store, text
+
+TERMS = Terms(per_webhook=10, lease_ms=60_000)
+ANA = {
+    "phone": "15557654321",
+    "user_id": "US.90817263",
+    "username": "ana.bananas",
+    "name": "Bananas",
+}
+BEA = {
+    "phone": "15558765432",
+    "user_id": "US.80716253",
+    "username": "bea.cherries",
+    "name": "Cherries",
+}
+# Words that only one of them writes or is written. The index of SQLite keeps words without what they have in
+# common with the one before.
+HERS = ("15551112222", *ANA.values(), "quixotic", "zanzibar", "jackdaws", "wamid.ANA", "key-of-ana")
+OTHERS = (
+    "15553334444",
+    *BEA.values(),
+    "vortexes",
+    "xylophone",
+    "mulberry",
+    "wamid.BEA",
+    "key-of-bea",
+)
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.erasure.BATCH_SIZE", 1)
+
+
+def _live_through(number: Number, told: dict[str, str], words: tuple[str, ...]) -> Contact:
+    """Everything that may be on record of a person. ``words`` begin with an earlier phone number."""
+    earlier, wamid, key = words[0], words[-2], words[-1]
+    ids = {"wa_id": earlier, "user_id": told["user_id"]}
+    profile = {"profile": {"name": told["name"], "username": told["username"]}}
+    wrote = text(f"{wamid}.1", **{"from": earlier, "from_user_id": told["user_id"]})
+    wrote |= {"text": {"body": f"{words[-5]} {told['name']} {told['username']}"}}
+    ingest_now(messages(messages=[wrote], contacts=[ids | profile]))
+    # The same person with another phone number.
+    again = wrote | {"id": f"{wamid}.2", "from": told["phone"], "text": {"body": words[-4]}}
+    ingest_now(messages(messages=[again], contacts=[ids | profile | {"wa_id": told["phone"]}]))
+    sent = factories.outbound(number, told["phone"], words[-3])
+    with writing():
+        IdempotencyKey.claim(number.account_id, key, "fingerprint", sent)
+        outcome.record_acceptance(sent, Acceptance(f"{wamid}.3"))
+    ingest_now(messages(statuses=[_status(told, f"{wamid}.3", "delivered")]))
+    _leave_traces(number, told, wamid)
+    contact = Contact.by_id(Message.get_by_id(sent.id).contact_id)
+    assert contact is not None
+    with writing():
+        contact.annotate(f"a friend of {told['name']}")
+        people.opt(contact, out=True, because=Source.API, at=clock.now())
+    return contact
+
+
+def _status(told: dict[str, str], wamid: str, status: str, **more: str) -> dict[str, Any]:
+    return status_of(wamid, status, recipient_id=told["phone"], **more)
+
+
+def _leave_traces(number: Number, told: dict[str, str], wamid: str) -> None:
+    """What mentions the person beside messages and events."""
+    ingest_now(messages(statuses=[_status(told, f"{wamid}.9", "read")]))
+    paid = {"field": "payments", "value": {"recipient": told["phone"]}}
+    ingest_now({"id": "2001", "changes": [paid]})
+    ApiRequest.keep(
+        [
+            _request(number, f"/contacts/+{told['phone']}", ""),
+            _request(number, "/messages", f"waMessageId={wamid}.3"),
+        ]
+    )
+
+
+def _request(number: Number, path: str, query: str) -> dict[str, Any]:
+    row = {"account": number.account_id, "key_id": "key_1", "created_at": 1, "operation": "x"}
+    row |= {"method": "GET", "path": path, "query": query, "status": 200, "duration_ms": 1}
+    return row | {"request_id": "req_1", "error_json": None}
+
+
+def _attempt(account: Account) -> ClaimedDelivery:
+    """Attempt all deliveries but one, whose attempt is under way. The receiver repeats what it got."""
+    claimed = factories.claim_due(100, Terms(per_webhook=100, lease_ms=60_000))
+    assert {each.webhook.account_id for each in claimed} == {account.id}
+    *done, last = claimed
+    for each in done:
+        answered = factories.failure(each)
+        repeated = answered.__class__(**vars(answered) | {"response_body": each.payload})
+        record_outcomes([repeated], lambda _tries: 30, 10)
+    return last
+
+
+@pytest.fixture
+def world(account: Account, number: Number) -> Iterator[tuple[Contact, ClaimedDelivery]]:
+    """Ana with all that may be on record, and Bea likewise; an attempt about Ana is under way."""
+    factories.webhook(account)
+    _live_through(number, BEA, OTHERS)
+    ana = _live_through(number, ANA, HERS)
+    now = clock.now() + 1
+    assert search.add(now, now, 100) == 6
+    under_way = _attempt(account)
+    # Callbacks and items of both.
+    both = messages(messages=[_of(BEA, "wamid.BEA.4"), _of(ANA, "wamid.ANA.4")])
+    store(both)
+    SetAside.keep(Reason.FAILED, json.dumps({"entry": [both]}).encode(), error="killed")
+    return ana, under_way  # type: ignore[return-value]
+
+
+def _of(told: dict[str, str], wamid: str) -> dict[str, Any]:
+    return text(wamid, **{"from": told["phone"]})
+
+
+def _held(stored: Stored, wanted: tuple[str, ...]) -> set[str]:
+    """What of these is in any column of any table."""
+    held = b""
+    for table in stored.tables():
+        for row in stored.rows(f'SELECT * FROM "{table}"'):  # noqa: S608 - its own names
+            values = (
+                bytes(v) if isinstance(v, bytes | memoryview) else str(v).encode() for v in row
+            )
+            held += b"\n".join(values) + b"\n"
+    return {each for each in wanted if each.encode() in held}
+
+
+def _assert_only_ana_is_gone(stored: Stored, totals: Any) -> None:
+    assert _held(stored, HERS) == set()
+    assert _held(stored, OTHERS) == set(OTHERS)
+    assert _totals() == totals
+    assert Erasure.select().count() == 0
+    assert {row.contact_id for row in Message.select()} == {row.id for row in Contact.select()}
+    assert sum(row.total for row in MessageTally.select()) == Message.select().count() == 3
+    of_bea = search.find(Account.all()[0].id, ["xylophone"], 10).messages
+    assert [message.from_number for message in of_bea] == [BEA["phone"]]
+
+
+def _totals() -> list[Any]:
+    return sorted((row.day, row.direction, row.category, row.total) for row in UsageTotal.select())
+
+
+def test_nothing_of_a_person_is_left_in_any_table(
+    state: Stored, world: tuple[Contact, ClaimedDelivery]
+) -> None:
+    ana, under_way = world
+    assert _held(state, HERS) == set(HERS)
+    totals = _totals()
+    removed = erasing.erase(ana, None)
+    _assert_only_ana_is_gone(state, totals)
+    assert removed["messages"] == 3
+    assert removed["events"] == removed["deliveries"] > 3
+    # The outcome of an attempt that was under way brings nothing back.
+    record_outcomes([factories.success(under_way)], lambda _tries: None, 10)
+    _assert_only_ana_is_gone(state, totals)
+
+
+@pytest.mark.parametrize("batches", [1, 3, 5, 8])
+def test_a_kill_in_the_middle_leaves_the_rest_to_the_worker(
+    state: Stored,
+    world: tuple[Contact, ClaimedDelivery],
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    batches: int,
+) -> None:
+    left, totals = iter(range(batches - 1)), _totals()
+
+    def pause(_seconds: float) -> None:
+        if next(left, None) is None:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tasks.erasing.time.sleep", pause)
+        with pytest.raises(Killed):
+            erasing.erase(world[0], None)
+    assert Contact.find(world[0].id) is None
+    erasing.work_off()
+    assert Erasure.select().count() == 1, "its worker may still live"
+    clock.advance(milliseconds=LEASE_MS)
+    erasing.work_off()
+    _assert_only_ana_is_gone(state, totals)
+
+
+def test_what_takes_long_is_left_to_the_worker(
+    state: Stored, world: tuple[Contact, ClaimedDelivery]
+) -> None:
+    totals = _totals()
+    erasing.erase(world[0], 0)
+    assert Erasure.select().count() == 1
+    erasing.work_off()
+    _assert_only_ana_is_gone(state, totals)
+
+
+@pytest.mark.usefixtures("number")
+def test_deliveries_about_a_person_are_never_attempted(account: Account) -> None:
+    factories.webhook(account)
+    ingest_now(messages(messages=[_of(ANA, "wamid.ANA")]))
+    ingest_now(messages(messages=[_of(BEA, "wamid.BEA")]))
+    assert Delivery.select().count() == 2
+    [ana] = Contact.select().where(Contact.phone == ANA["phone"])
+    erasing.erase(ana)
+    [claimed] = factories.claim_due(10, TERMS)
+    assert BEA["phone"] in claimed.payload
+
+
+def test_a_status_emits_no_event_while_its_message_waits_for_its_erasure(
+    account: Account, number: Number
+) -> None:
+    factories.webhook(account)
+    made = [accepted_message(number, f"wamid.{each}") for each in (1, 2, 3)]
+    contact = Contact.by_id(made[0].contact_id)
+    assert contact is not None
+    erasing.erase(contact, 0)
+    ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
+    assert kinds() == ["message.sent"]
+    erasing.work_off()
+    assert kinds() == []
+
+
+def test_a_send_under_way_and_later_statuses_bring_nothing_back(
+    account: Account, number: Number, state: Stored
+) -> None:
+    factories.webhook(account)
+    message = factories.outbound(number, ANA["phone"], "quixotic")
+    contact = Contact.by_id(message.contact_id)
+    assert contact is not None
+    erasing.erase(contact)
+    with writing():
+        sent = outcome.record_acceptance(message, Acceptance("wamid.ANA"), contact)
+    assert (sent.id, sent.wa_message_id) == (message.id, "wamid.ANA")
+    outcome.give_up(message.id)
+    late = _status(ANA, "wamid.ANA", "read", biz_opaque_callback_data=message.id)
+    callback = ingest_now(messages(statuses=[late]))
+    # Raw callbacks are kept for a day.
+    with writing():
+        Callback.delete().where(Callback.id == callback.id).execute()
+    assert _held(state, HERS) == set()
+    assert (Event.select().count(), SetAside.select().count()) == (0, 0)
+
+
+def test_a_later_message_makes_a_new_contact(number: Number) -> None:
+    before = factories.contact(number, **ANA)
+    with writing():
+        people.opt(before, out=True, because=Source.API, at=clock.now())
+    erasing.erase(before)
+    after = factories.contact(number, **ANA)
+    assert after.id != before.id
+    assert (after.opted_out_at, after.history()) == (None, [])
+
+
+def test_items_of_others_in_the_same_callback_are_taken_in(number: Number) -> None:
+    ana = factories.contact(number, **ANA)
+    store(messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")]))
+    erasing.erase(ana)
+    ingest.work_off()
+    assert [row.from_number for row in Message.select()] == [BEA["phone"]]
+
+
+def test_a_message_that_is_removed_meanwhile_is_not_put_into_the_index(
+    number: Number, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = factories.outbound(number, ANA["phone"], "quixotic")
+    contact = Contact.by_id(message.contact_id)
+    assert contact is not None
+    blocks_of = search._blocks_of
+
+    def erase_first(rows: Any) -> Any:
+        erasing.erase(contact)
+        return blocks_of(rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "_blocks_of", erase_first)
+        later = clock.now() + 1
+        assert search.add(later, later, 10) == 0
+    assert search.SearchBlock.select().count() == 0
+
+
+def test_a_notice_about_our_own_number_stays(account: Account, number: Number) -> None:
+    other = factories.active_number(account, "1002", phone_number=ANA["phone"])
+    ana = factories.contact(number, phone=ANA["phone"])
+    Notice.keep("2001", "quality", other.phone_number, {"display": other.phone_number}, 1)
+    assert erasing.erase(ana)["notices"] == 0
+    assert Notice.select().count() == 1
+    assert Message.select().where(Message.status == MessageStatus.PENDING).count() == 0
