@@ -17,6 +17,7 @@ from contract_tests.stored import Stored
 
 RECIPIENT = "15551234567"
 PERSON = "15551230001"
+ERASED = "15551230002"
 # When a key was last used is noted about once an hour, whatever it was used for; and the time alone decides
 # when the network is asked what a number is or for templates, and when the worker gives its sign of life.
 UNWATCHED = {
@@ -126,6 +127,8 @@ class World:
             "message_id": self._inbound_id if of_inbound else self._message_id,
             "contact_id": self._contact_id,
         }
+        if operation.id == "deleteContact":
+            ours["contact_id"] = _meet(self._customer, ERASED)
         if "webhook_id" in wanted or "delivery_id" in wanted:
             ours |= self._subscribe(
                 self._customer, f"/{operation.id}", with_delivery="delivery_id" in wanted
@@ -196,8 +199,8 @@ class World:
         return ours.get(value[:4], value) if isinstance(value, str) else value
 
 
-def _meet(customer: Customer) -> str:
+def _meet(customer: Customer, person: str = PERSON) -> str:
     """A contact of the customer, to whom nobody else sends: it may opt out."""
-    customer.send(PERSON)
-    [contact] = customer.request("GET", f"/contacts?phone={PERSON}").json()["data"]
+    customer.send(person)
+    [contact] = customer.request("GET", f"/contacts?phone={person}").json()["data"]
     return str(contact["id"])

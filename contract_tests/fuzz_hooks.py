@@ -39,6 +39,8 @@ PLACES = {
     ("body", "numberIds"): "number",
 }
 CHANGES_WEBHOOK = {"updateWebhook", "deleteWebhook"}
+# The prepared contact has the prepared message.
+ERASES = "deleteContact"
 # These ask for an inbound message with media.
 OF_PICTURE = {"downloadMedia", "markMessageRead"}
 SIGNUP = {"getSignupLink", "completeSignup"}
@@ -58,6 +60,8 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
     _name_existing(case, operation, is_chained=is_chained)
     if operation in CHANGES_WEBHOOK and case.path_parameters["webhook_id"] == OWN["webhook"]:
         case.path_parameters = {"webhook_id": live.spare_webhook()}
+    if operation == ERASES and case.path_parameters["contact_id"] == OWN["contact"]:
+        case.path_parameters = {"contact_id": live.spare_contact()}
     if operation == "sendMessage":
         _answer_existing(case)
     if operation in SIGNUP:

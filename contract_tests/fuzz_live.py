@@ -40,6 +40,7 @@ class Live:
         self._turns: Counter[tuple[str, str]] = Counter()
         self._open_slugs: deque[str] = deque(PREPARED["slugs"])
         self._spent_slugs: deque[str] = deque()
+        self._erasable = 0
         self.numbers = {number["id"] for number in as_owner("GET", "/numbers?limit=100")["data"]}
         self.numbers.add(FOREIGN["number"])
         # The oldest first. The prepared one is not among them: nothing may change it.
@@ -62,6 +63,16 @@ class Live:
                 created = as_owner("POST", "/webhooks", json=subscription)
                 self._webhooks.append(created["id"])
             return self._webhooks[-1]
+
+    def spare_contact(self) -> str:
+        """A contact that may be erased, with a message."""
+        with self._lock:
+            self._erasable += 1
+            to = f"1555777{self._erasable:04}"
+            body = {"number_id": OWN["number"], "to": to, "type": "text", "text": {"body": "Hi"}}
+            as_owner("POST", "/messages/send", json=body)
+            [contact] = as_owner("GET", f"/contacts?phone={to}")["data"]
+            return str(contact["id"])
 
     def add_webhook(self, webhook_id: str) -> None:
         """A webhook is new. Past a few dozen the oldest is deleted."""

@@ -45,6 +45,7 @@ REFERENCES = [
     Reference("listContacts", "GET", "/contacts?numberId={id}", "number"),
     Reference("getContact", "GET", "/contacts/{id}", "contact"),
     Reference("updateContact", "PATCH", "/contacts/{id}", "contact", {"note": "x"}),
+    Reference("deleteContact", "DELETE", "/contacts/{id}", "contact"),
     Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
     Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
     Reference("deleteTemplate", "DELETE", "/numbers/{id}/templates?name=order", "number"),

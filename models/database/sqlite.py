@@ -79,6 +79,8 @@ class SqliteEngine(SqliteDatabase):
                 "synchronous": "full" if urlsplit(url).query == "synchronous=full" else "normal",
                 "foreign_keys": 1,
                 "cache_size": -16_000,
+                # What is removed is overwritten in the file.
+                "secure_delete": 1,
             },
             timeout=LOCK_SECONDS,
             # Threads use the writers' connection one at a time.

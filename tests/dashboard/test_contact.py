@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from models.account import Account
+from models.audit import Audit
 from models.contact import Contact, Source
 from models.database import writing
 from models.event import Event
@@ -67,6 +68,8 @@ def test_another_accounts_contact_is_not_there(visit: Visit, submit: Submit) -> 
         submit(f"contacts/{contact_id}", 404, note="x" * 1001)
         submit(f"contacts/{contact_id}/opt-out", 404)
         submit(f"contacts/{contact_id}/opt-in", 404)
+        visit(f"contacts/{contact_id}/erase", 404)
+        submit(f"contacts/{contact_id}/erase", 404)
     kept = Contact.get_by_id(foreign.id)
     assert (kept.note, kept.opted_out_at) == (None, None)
 
@@ -185,3 +188,16 @@ def test_the_last_twenty_messages_of_the_person_are_linked(number: Number, visit
     assert re.findall(r"/dashboard/messages/(msg_\w+)", page) == [row.id for row in kept][:20]
     assert "&lt;b&gt;11" in page
     assert "<b>" not in page
+
+
+def test_a_person_is_erased_after_a_confirmation(
+    number: Number, visit: Visit, submit: Submit
+) -> None:
+    contact = factories.contact(number, **ANA)
+    here = f"contacts/{contact.id}"
+    assert f'href="/dashboard/{here}/erase"' in visit(here)
+    assert "This cannot be undone." in visit(f"{here}/erase")
+    assert submit(f"{here}/erase").location == "/dashboard/contacts"
+    assert Contact.by_id(contact.id) is None
+    [row] = Audit.select().where(Audit.action == "contact.erased")
+    assert (row.subject, row.detail) == (contact.id, {})

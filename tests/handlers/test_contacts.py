@@ -12,6 +12,7 @@ from models.account import Account
 from models.contact import Contact, Source
 from models.database import writing
 from models.event import Event
+from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.number import Number
 from networks import exceptions
@@ -195,3 +196,50 @@ def test_a_message_shows_its_person_and_what_it_replies_to(
     assert reply.contact_id == contact.id
     assert (reply.quoted_id, reply.quoted_wa_id) == (question.id, "wamid.IN")
     assert network.asked[0].to == "US.1"
+
+
+def test_an_erased_contact_is_gone_with_its_messages(number: Number) -> None:
+    merged = meet(number, {"phone": "15551234567"})
+    contact = meet(number, {"user_id": "US.1"})
+    meet(number, ANA)
+    message = factories.inbound(number)
+    assert message is not None
+    assert handlers.delete_contact(number.account_id, merged.id).status_code == 204
+    for contact_id in (merged.id, contact.id):
+        with pytest.raises(NotFoundError):
+            handlers.get_contact(number.account_id, contact_id)
+        with pytest.raises(NotFoundError):
+            handlers.delete_contact(number.account_id, contact_id)
+    assert found(number.account_id) == []
+    assert Message.by_id(message.id) is None
+
+
+def test_another_accounts_contact_is_not_erased(number: Number) -> None:
+    contact = meet(number, ANA)
+    with pytest.raises(ForbiddenError):
+        handlers.delete_contact(Account.open("Rival", "pro").id, contact.id)
+    assert Contact.by_id(contact.id) is not None
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [
+        (None, 200),
+        (errors.RefusedError("131050", "User has stopped marketing messages"), 400),
+        (errors.AmbiguousError("timeout", "No answer."), 500),
+    ],
+)
+def test_a_send_ends_as_usual_while_its_person_is_erased(
+    number: Number, network: Network, failure: errors.NetworkError | None, status: int
+) -> None:
+    contact = meet(number, ANA)
+    network.failure = failure
+
+    def erase() -> None:
+        handlers.delete_contact(number.account_id, contact.id)
+
+    network.meanwhile = erase
+    body = {"number_id": number.id, "to": "US.1", "type": "text", "text": {"body": "Yes"}}
+    response = asyncio.run(sending.send(number.account_id, body, "key-1"))
+    assert response.status_code == status
+    assert [row.select().count() for row in (Message, Event, Contact, IdempotencyKey)] == [0] * 4

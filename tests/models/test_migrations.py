@@ -160,6 +160,7 @@ def _described(table: str) -> Any:
         ("0011_overview", ("attempt_total", "message_hour")),
         ("0012_incidents", ("alert_target", "incident")),
         ("0013_requests", ("api_request",)),
+        ("0014_erasures", ("erasure",)),
     ],
 )
 def test_a_migrated_database_has_the_tables_of_a_new_one(

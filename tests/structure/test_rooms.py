@@ -80,7 +80,7 @@ def test_each_doorbell_wakes_a_part_of_the_worker() -> None:
     found = {
         path.stem for path in (ROOT / "tasks").glob("*.py") if "= Doorbell(" in path.read_text()
     }
-    assert found == {"deliver", "ingest", "redeliver"}
+    assert found == {"deliver", "erasing", "ingest", "redeliver"}
     assert found <= set(vars(worker))
 
 

@@ -95,6 +95,6 @@ def test_a_command_that_reads_makes_nothing_in_an_empty_folder(
 
 
 def test_a_misspelt_command_is_told_which_one_is_near() -> None:
-    result = CliRunner().invoke(cli, ["acounts"])
+    result = CliRunner().invoke(cli, ["wehooks"])
     assert result.exit_code == 2
-    assert "Did you mean 'accounts'?" in result.output
+    assert "Did you mean 'webhooks'?" in result.output

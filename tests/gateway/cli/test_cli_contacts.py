@@ -1,0 +1,62 @@
+"""``gateway contacts erase``: the right to erasure on the command line."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import cli
+from models.contact import Contact
+from models.erasure import Erasure
+from models.message import Message
+from models.number import Number
+from tests import factories
+
+REMOVED = {
+    "messages": 1,
+    "events": 0,
+    "deliveries": 0,
+    "callbacks": 0,
+    "itemsSetAside": 0,
+    "apiRequests": 0,
+    "notices": 0,
+}
+
+
+def _erase(*arguments: str, typed: str = "") -> Result:
+    return CliRunner().invoke(cli, ["contacts", "erase", *arguments], input=typed)
+
+
+@pytest.fixture
+def contact(number: Number) -> Contact:
+    """A person with a message."""
+    return Contact.get_by_id(factories.outbound(number).contact_id)
+
+
+def test_a_contact_is_erased_and_what_was_removed_is_counted(contact: Contact) -> None:
+    done = _erase(contact.id, "--yes", "--json")
+    assert json.loads(done.stdout) == {"id": contact.id, "erased": True} | REMOVED
+    assert (Contact.select().count(), Message.select().count()) == (0, 0)
+    assert Erasure.select().count() == 0
+
+
+def test_nothing_is_erased_without_a_confirmation(contact: Contact) -> None:
+    refused = _erase(contact.id, typed="n\n")
+    assert refused.exit_code == 1
+    assert Contact.by_id(contact.id) is not None
+    assert _erase(contact.id, typed="y\n").exit_code == 0
+    assert Contact.by_id(contact.id) is None
+
+
+def test_an_erasure_that_did_not_end_is_finished(contact: Contact) -> None:
+    Erasure.begin(contact)
+    done = _erase(contact.id, "--json")
+    assert json.loads(done.stdout)["erased"] is True
+    assert Erasure.select().count() == 0
+
+
+@pytest.mark.usefixtures("state")
+def test_an_unknown_contact_is_an_error() -> None:
+    done = _erase("ctc_unknown", "--yes")
+    assert done.exit_code == 1
+    assert "There is no contact ctc_unknown." in done.stderr
