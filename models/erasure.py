@@ -1,7 +1,7 @@
 """Erasure of a person: removing a contact with its messages and the events about them.
 
-One transaction removes the contact and the newest of its messages, and writes a row that names the rest. So a
-kill loses nothing: the worker goes on (tasks.erasing), and removes the row after the last batch.
+One transaction removes the contact and its newest messages, and writes an erasure row. If the process is
+killed, the worker continues from that row (tasks.erasing). The row is deleted after the last batch.
 """
 
 import json
@@ -20,19 +20,19 @@ from models.delivery import Delivery
 from models.event import Event
 from models.message import IS_PERSONS, IS_UNSETTLED, Message
 
-# Messages of one transaction. Each may have events, deliveries, attempts and a block of the search index, and
-# other writers wait for a few hundredths of a second.
+# Messages removed in one transaction. Each may have events, deliveries, attempts and a block of the search
+# index, and other writers wait meanwhile.
 BATCH_SIZE = 20
-# How long nobody else works on an erasure after a batch of it. The worker of a batch may be killed.
+# The lease in milliseconds, renewed with each batch. After a kill the next worker waits for its end.
 LEASE_MS = 30_000
 AT_ONCE = 0
 
 
 class Erasure(Owned):
-    """An erasure that is not finished. It is nobody's from ``due_at`` on.
+    """An unfinished erasure. ``due_at`` is the end of the lease, in milliseconds since the epoch.
 
-    ``contact_ids`` are the contact and those that were merged into it, ``known_ids`` the phone numbers and
-    user ids of the person.
+    ``contact_ids`` are the contact and those that were merged into it. ``known_ids`` are the phone numbers
+    and user ids of the person.
     """
 
     account = ForeignKeyField(Account, lazy_load=False, index=False)
@@ -53,10 +53,10 @@ class Erasure(Owned):
 
     @classmethod
     def begin(cls, contact: Contact) -> tuple[Self, Counter[str]]:
-        """Remove a contact with its newest messages. Returns also how many rows of each kind are removed.
+        """Remove a contact with its newest messages. Returns also the number of removed rows by kind.
 
-        The caller holds the erasure, and finishes or releases it. Messages without an outcome are removed
-        here: a send that ends later finds no message, so it emits no event.
+        The caller has the lease. Messages without an outcome are removed in the same transaction: a send
+        that ends later finds no message and emits no event.
         """
         with writing():
             # It may have been merged into another one since it was read.
@@ -81,9 +81,9 @@ class Erasure(Owned):
 
     @classmethod
     def claim(cls) -> Self | None:
-        """The oldest erasure that nobody works on, if there is one."""
+        """Lease the oldest erasure without a valid lease, or return None."""
         now = clock.shared_now()
-        # One that lies further ahead than any lease was written before the clock was set back.
+        # A later time than any lease: the clock was set back.
         is_due = (cls.due_at <= now) | (cls.due_at > now + LEASE_MS)
         query = cls.select().where(is_due).order_by(cls.id)
         with reading():
@@ -103,20 +103,20 @@ class Erasure(Owned):
             return found
 
     def hold(self) -> None:
-        """Keep others away from it for LEASE_MS."""
+        """Renew the lease."""
         self.amend(due_at=clock.shared_now() + LEASE_MS)
 
     def release(self) -> None:
-        """Leave the rest to others."""
+        """End the lease, so that a worker continues."""
         self.amend(due_at=AT_ONCE)
 
     def finish(self) -> None:
-        """All is removed."""
+        """Delete the row: nothing is left to remove."""
         with writing():
             Erasure.delete().where(Erasure.id == self.id).execute()
 
     def remove_messages(self) -> Counter[str]:
-        """Remove the newest BATCH_SIZE messages with all that belongs to them, as begin() does."""
+        """Remove the newest BATCH_SIZE messages and their events. Returns the number of rows by kind."""
         newest_first = _messages_with(self.contact_ids).order_by(Message.id.desc())
         with writing():
             return _remove(self.account_id, newest_first.limit(BATCH_SIZE))
@@ -128,7 +128,7 @@ def _merged_into(contact: Contact) -> list[str]:
 
 
 def _identifiers(number_id: str, contact_ids: Sequence[str]) -> list[str]:
-    """All identifiers that these contacts have or had, without those of another contact by now."""
+    """The present and past identifiers of these contacts, except those that another contact has now."""
     rows = [*Contact.select().where(Contact.id.in_(contact_ids))]
     found = {getattr(row, name) for row in rows for name in IDS}
     changes = ContactChange.select().where(

@@ -48,7 +48,7 @@ PART = 500
 AFTER_ALL = id_bound("msg", 2**48 - 1)
 # The lock against two workers adding the same messages.
 INDEX = "search index"
-# Rows that SQLite changes at least where it finds something to merge (SQLite, FTS5, the merge command).
+# A merge that changes fewer rows has found nothing to merge (SQLite, FTS5, the merge command).
 LEAST_MERGED = 2
 
 
@@ -101,7 +101,7 @@ _ON_POSTGRESQL = (
     """,
     "CREATE INDEX IF NOT EXISTS search_words_words ON search_words USING gin (words)",
 )
-# 64 pages take some milliseconds. The minus has all parts merged into one.
+# 64 pages in one transaction. The minus sign merges all segments into one.
 _MERGE = "INSERT INTO search_words (search_words, rank) VALUES ('merge', -64)"
 
 
@@ -196,7 +196,7 @@ def add(until: int, hurry_until: int, count: int) -> int:
 
 
 def forget(account_id: str, removed: Sequence[str]) -> None:
-    """Write the words of the blocks of these messages anew, inside the transaction that removed them."""
+    """Rewrite the words of the blocks of removed messages, inside the transaction that removed them."""
     for block in _blocks_with(account_id, removed):
         rows = _BETWEEN.execute(account_id, block.id, block.last_id, AFTER_ALL)
         words = {word for _, content in rows for word in _indexed(words_in(content))}
@@ -218,10 +218,10 @@ def _blocks_with(account_id: str, message_ids: Sequence[str]) -> list[SearchBloc
 
 
 def merge() -> bool:
-    """One step of merging the parts of the index of SQLite into one. Returns whether more is to do.
+    """Merge a part of the index on SQLite. Returns whether there is more to merge.
 
-    A part keeps the words that a newer part says are removed. Words that are only there are gone when all
-    parts are merged. PostgreSQL removes them by itself.
+    FTS5 marks removed words as deleted and keeps them until its segments are merged. On PostgreSQL vacuum
+    removes them.
     """
     if not answers_at_once():
         return False

@@ -126,7 +126,7 @@ def emit_message(
     if contact is None and message.contact_id is not None:
         contact = Contact.by_id(message.contact_id)
         if contact is None:
-            # The person is erased, and the message will be in a moment (models.erasure).
+            # The person is erased, and the message is about to be (models.erasure).
             return
     event = Event.append(
         message.account_id,

@@ -1,8 +1,7 @@
-"""Erasure of people, step by step (models.erasure; docs/decisions/0077-erasure-in-batches.md).
+"""Erasing people in batches (models.erasure; docs/decisions/0077-erasure-in-batches.md).
 
-Each batch is a short transaction with a pause behind it. The caller of ``erase`` does what fits into
-MOST_SECONDS, which is all of it for nearly everybody. The worker does the rest, also after a kill: each step
-begins with what is there, so it may run again.
+Each batch is a short transaction, followed by a pause. A request works for up to MOST_SECONDS, which is
+enough for most people. The worker does the rest, also after a kill. Every step can be repeated.
 """
 
 import logging
@@ -14,23 +13,23 @@ from itertools import chain
 from models import search
 from models.contact import Contact
 from models.erasure import Erasure
-from tasks import traces
+from tasks import person_records
 from tasks.queue import Doorbell
 from tasks.retention import PAUSE_SECONDS
 
 logger = logging.getLogger(__name__)
 
-# A request waits for no more.
+# The longest time that a request works on an erasure.
 MOST_SECONDS = 2.0
 
-# Ring it when an erasure has a rest.
+# Ring it when an erasure is left to the worker.
 bell = Doorbell("erasures")
 
 
 def erase(contact: Contact, seconds: float | None = MOST_SECONDS) -> Counter[str]:
-    """Erase a person. Returns how many rows of each kind were removed within so many seconds.
+    """Erase a person. Returns the number of removed rows by kind.
 
-    No request can read the contact after the return, and no event about it begins. None is all the time.
+    The contact is gone on return. After ``seconds`` the worker removes the rest; None sets no limit.
     """
     until = None if seconds is None else time.monotonic() + seconds
     erasure, removed = Erasure.begin(contact)
@@ -38,7 +37,7 @@ def erase(contact: Contact, seconds: float | None = MOST_SECONDS) -> Counter[str
 
 
 def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
-    """Go on with an erasure that the caller holds, to its end or to a time of time.monotonic()."""
+    """Continue an erasure, to its end or until a time of time.monotonic(). The caller has the lease."""
     removed: Counter[str] = Counter()
     for batch in _batches(erasure):
         removed += batch
@@ -47,7 +46,7 @@ def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
             bell.ring()
             return removed
         erasure.hold()
-        # Other writers get their turn between two batches.
+        # Other writers run between two batches.
         time.sleep(PAUSE_SECONDS)
     erasure.finish()
     logger.info("contact %s is erased", erasure.contact_id)
@@ -55,14 +54,14 @@ def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
 
 
 def work_off() -> None:
-    """Finish the erasures that nobody works on."""
+    """Finish the erasures whose lease has ended."""
     while erasure := Erasure.claim():
         resume(erasure)
 
 
 def _batches(erasure: Erasure) -> Iterator[Counter[str]]:
-    """Remove batch after batch. Messages first: their events may wait to be delivered."""
-    return chain(_messages(erasure), traces.remove(erasure), _index())
+    """Remove one batch at each step. Messages are first, because their deliveries may be pending."""
+    return chain(_messages(erasure), person_records.remove(erasure), _index())
 
 
 def _messages(erasure: Erasure) -> Iterator[Counter[str]]:

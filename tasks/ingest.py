@@ -210,6 +210,8 @@ def _update_status(item: StatusUpdate, count: UsageCount, sent: SentMessages) ->
         return None
     if Number.find_connected(item.phone_number_id) is None:
         return Reason.FOREIGN_NUMBER
-    # A message is written before it is sent: one that is not there was removed, perhaps with its person.
-    is_removed = item.reference is not None and is_identifier(item.reference)
-    return None if is_removed else Reason.UNKNOWN_MESSAGE
+    if item.reference is None or not is_identifier(item.reference):
+        return Reason.UNKNOWN_MESSAGE
+    # Each message is written before it is sent. So this one was removed, perhaps with its person.
+    logger.info("a status of message %s is ignored: the message was removed", item.reference)
+    return None

@@ -37,8 +37,8 @@ def record_acceptance(
 ) -> Message:
     """Record the network's answer to a send, inside the caller's transaction. Returns the fresh row.
 
-    ``contact`` is the person, where the caller has read it already. A message that was erased meanwhile
-    stays removed, and is returned as it would be.
+    ``contact`` is the person, where the caller has read it already. If the message was erased meanwhile,
+    nothing is written, and the caller's row is returned with the network's identifier.
 
     The caller wakes the delivery after the commit.
     """

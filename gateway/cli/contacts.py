@@ -1,4 +1,4 @@
-"""gateway contacts."""
+"""gateway contacts: erasing people."""
 
 from collections import Counter
 from typing import Any
@@ -29,8 +29,8 @@ def contacts() -> None:
 def erase(contact_id: str, *, yes: bool) -> dict[str, Any]:
     """Erase a person: the contact, its messages, and all that mentions it.
 
-    Prints how many rows of each kind were removed. It may run beside the service, and goes on with an erasure
-    that did not end.
+    Prints the number of removed rows by kind. The service may run meanwhile. Run it again to finish an
+    erasure that was interrupted.
     """
     contact, unfinished = Contact.find(contact_id), Erasure.of(contact_id)
     if contact is None and unfinished is None:

@@ -225,12 +225,12 @@ def test_another_accounts_contact_is_not_erased(number: Number) -> None:
     ("failure", "status"),
     [
         (None, 200),
-        (errors.RefusedError("131050", "User has stopped marketing messages"), 400),
-        (errors.AmbiguousError("timeout", "No answer."), 500),
+        (exceptions.RefusedError("131050", "User has stopped marketing messages"), 400),
+        (exceptions.AmbiguousError("timeout", "No answer."), 500),
     ],
 )
 def test_a_send_ends_as_usual_while_its_person_is_erased(
-    number: Number, network: Network, failure: errors.NetworkError | None, status: int
+    number: Number, network: Network, failure: exceptions.NetworkError | None, status: int
 ) -> None:
     contact = meet(number, ANA)
     network.failure = failure

@@ -25,7 +25,7 @@ from models.number import Number
 from models.tally import MessageTally
 from models.usage import UsageTotal
 from networks.interface import Acceptance
-from tasks import erasing, ingest, outcome, people
+from tasks import contacts, erasing, ingest, message_status
 from tests import factories
 from tests.conftest import Clock
 from tests.tasks.told import accepted_message, ingest_now, kinds, messages, status_of, store, text
@@ -80,14 +80,14 @@ def _live_through(number: Number, told: dict[str, str], words: tuple[str, ...]) 
     sent = factories.outbound(number, told["phone"], words[-3])
     with writing():
         IdempotencyKey.claim(number.account_id, key, "fingerprint", sent)
-        outcome.record_acceptance(sent, Acceptance(f"{wamid}.3"))
+        message_status.record_acceptance(sent, Acceptance(f"{wamid}.3"))
     ingest_now(messages(statuses=[_status(told, f"{wamid}.3", "delivered")]))
     _leave_traces(number, told, wamid)
     contact = Contact.by_id(Message.get_by_id(sent.id).contact_id)
     assert contact is not None
     with writing():
         contact.annotate(f"a friend of {told['name']}")
-        people.opt(contact, out=True, because=Source.API, at=clock.now())
+        contacts.opt(contact, out=True, because=Source.API, at=clock.now())
     return contact
 
 
@@ -259,9 +259,9 @@ def test_a_send_under_way_and_later_statuses_bring_nothing_back(
     assert contact is not None
     erasing.erase(contact)
     with writing():
-        sent = outcome.record_acceptance(message, Acceptance("wamid.ANA"), contact)
+        sent = message_status.record_acceptance(message, Acceptance("wamid.ANA"), contact)
     assert (sent.id, sent.wa_message_id) == (message.id, "wamid.ANA")
-    outcome.give_up(message.id)
+    message_status.give_up(message.id)
     late = _status(ANA, "wamid.ANA", "read", biz_opaque_callback_data=message.id)
     callback = ingest_now(messages(statuses=[late]))
     # Raw callbacks are kept for a day.
@@ -274,7 +274,7 @@ def test_a_send_under_way_and_later_statuses_bring_nothing_back(
 def test_a_later_message_makes_a_new_contact(number: Number) -> None:
     before = factories.contact(number, **ANA)
     with writing():
-        people.opt(before, out=True, because=Source.API, at=clock.now())
+        contacts.opt(before, out=True, because=Source.API, at=clock.now())
     erasing.erase(before)
     after = factories.contact(number, **ANA)
     assert after.id != before.id

@@ -1,6 +1,6 @@
-"""What mentions a person beside messages: raw callbacks, items set aside, API requests and notices.
+"""Removing records that mention a person: raw callbacks, items set aside, API requests and notices.
 
-No index finds these rows. So all are read, a page at a time and without a lock.
+No index finds these rows by person. So all rows are read, in pages and without a lock.
 """
 
 import re
@@ -27,7 +27,7 @@ Rows = list[Any]
 
 
 def remove(erasure: Erasure) -> Iterator[Counter[str]]:
-    """Remove what mentions the person, batch after batch. Yields how many rows of each kind."""
+    """Remove the records that mention the person. Yields the number of removed rows for each page."""
     person = _Person(erasure)
     return chain(
         _each("callbacks", _rows(Callback, "cb"), FEW, person.remove_callbacks),
@@ -48,7 +48,7 @@ def remove(erasure: Erasure) -> Iterator[Counter[str]]:
 
 
 def _rows(model: Any, prefix: str, *conditions: Any) -> Any:
-    """The query for the rows that are there now."""
+    """The query for the rows that exist now."""
     end = clock.id_bound(prefix, clock.now() + 1)
     return model.select().where(model.id < end, *conditions).order_by(model.id)
 
@@ -56,7 +56,7 @@ def _rows(model: Any, prefix: str, *conditions: Any) -> Any:
 def _each(
     kind: str, rows: Any, size: int, remove_from: Callable[[Rows], int]
 ) -> Iterator[Counter[str]]:
-    """Go through all rows, a page of ``size`` at a time."""
+    """Read all rows in pages of ``size``, and remove from each page."""
     after = ""
     while True:
         with reading():
@@ -68,7 +68,7 @@ def _each(
 
 
 class _Person:
-    """Knows what mentions the person of an erasure, and removes it from a page of rows."""
+    """The person of an erasure. Removes the rows of a page that mention the person."""
 
     def __init__(self, erasure: Erasure) -> None:
         self._erasure = erasure
@@ -77,12 +77,12 @@ class _Person:
         numbers = Number.all()
         self.waba_id = Number.get_by_id(erasure.number_id).waba_id
         self._others = {each.phone_number_id for each in numbers if each.id != erasure.number_id}
-        # A notice names the number that it is about, which may be a person of another one.
+        # A notice names our number that it is about. That number may also be a contact of another one.
         ours = {each.phone_number for each in numbers}
         self._in_notices = _mentions([each for each in erasure.known_ids if each not in ours])
 
     def remove_callbacks(self, page: Rows) -> int:
-        """Remove raw callbacks. Of one that is not ingested the items of others are kept."""
+        """Remove raw callbacks. If one is not ingested yet, the items of other people are kept."""
         found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
         if found:
             with writing():
@@ -93,7 +93,7 @@ class _Person:
         return len(found)
 
     def remove_aside(self, page: Rows) -> int:
-        """Remove items set aside. Of a whole callback the items of others are kept."""
+        """Remove items set aside. If one is a whole callback, the items of other people are kept."""
         found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
         if found:
             with writing():
@@ -104,7 +104,7 @@ class _Person:
         return len(found)
 
     def _kept(self, body: bytes) -> list[bytes] | None:
-        """The items of a callback that are not the person's; None if all of it is to be kept."""
+        """The callback's items of other people, or None if it has no item of the person."""
         if not self._known(body.decode(errors="replace")):
             return None
         parts = parse(body)
@@ -116,9 +116,9 @@ class _Person:
         return not is_anothers and self._known(part.body().decode(errors="replace"))
 
     def remove_requests(self, page: Rows) -> int:
-        """Remove requests that name the person, or ask for a message by an identifier of the network.
+        """Remove requests that name the person or one of the person's messages by ``waMessageId``.
 
-        That has the phone number in it. A row stays if its message is still there.
+        WhatsApp's message ids contain the phone number. A row is kept if the message exists.
         """
         asked = {row.id: _asked_for(row) for row in page}
         present = self._present({wamid for wamids in asked.values() for wamid in wamids})
@@ -143,7 +143,7 @@ class _Person:
 
 
 def _mentions(identifiers: list[str]) -> Callable[[str], bool]:
-    """Whether a text has one of the identifiers as a whole."""
+    """A test whether a text contains one of the identifiers as a whole word."""
     if not identifiers:
         return lambda _text: False
     either = "|".join(map(re.escape, identifiers))
