@@ -12,6 +12,7 @@ from itertools import chain
 
 from models import search
 from models.contact import Contact
+from models.database import empty_log
 from models.erasure import Erasure
 from tasks import person_records
 from tasks.queue import Doorbell
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 # The longest time that a request works on an erasure.
 MOST_SECONDS = 2.0
+# The number of tries to empty SQLite's log, which a reader may need for some milliseconds.
+MOST_TRIES = 20
 
 # Ring it when an erasure is left to the worker.
 bell = Doorbell("erasures")
@@ -49,8 +52,17 @@ def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
         # Other writers run between two batches.
         time.sleep(PAUSE_SECONDS)
     erasure.finish()
+    _empty_log()
     logger.info("contact %s is erased", erasure.contact_id)
     return removed
+
+
+def _empty_log() -> None:
+    """Remove copies of the rows from SQLite's log. If that fails, later writes overwrite them."""
+    for _ in range(MOST_TRIES):
+        if empty_log():
+            return
+        time.sleep(PAUSE_SECONDS)
 
 
 def work_off() -> None:

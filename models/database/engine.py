@@ -85,6 +85,15 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
         return work()
 
 
+def empty_log() -> bool:
+    """Remove copies of deleted rows from SQLite's write-ahead log. Returns whether the log is empty.
+
+    PostgreSQL manages its own log.
+    """
+    engine = _engine()
+    return engine.empty_log() if isinstance(engine, SqliteEngine) else True
+
+
 async def commit(work: Callable[[], Result]) -> Result:
     """Run ``work``, which opens its own write transactions. Returns when all of it is committed.
 

@@ -79,7 +79,7 @@ class SqliteEngine(SqliteDatabase):
                 "synchronous": "full" if urlsplit(url).query == "synchronous=full" else "normal",
                 "foreign_keys": 1,
                 "cache_size": -16_000,
-                # What is removed is overwritten in the file.
+                # Deleted rows are overwritten in the file.
                 "secure_delete": 1,
             },
             timeout=LOCK_SECONDS,
@@ -152,6 +152,18 @@ class SqliteEngine(SqliteDatabase):
             yield
 
     appending = writing
+
+    def empty_log(self) -> bool:
+        """Write the write-ahead log into the file, and truncate it. False if a reader still needs the log."""
+        with self.reading(), self._alone():
+            connection = self.connection()
+            # All writers wait meanwhile.
+            connection.execute("PRAGMA busy_timeout = 0")
+            try:
+                [(is_busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {LOCK_SECONDS * 1000}")
+            return not is_busy
 
     async def read(self, work: Callable[[], Result]) -> Result:
         """Run ``work`` directly: it takes microseconds."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.stored import Stored
+from contract_tests.stored import DATABASE_FILE, Stored
 from models import clock, search
 from models.account import Account
 from models.api_request import ApiRequest
@@ -161,6 +161,8 @@ def _held(stored: Stored, wanted: tuple[str, ...]) -> set[str]:
 def _assert_only_ana_is_gone(stored: Stored, totals: Any) -> None:
     assert _held(stored, HERS) == set()
     assert _held(stored, OTHERS) == set(OTHERS)
+    files = b"".join(path.read_bytes() for path in stored.folder.glob(f"{DATABASE_FILE}*"))
+    assert not [each for each in HERS if each.encode() in files]
     assert _totals() == totals
     assert Erasure.select().count() == 0
     assert {row.contact_id for row in Message.select()} == {row.id for row in Contact.select()}
