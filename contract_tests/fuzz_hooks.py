@@ -41,6 +41,9 @@ PLACES = {
 CHANGES_WEBHOOK = {"updateWebhook", "deleteWebhook"}
 # The prepared contact has the prepared message.
 ERASES = "deleteContact"
+# A name of a template that leaves room for a prefix. With it, a send by a short name finds no template whose
+# languages or parameters refuse it.
+LONG_NAME = 500
 # These ask for an inbound message with media.
 OF_PICTURE = {"downloadMedia", "markMessageRead"}
 SIGNUP = {"getSignupLink", "completeSignup"}
@@ -62,6 +65,8 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
         case.path_parameters = {"webhook_id": live.spare_webhook()}
     if operation == ERASES and case.path_parameters["contact_id"] == OWN["contact"]:
         case.path_parameters = {"contact_id": live.spare_contact()}
+    if operation == "createTemplate" and len(case.body["name"]) < LONG_NAME:
+        case.body = case.body | {"name": f"created_{case.body['name']}"}
     if operation == "sendMessage":
         _answer_existing(case)
     if operation in SIGNUP:
