@@ -65,8 +65,8 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
         case.path_parameters = {"webhook_id": live.spare_webhook()}
     if operation == ERASES and case.path_parameters["contact_id"] == OWN["contact"]:
         case.path_parameters = {"contact_id": live.spare_contact()}
-    if operation == "createTemplate" and len(case.body["name"]) < LONG_NAME:
-        case.body = case.body | {"name": f"created_{case.body['name']}"}
+    if operation == "createTemplate":
+        _rename_template(case)
     if operation == "sendMessage":
         _answer_existing(case)
     if operation in SIGNUP:
@@ -116,6 +116,12 @@ def _answer_existing(case: AnyCase) -> None:
     if place is not None and crc32(body["to"].encode()) % 2:
         answered = body[place] | {"message_id": OWN["message"]}
         case.body = body | {"number_id": OWN["number"], place: answered}
+
+
+def _rename_template(case: AnyCase) -> None:
+    body: Any = case.body
+    if len(body["name"]) < LONG_NAME:
+        case.body = body | {"name": f"created_{body['name']}"}
 
 
 def _steer_signup(case: AnyCase, operation: str, *, reserve: int) -> None:
