@@ -26,8 +26,8 @@ from models.database.sqlite import BusyError
 from tasks.telemetry import request_fields
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
-# Loggers that warn of clients' mistakes: refused requests, invalid traceparents.
-REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation")
+# Loggers that warn of clients' mistakes: refused requests, invalid traceparents, invalid forms.
+REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipart")
 # How often a logger repeats a message about an outage.
 OUTAGE_SECONDS = 10
 _last_logged: dict[tuple[str, str], float] = {}
