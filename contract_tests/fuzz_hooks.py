@@ -41,8 +41,7 @@ PLACES = {
 CHANGES_WEBHOOK = {"updateWebhook", "deleteWebhook"}
 # The prepared contact has the prepared message.
 ERASES = "deleteContact"
-# A name of a template that leaves room for a prefix. With it, a send by a short name finds no template whose
-# languages or parameters refuse it.
+# A name of a template that leaves room for a prefix.
 LONG_NAME = 500
 # These ask for an inbound message with media.
 OF_PICTURE = {"downloadMedia", "markMessageRead"}
@@ -65,10 +64,9 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
         case.path_parameters = {"webhook_id": live.spare_webhook()}
     if operation == ERASES and case.path_parameters["contact_id"] == OWN["contact"]:
         case.path_parameters = {"contact_id": live.spare_contact()}
-    if operation == "createTemplate":
-        _rename_template(case)
     if operation == "sendMessage":
         _answer_existing(case)
+        _name_no_template(case)
     if operation in SIGNUP:
         _steer_signup(case, operation, reserve=0 if is_chained else RESERVED_SLUGS)
 
@@ -118,10 +116,12 @@ def _answer_existing(case: AnyCase) -> None:
         case.body = body | {"number_id": OWN["number"], place: answered}
 
 
-def _rename_template(case: AnyCase) -> None:
+def _name_no_template(case: AnyCase) -> None:
+    """A template that exists may refuse the send for its language or its parameters."""
     body: Any = case.body
-    if len(body["name"]) < LONG_NAME:
-        case.body = body | {"name": f"created_{body['name']}"}
+    template = body.get("template")
+    if template is not None and len(template["name"]) < LONG_NAME:
+        case.body = body | {"template": template | {"name": f"unknown_{template['name']}"}}
 
 
 def _steer_signup(case: AnyCase, operation: str, *, reserve: int) -> None:
