@@ -69,8 +69,8 @@ def _check(webhook: Webhook) -> None:
         raise InactiveWebhookError(webhook.id)
     if not Redelivery.has_room(webhook.id):
         raise TooMuchAtOnceError(
-            f"{MAX_REDELIVERIES:,} deliveries are already waiting for redelivery to this webhook. Try again when"
-            " some of them have been sent."
+            f"{MAX_REDELIVERIES:,} deliveries are already waiting for redelivery to this webhook. Try again"
+            " when some of them have been sent."
         )
 
 
