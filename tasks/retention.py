@@ -1,7 +1,7 @@
-"""Retention removes what is older than the operator keeps, a little in each round of the sweep.
+"""Retention: removes rows that are older than the settings allow, a few in each round of the sweep.
 
-Each batch is a short transaction with a pause behind it, so that no other writer waits for long. What is
-still to be done stays: pending deliveries and their events, unsettled messages, callbacks that wait.
+Each batch is a short transaction with a pause after it, so that no other writer waits for long. Unfinished
+work stays: pending deliveries and their events, unsettled messages, waiting callbacks.
 """
 
 import logging
@@ -37,23 +37,23 @@ from models.webhook import Webhook
 logger = logging.getLogger(__name__)
 
 DAY_MS = 24 * 3_600_000
-# Audits look back further than messages are kept. The rows are small.
+# Audits need a longer history than messages. The rows are small.
 AUDIT_DAYS = 365
 BATCH_SIZE = 200
 # Of each kind, in one round.
 MAX_BATCHES = 10
 PAUSE_SECONDS = 0.01
-# How many old rows are looked at for a batch. Those that must stay are few, so this is room enough; it
-# keeps the search short while the rows that hold others back are themselves a long way from removed.
+# The old rows that the search for a batch reads. Few of them must stay, so this is enough. It limits the
+# search while many rows wait for the removal of others.
 WINDOW = 2_000
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of row, which is removed after ``days``, by default those of ``setting``, if ``may_go`` holds.
+    """A kind of row that is removed after ``days``, or those of ``setting``, if ``may_go`` is true.
 
-    Its age is that of its identifier, which is ``prefix`` and the time of its making. With ``since`` the age
-    counts from that time, which is null while the row has to stay.
+    The age of a row is that of its identifier, which is ``prefix`` and the time of its creation. With
+    ``since`` it is the age of that column, which is null while the row must stay.
     """
 
     name: str
@@ -90,9 +90,9 @@ def _has_no(model: Any, condition: Any) -> Any:
 
 
 KINDS = (
-    # Attempts go with their delivery.
+    # With their attempts.
     Kind("deliveries", Delivery, "dlv", (Delivery.state != IS_PENDING,)),
-    # The history and the idempotency key go with their message.
+    # With their history and idempotency key.
     Kind("messages", Message, "msg", (Message.status.not_in(UNSETTLED),)),
     # After its message, because the event prevents that a repeated callback emits it again.
     Kind(
@@ -104,11 +104,11 @@ KINDS = (
             _has_no(Message, Message.id == Event.subject_id),
         ),
     ),
-    # A signup keeps the platform's token until it is complete; its link expired long before.
+    # An incomplete signup has the platform's token. Its link expired long before.
     Kind("signups", Signup, "sgn"),
     Kind("notices", Notice, "ntc"),
     Kind("API requests", ApiRequest, "arq", setting="request_log_days"),
-    # An ingested callback is of use only to an operator who looks into yesterday's problem.
+    # Ingested callbacks only help an operator to debug recent problems.
     Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
     # No operator replayed it within the retention time.
     Kind("items set aside", SetAside, "sa"),
