@@ -1,4 +1,4 @@
-"""HTTP in: one module per tag of the contract, one function per operationId.
+"""Handlers of API requests: one module for each tag of the contract, one function for each operationId.
 
-``user`` is the identifier of the account whose key the request carries.
+``user`` is the identifier of the account that the request's API key belongs to.
 """

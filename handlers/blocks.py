@@ -1,4 +1,4 @@
-"""Tag blocks of the contract: people who cannot write to a number, nor be written to."""
+"""Tag blocks of the contract: people whom a number has blocked."""
 
 import re
 from functools import partial
@@ -13,7 +13,7 @@ from networks.current import get_network
 from networks.error_codes import PARAMETER, explained
 from networks.interface import BlockResult
 
-# As in the contract, PersonId.
+# The pattern of PersonId in the contract.
 PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
 LISTING = Asked(
     verb="list whom it has blocked",
@@ -25,13 +25,13 @@ BLOCKING = Asked(
     verb="block people",
     done="blocked",
     thing="request",
-    unclear="so some people may have been blocked. Block them again: that does no harm.",
+    unclear="so some people may have been blocked. Block them again. A repetition does no harm.",
 )
 UNBLOCKING = Asked(
     verb="unblock people",
     done="unblocked",
     thing="request",
-    unclear="so the person may have been unblocked. Unblock them again: that does no harm.",
+    unclear="so the person may have been unblocked. Unblock them again. A repetition does no harm.",
 )
 
 
@@ -50,7 +50,9 @@ async def list_blocked(
     except InvalidError as error:
         if after is None or error.details.get("networkCode") != PARAMETER:
             raise
-        raise NotFoundError(f"There is no page after {after}. Begin without `after`.") from error
+        raise NotFoundError(
+            f"There is no page after {after}. Start again without `after`."
+        ) from error
     people = [{"phone": person.phone, "userId": person.user_id} for person in page.people]
     return {"data": people, "after": page.after}
 
@@ -74,7 +76,7 @@ async def unblock_person(user: str, number_id: str, person: str) -> tuple[None, 
     """DELETE /numbers/{number_id}/blocked/{person}."""
     number = await _number(user, number_id, UNBLOCKING)
     if not PERSON.fullmatch(person):
-        raise NotFoundError(f"There is no person {person}. Give a phone number or a user id.")
+        raise NotFoundError(f"{person!r} is neither a phone number nor a user id.")
     async with asking(number, UNBLOCKING) as sender:
         result = await get_network().unblock(sender, [person])
     if result.failed:
@@ -83,7 +85,7 @@ async def unblock_person(user: str, number_id: str, person: str) -> tuple[None, 
 
 
 def _refused(result: BlockResult, field: str | None = None) -> ApiError:
-    """409 when nothing was done, with the first error of the network."""
+    """409 for a request that changed nothing, with the network's first error."""
     person, (code, reason) = next(iter(result.failed.items()))
     number = int(code) if code.isdecimal() else None
     return ConflictError(

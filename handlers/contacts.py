@@ -13,7 +13,7 @@ from tasks import contacts, deliver, erasing
 from tasks.emit import contact_resource
 from webhooks.envelope import timestamp
 
-# The contract's names of what may change.
+# The contract's names of the values that may change.
 FIELDS = {
     "phone": "phone",
     "user_id": "userId",

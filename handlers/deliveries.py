@@ -14,7 +14,7 @@ from webhooks.envelope import timestamp
 
 def render(delivery: Delivery) -> dict[str, Any]:
     """The Delivery object."""
-    # During an attempt the column holds the end of its lease, not the time of the next attempt.
+    # During an attempt the column is the end of its lease, not the time of the next attempt.
     due = None if delivery.lease_token else delivery.next_attempt_at
     return {
         "id": delivery.id,

@@ -1,4 +1,4 @@
-"""The errors that go out (specification, Errors): one table of codes, one shape."""
+"""Error responses of the API (specification, Errors): the codes and the JSON object."""
 
 import json
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ CODES = {
 
 
 class ApiError(Exception):
-    """A response other than success. ``message`` says what is wrong and what to do.
+    """An error response. ``message`` says what is wrong and what to do.
 
-    ``headers`` go out with it; ``retry_after``, in seconds, is one of them. The rest are details that a
-    program can act on (decision 30 of the design), None where they are not known: ``field`` is a JSON pointer
-    (RFC 6901) into the request body or to a query parameter, ``network_code`` the messaging network's error
-    code, ``message_id`` the message that was stored for the request.
+    ``headers`` are headers of the response. ``retry_after``, in seconds, becomes one of them. The other
+    parameters are details for programs (decision 30 of the design), None if unknown. ``field`` is a JSON
+    pointer (RFC 6901) into the request body or to a query parameter. ``network_code`` is the messaging
+    network's error code. ``message_id`` is the message that was stored for the request.
     """
 
     status = 500
@@ -57,7 +57,7 @@ class ApiError(Exception):
 
     @property
     def body(self) -> str:
-        """The one error shape."""
+        """The ErrorResponse object as JSON text."""
         error: dict[str, Any] = {
             "code": CODES[self.status],
             "message": self.message,
@@ -65,12 +65,12 @@ class ApiError(Exception):
         }
         if self.details:
             error["details"] = self.details
-        # Not orjson: a text of the network may hold half of a surrogate pair.
+        # orjson fails for half of a surrogate pair, which a text of the network may contain.
         return json.dumps({"error": error}, separators=(",", ":"))
 
 
 class InvalidError(ApiError):
-    """The request is well-formed JSON of the right shape, but makes no sense."""
+    """The values of the request are not valid, or do not fit together."""
 
     status = 400
 
@@ -88,12 +88,12 @@ class NotFoundError(ApiError):
 
 
 class ConflictError(ApiError):
-    """The state of the resource does not allow it."""
+    """The state of the resource does not allow the request."""
 
     status = 409
 
 
 class ThrottledError(ApiError):
-    """Too much at once."""
+    """Too many requests, or too much work at the moment."""
 
     status = 429

@@ -1,4 +1,4 @@
-"""Tag events of the contract: the account's events, for receivers that no webhook can reach."""
+"""Tag events of the contract: the account's events, for receivers that webhooks cannot reach."""
 
 from functools import partial
 from typing import Any
@@ -49,7 +49,7 @@ async def stream_events(
 
 
 def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tuple[Wanted, Place]:
-    """What a stream is of, and where it begins. Raises ApiError."""
+    """The filter of a stream and its first position. Raises ApiError."""
     wanted = _wanted(user, *filters)
     if last is not None:
         place, field = _place(last, "Header Last-Event-ID"), None
@@ -57,7 +57,7 @@ def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tup
         place, field = _place(after, "Query parameter after", "/after"), "/after"
     else:
         return wanted, newest(user) if wanted.since is None else START
-    # A cursor of another database is an error now.
+    # Read once, so that a cursor of another database is an error before the stream begins.
     _read(wanted, place, 1, field)
     return wanted, place
 
@@ -72,7 +72,7 @@ def _read(wanted: Wanted, place: Place, limit: int, field: str | None) -> tuple[
 def _wanted(
     account_id: str, kinds: list[str] | None, number_id: str | None, since: str | None
 ) -> Wanted:
-    """What the filters of a request say. Raises ApiError."""
+    """The filters of a request. Raises ApiError."""
     if number_id is not None:
         owned(Number, number_id, account_id, "/numberId")
     moment = parse_time("Query parameter since", since, "/since")

@@ -1,6 +1,6 @@
-"""Blocks of the dashboard's stream besides the events: delivery attempts, and notices of WhatsApp.
+"""Blocks of the dashboard's stream other than events: delivery attempts and notices of WhatsApp.
 
-They have no id: a browser that comes back gets the events that it missed, and of these what is new.
+They have no id. A browser that reconnects receives the events that it missed, but only new blocks.
 """
 
 import json
@@ -25,19 +25,19 @@ from webhooks.envelope import timestamp
 
 logger = logging.getLogger(__name__)
 
-# What waits for one client. With 200 attempts a second 50 come between two polls.
+# The most blocks that wait for one client. At 200 attempts per second, 50 come between two polls.
 MOST_WAITING = 200
 
 
 class Source(StrEnum):
-    """What a stream may show besides events. The first part of its blocks' names."""
+    """A source of blocks other than events. The value is the first part of its blocks' names."""
 
     ATTEMPTS = "attempt"
     NOTICES = "notice"
 
 
 class Block(NamedTuple):
-    """One block of a stream. ``kind`` is its name there."""
+    """One block of a stream. ``kind`` is the name of the server-sent event."""
 
     kind: str
     text: str
@@ -47,21 +47,21 @@ Blocks = dict[tuple[Source, str], list[Block]]
 
 
 class Backlog:
-    """Blocks that wait until a client takes them. Of more than it has room for, the oldest are counted."""
+    """Blocks that wait for one client. If too many wait, it drops the oldest and counts them."""
 
     def __init__(self) -> None:
         self._blocks: deque[Block] = deque(maxlen=MOST_WAITING)
         self._omitted: Counter[str] = Counter()
 
     def add(self, blocks: Iterable[Block]) -> None:
-        """Keep these behind those that wait."""
+        """Append blocks."""
         for block in blocks:
             if len(self._blocks) == MOST_WAITING:
                 self._omitted[self._blocks[0].kind] += 1
             self._blocks.append(block)
 
     def take(self) -> str:
-        """All that waits, and before it how many blocks were left out."""
+        """Take all waiting blocks, after the counts of the dropped ones."""
         counts = [{"kind": kind, "count": count} for kind, count in self._omitted.items()]
         omitted = [_block("omitted", count) for count in counts]
         text = "".join(block.text for block in (*omitted, *self._blocks))
@@ -71,9 +71,9 @@ class Backlog:
 
 
 class LiveBlocks:
-    """What is recorded from now on, for the streams of this process.
+    """Reads new attempts and notices for the streams of this process.
 
-    A source that cannot be read has no blocks. It disturbs neither the other source nor the events.
+    A source that cannot be read yields no blocks. The other source and the events are not affected.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class LiveBlocks:
         self._failing: set[Source] = set()
 
     def read(self, wanted: Mapping[Source, set[str]]) -> Blocks:
-        """The new blocks of each source and account. ``wanted`` has the accounts by source."""
+        """The new blocks by source and account. ``wanted`` are the accounts by source."""
         blocks: Blocks = defaultdict(list)
         with self._guarded(Source.ATTEMPTS):
             accounts = wanted.get(Source.ATTEMPTS, set())
@@ -97,12 +97,12 @@ class LiveBlocks:
 
     @contextmanager
     def _guarded(self, source: Source) -> Iterator[None]:
-        """Log what goes wrong inside, once until it works again: polls come several times a second."""
+        """Log an error inside, but only the first until it works again, because polls are frequent."""
         try:
             yield
         except Exception:
             if source not in self._failing:
-                logger.exception("%ss are not read for the page Live", source)
+                logger.exception("%ss cannot be read for the Live page", source)
             self._failing.add(source)
         else:
             self._failing.discard(source)

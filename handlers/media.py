@@ -1,7 +1,7 @@
-"""Tag media of the contract: uploads to the network, and downloads through us.
+"""Tag media of the contract: uploads to the network, and downloads from it.
 
-No file is in memory as a whole: uploads come from a file, and downloads are passed on piece by piece. No
-transaction is open meanwhile.
+No file is in memory as a whole: uploads are read from a file, and downloads are streamed. No transaction
+is open meanwhile.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ UPLOADING = Asked(
     verb="upload",
     done="uploaded",
     thing="file",
-    unclear="so the file may have been uploaded. Upload it again: one too many does no harm.",
+    unclear="so the file may have been uploaded. Upload it again. A second copy does no harm.",
 )
 FETCHING = Asked(
     verb="fetch media",
@@ -45,12 +45,12 @@ FETCHING = Asked(
 )
 EDIT = "edit"
 UNKNOWN_TYPE = "application/octet-stream"
-# Clients send these for a file of unknown type; many generated clients for every file.
+# Clients send these types for a file of unknown type. Many generated clients send them for every file.
 UNSPECIFIC = {"", UNKNOWN_TYPE}
-# Everything else is safe in a quoted string of a header, and in a name on any file system.
+# All other characters are safe in a quoted string of a header, and in a file name on any system.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._ ()-]+")
 _MAX_NAME = 100
-# The network's type of a file becomes a header only in this form.
+# The network's type of a file is used as a header only if it has this form.
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 
 
@@ -67,7 +67,7 @@ async def upload_media(user: str, number_id: str, payload: Request) -> dict[str,
 
 
 def _file(form: FormData) -> UploadFile:
-    """The one part named file. Raises InvalidError. HTML forms send buttons and tokens as well."""
+    """The only part named file. Ignores other parts, which HTML forms send. Raises InvalidError."""
     match form.getlist("file"):
         case [UploadFile() as file]:
             return file
@@ -75,7 +75,7 @@ def _file(form: FormData) -> UploadFile:
 
 
 def _examine(file: UploadFile) -> tuple[MediaUpload, str]:
-    """What goes to the network, and the file's SHA-256. Raises ApiError."""
+    """The upload and the file's SHA-256. Raises ApiError."""
     mime_type, size = _type_of(file), file.size or 0
     if size > (limit := LIMITS[mime_type]):
         message = f"The file has {size} bytes; of {mime_type} at most {limit} are allowed."
@@ -86,7 +86,7 @@ def _examine(file: UploadFile) -> tuple[MediaUpload, str]:
 
 
 def _type_of(file: UploadFile) -> str:
-    """The content type of the part, or else that of the file name's extension. Raises ApiError."""
+    """The content type of the part, otherwise that of the file name's extension. Raises ApiError."""
     name, given = file.filename or "", file.content_type or ""
     mime_type = given.partition(";")[0].strip().lower()
     if mime_type in UNSPECIFIC:
@@ -94,8 +94,8 @@ def _type_of(file: UploadFile) -> str:
     if mime_type in LIMITS:
         return mime_type
     problem = (
-        f"The type of the file {name[:100]!r} is not known. Give its name one of the extensions "
-        f"{', '.join(EXTENSIONS)}, or its part a content type."
+        f"The type of the file {name[:100]!r} is unknown. Send a name with one of the extensions "
+        f"{', '.join(EXTENSIONS)}, or a content type with the part."
     )
     if mime_type:
         problem = (
@@ -114,21 +114,21 @@ async def download_media(user: str, message_id: str) -> StreamingResponse:
 
 
 def _to_fetch(user: str, message_id: str) -> tuple[Message, Number, dict[str, Any]]:
-    """The message, the number that it came to, and its media object. Raises ApiError."""
+    """The message, the number that received it, and its media object. Raises ApiError."""
     message = owned(Message, message_id, user)
     media = _media_of(message.type, message.body)
     if message.direction != Direction.INBOUND or not isinstance(media.get("id"), str):
         raise ConflictError(
-            f"The message {message.id} has no media to fetch: only an inbound image, audio, video, "
-            "document or sticker has, or an edit of one."
+            f"The message {message.id} has no media. Only an inbound image, audio, video, document or "
+            "sticker has media, or an edit of one."
         )
     return message, Number.get_by_id(message.number_id), media
 
 
 def _media_of(type_: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The media object of a message's content, empty where there is none.
+    """The media object of a message's content, empty if there is none.
 
-    An edit holds the message as it is now (Cloud API, Webhooks: edit messages).
+    An edit contains the edited message (Cloud API, Webhooks: edit messages).
     """
     edited = body.get("message")
     if type_ == EDIT and isinstance(edited, dict):
@@ -157,8 +157,10 @@ async def _passed_on(message: Message, download: MediaDownload) -> AsyncIterator
         async for piece in download:
             yield piece
     except network.NetworkError as error:
-        logger.warning("media of message %s broke off: %s", message.id, error)
-        # The connection ends early, so the client sees that the file is incomplete.
+        logger.warning(
+            "the download of the media of message %s was interrupted: %s", message.id, error
+        )
+        # The connection ends early, so that the client notices the incomplete file.
         raise
     finally:
         await download.close()

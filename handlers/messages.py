@@ -23,12 +23,12 @@ MARKING = Asked(
     verb="mark messages",
     done="marked",
     thing="request",
-    unclear="so the message may have been marked. Mark it again: that does no harm.",
+    unclear="so the message may have been marked. Mark it again. A repetition does no harm.",
 )
 
 
 def render(message: Message, contact: Contact | None = None) -> dict[str, Any]:
-    """The Message object, with its contact, where the caller has read it."""
+    """The Message object. ``contact`` is its contact if the caller has read it."""
     if contact is None and message.contact_id is not None:
         contact = Contact.by_id(message.contact_id)
     return message_resource(message, contact).as_json()
@@ -76,7 +76,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
 
 
 def _contact_ids(user: str, contact_id: str | None, phone: str | None) -> list[str] | None:
-    """The contacts that a list is limited to. Raises NotFoundError, ForbiddenError."""
+    """The contacts to filter by, None for no filter. Raises NotFoundError, ForbiddenError."""
     found = None if phone is None else contact_search.called(user, phone)
     if contact_id is None:
         return found
@@ -85,7 +85,7 @@ def _contact_ids(user: str, contact_id: str | None, phone: str | None) -> list[s
 
 
 def _by_error(text: str | None) -> dict[str, Any]:
-    """The filter that the text of an error stands for: digits are a code of the network."""
+    """The filter for a text in errors. Digits are a code of the network."""
     if text is None or text.isdecimal():
         return {"error_code": text}
     return {"error_words": text, "error_codes_of_words": codes_explained_by(text)}
@@ -103,10 +103,12 @@ async def mark_message_read(
 
 
 def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
-    """The message, and the number that it came to. Raises ApiError."""
+    """The message and the number that received it. Raises ApiError."""
     message = owned(Message, message_id, user)
     if message.direction != Direction.INBOUND or message.wa_message_id is None:
-        raise ConflictError(f"The message {message.id} is not inbound: there is nothing to read.")
+        raise ConflictError(
+            f"The message {message.id} is not inbound. Only inbound messages can be marked."
+        )
     number = Number.get_by_id(message.number_id)
     if number.status != NumberStatus.ACTIVE:
         raise inactive(number, "mark messages")

@@ -1,7 +1,7 @@
-"""The network's callback, /network/callback, which is not part of the contract.
+"""The endpoint of the network's callbacks, /network/callback, which is not part of the contract.
 
-A callback is stored raw before the response, and ingested later (design, section 2.2).
-gateway.http.callback_endpoint handles its HTTP.
+A callback is stored unchanged before the response, and ingested later (design, section 2.2).
+gateway.http.callback_endpoint is its HTTP part.
 """
 
 import hmac
@@ -15,7 +15,7 @@ from tasks import ingest, telemetry
 
 
 def verify(query: Mapping[str, str]) -> str:
-    """The verification handshake: the challenge. Raises ForbiddenError unless the token is ours."""
+    """The challenge of the verification handshake. Raises ForbiddenError for a wrong verify token."""
     wanted = get_settings().network_verify_token.get_secret_value()
     given = query.get("hub.verify_token", "")
     is_ours = hmac.compare_digest(wanted.encode(), given.encode("utf-8", "surrogatepass"))
@@ -25,7 +25,7 @@ def verify(query: Mapping[str, str]) -> str:
 
 
 def authenticate(body: bytes, given: str | None) -> None:
-    """Raise ApiError unless ``given`` is the signature over the raw bytes."""
+    """Raise ApiError unless ``given`` is the signature of the raw body."""
     secret = get_settings().network_app_secret.get_secret_value()
     if not signature.is_authentic(secret, body, given):
         telemetry.CALLBACKS.labels(outcome="forged").inc()
@@ -38,6 +38,6 @@ def store(body: bytes) -> None:
 
 
 def arrived() -> None:
-    """Count a stored callback, and have it ingested."""
+    """Count a stored callback, and wake the worker that ingests it."""
     telemetry.CALLBACKS.labels(outcome="accepted").inc()
     ingest.bell.ring()

@@ -1,4 +1,4 @@
-"""The network's errors as responses of the API (decision 15 of the design)."""
+"""Maps the network's errors to error responses of the API (decision 15 of the design)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,9 +18,9 @@ RETRY_AFTER_THROTTLED = 60
 
 @dataclass(frozen=True)
 class Asked:
-    """A call of the network, in the words that a response needs.
+    """The words for a call of the network in an error response.
 
-    ``unclear`` says what may have happened, and what to do, when the outcome is unknown. ``later`` says what
+    ``unclear`` says what may have happened and what to do if the outcome is unknown. ``later`` says what
     to do after a throttled request.
     """
 
@@ -31,12 +31,12 @@ class Asked:
     later: str = "Try again later."
 
 
-# For each error the response, and its text. The words of ``error`` end with a full stop.
+# The response and its text for each error. ``error`` ends with a full stop.
 ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
     network.RefusedError: (InvalidError, "The messaging network refused the {thing}: {error}"),
     network.MediaGoneError: (
         NotFoundError,
-        "The messaging network has the {thing} no longer: {error}",
+        "The messaging network no longer has the {thing}: {error}",
     ),
     network.ThrottledError: (
         ThrottledError,
@@ -58,15 +58,15 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
     network.AccountActionError: (
         ConflictError,
         (
-            "The messaging network wants the owner of the number {number} to act first: {error} Nothing was "
-            "{done}. Settle this at the platform, then {verb} again."
+            "The owner of the number {number} must act at the platform first: {error} Nothing was {done}. "
+            "Resolve the problem there, then {verb} again."
         ),
     ),
     network.NumberInDoubtError: (
         ConflictError,
         (
-            "The messaging network does not let the number {number} {verb}: {error} Nothing was {done}. The "
-            "number is being checked with the network: read its status, and try again while it is ACTIVE."
+            "The messaging network does not allow the number {number} to {verb}: {error} Nothing was {done}. "
+            "The gateway is checking the number. Read its status, and try again if it is ACTIVE."
         ),
     ),
 }
@@ -75,9 +75,9 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
 def answer_to(
     number: Number, asked: Asked, error: network.NetworkError, message_id: str | None = None
 ) -> ApiError:
-    """The response to a request of the number that failed with this error.
+    """The response to a request of the number whose network call failed with this error.
 
-    ``message_id`` is the message that was stored for it.
+    ``message_id`` is the message that was stored for the request.
     """
     kind, text = ANSWERS[type(error)]
     return kind(
@@ -90,7 +90,7 @@ def answer_to(
 
 @asynccontextmanager
 async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
-    """Call the network for the number inside. An error may change the number's status. Raises ApiError."""
+    """Call the network for a number inside. Its errors may change the number's status. Raises ApiError."""
     try:
         yield Sender(number.phone_number_id, number.access_token)
     except network.NetworkError as error:

@@ -1,4 +1,4 @@
-"""Tag profiles of the contract: what people see of the business behind a number."""
+"""Tag profiles of the contract: the public business profile of a number."""
 
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ CHANGING = Asked(
     verb="change its profile",
     done="changed",
     thing="profile",
-    unclear="so the profile may have been changed. Read it, and change it again: that does no harm.",
+    unclear="so the profile may have been changed. Read it, and change it again if needed.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Rows of an account as the API hands them out: one by its identifier, or a page of them."""
+"""Finds rows of an account by identifier, with the API's errors, and renders pages of rows."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ Owned = TypeVar("Owned", Message, Number, Webhook)
 
 
 def owned(model: type[Owned], row_id: str, account_id: str, field: str | None = None) -> Owned:
-    """The row, if it exists and is the account's. Raises NotFoundError, ForbiddenError.
+    """The row with this identifier. Raises NotFoundError, or ForbiddenError for another account's.
 
     ``field`` is the JSON pointer to its identifier in the request.
     """
@@ -36,20 +36,20 @@ def own_contact(account_id: str, contact_id: str, field: str | None = None) -> C
 
 
 def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None) -> ApiError:
-    """403 for what is another account's, 404 for what does not exist (specification, Authentication)."""
+    """403 for another account's row, 404 for one that does not exist (specification, Authentication)."""
     if exists:
         return ForbiddenError(f"The {kind} {row_id} belongs to a different account.", field=field)
     return NotFoundError(f"There is no {kind} {row_id}.", field=field)
 
 
 def inactive(number: Number, action: str) -> ConflictError:
-    """409 for a number that is not ACTIVE and so cannot do this, with the reason that the network gave."""
+    """409 for an action of a number that is not ACTIVE, with the network's reason."""
     reason = f" {number.status_reason}" if number.status_reason else ""
     return ConflictError(f"The number {number.id} is {number.status} and cannot {action}.{reason}")
 
 
 def active_number(number_id: str, account_id: str, action: str) -> Number:
-    """The account's number, which is about to do this. Raises ApiError."""
+    """The account's number, for an action. Raises ApiError, also if it is not ACTIVE."""
     number = owned(Number, number_id, account_id)
     if number.status != NumberStatus.ACTIVE:
         raise inactive(number, action)
@@ -57,7 +57,7 @@ def active_number(number_id: str, account_id: str, action: str) -> Number:
 
 
 def page_json(page: Page[Row], render: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:
-    """The paginated object (specification, Paginated list), each row rendered by ``render``."""
+    """The paginated object (specification, Paginated list). ``render`` renders a row."""
     return {
         "data": [render(row) for row in page.rows],
         "pagination": {"total": page.total, "limit": page.limit, "offset": page.offset},

@@ -1,7 +1,7 @@
-"""Sending, exactly once for each Idempotency-Key (design, section 2.1 and decisions 14 to 16).
+"""Sends messages, once for each Idempotency-Key (design, section 2.1 and decisions 14 to 16).
 
-The claim of the key and the message are committed before the network is called, and no connection is
-held during the call. A process that dies in between leaves a claim, and a claim never sends again.
+The claim of the key and the message are committed before the call of the network, and the call holds no
+database connection. If the process dies in between, the claim remains, and a claimed key never sends again.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _under_way: set[asyncio.Task[Response]] = set()
 
 
 class _KeyTakenError(Exception):
-    """Another request holds the key. Raised to roll back what was written for this one."""
+    """Another request has claimed the key. Raised to roll back the rows of this request."""
 
     def __init__(self, known: IdempotencyKey) -> None:
         super().__init__(known.key)
@@ -73,7 +73,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
     except _KeyTakenError as taken:
         return await _replay(taken.known, fingerprint)
     except ApiError:
-        # A stored response is returned again, also if the number is not active any more.
+        # The stored response is replayed even if the number is no longer active.
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
             return await _replay(known, fingerprint)
         raise
@@ -83,7 +83,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
 def _begin(
     account_id: str, body: dict[str, Any], key: str | None, fingerprint: str
 ) -> tuple[Number, Contact, Message, OutboundMessage]:
-    """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError: nothing is written."""
+    """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError, and rolls back."""
 
     def begin() -> tuple[Number, Contact, Message, OutboundMessage]:
         number = _check_sender(account_id, body["number_id"])
@@ -117,13 +117,13 @@ def _check_sender(account_id: str, number_id: str) -> Number:
 
 
 def _check_consent(contact: Contact, template: Template | None) -> None:
-    """Raises ConflictError for a template that is, or may be, marketing to a person who opted out of it."""
+    """Raise ConflictError if the person opted out and the template is, or may be, a marketing one."""
     if contact.opted_out_at is None:
         return
     if template is None:
         problem = (
             "the category of this template is not known yet. Nothing was sent. List the templates of the"
-            " number, and send again."
+            " number first, then send again."
         )
     elif template.category == MARKETING:
         problem = (
@@ -137,9 +137,9 @@ def _check_consent(contact: Contact, template: Template | None) -> None:
 
 
 def as_stored(body: dict[str, Any]) -> dict[str, Any]:
-    """The content as Message.body shows it, in the form in which inbound messages are kept.
+    """The content as Message.body shows it, in the stored form of inbound messages.
 
-    An array is wrapped under its own name, and the context of a reply stands beside the content.
+    An array becomes a member with the name of the type. The context of a reply is added next to the content.
     """
     content = body[body["type"]]
     beside = {"context": body["context"]} if "context" in body else {}
@@ -147,10 +147,10 @@ def as_stored(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def quoted(body: dict[str, Any], number: Number) -> Message | None:
-    """The message that a request replies or reacts to, None if it does neither.
+    """The message that a request replies or reacts to, or None.
 
-    Raises NotFoundError, ForbiddenError, and ConflictError if that message is another number's, or has no
-    such identifier because the network did not accept it.
+    Raises NotFoundError, ForbiddenError, and ConflictError for a message of another number or one that the
+    network did not accept.
     """
     place = "reaction" if body["type"] == "reaction" else "context"
     if place not in body:
@@ -169,7 +169,7 @@ def quoted(body: dict[str, Any], number: Number) -> Message | None:
 def sent_response(message: Message) -> str:
     """The response to an accepted message, as JSON text.
 
-    It is about the acceptance, also when a later status came first: the request and its repetitions always
+    Its status is always ``sent``, even if a later status came first, so that the request and its repetitions
     get the same response.
     """
     sent = {"id": message.id, "wa_message_id": message.wa_message_id, "status": MessageStatus.SENT}
@@ -210,9 +210,9 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
 async def _finish_sending(
     number: Number, contact: Contact, message: Message, outbound: OutboundMessage
 ) -> Response:
-    """Hand the message over, even if the client disconnects or the service stops.
+    """Send the message and record the outcome, even if the client disconnects or the service stops.
 
-    Raises ApiError that names the message if the outcome cannot be recorded.
+    Raises ApiError with the message's identifier if the outcome cannot be recorded.
     """
     telemetry.note(message_id=message.id)
     work = asyncio.create_task(_hand_over(number, contact, message, outbound))
@@ -221,19 +221,19 @@ async def _finish_sending(
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        # The service stops. finish() waits for the task.
-        logger.warning("the service stopped while message %s was under way", message.id)
+        # The service is stopping. finish() waits for the task.
+        logger.warning("the service is stopping while message %s is being sent", message.id)
     except Exception:
-        logger.exception("what the network said of message %s is not recorded", message.id)
+        logger.exception("the outcome of message %s was not recorded", message.id)
     raise ApiError(
-        "What the messaging network said of the message could not be recorded yet. "
+        "The outcome of the message could not be recorded yet. "
         f"Read message {message.id} for its outcome before you send again.",
         message_id=message.id,
     ) from None
 
 
 async def finish(seconds: float) -> None:
-    """Wait at most ``seconds`` until every send is recorded. For a process that ends."""
+    """Wait at most ``seconds`` until all sends are recorded. A process calls it before it exits."""
     if _under_way:
         await asyncio.wait(_under_way, timeout=seconds)
 
@@ -264,7 +264,7 @@ def _record_success(contact: Contact, message: Message, accepted: Acceptance) ->
 
 
 def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Response:
-    """Record why the message was not accepted, in one transaction with the number's transition."""
+    """Record the error, and the number's status after it, in one transaction."""
     sending = Asked(
         verb="send",
         done="sent",

@@ -1,4 +1,4 @@
-"""Tag signup of the contract: the public routes behind a signup link (decision 22)."""
+"""Tag signup of the contract: the public routes of a signup link (decision 22)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +43,7 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Turn the errors of a signup into responses. Raises ApiError."""
+    """Convert the errors of a signup to responses. Raises ApiError."""
     try:
         yield
     except onboarding.SignupError as error:
@@ -57,7 +57,7 @@ def _answering() -> Iterator[None]:
         raise _answer_to_network(error) from None
 
 
-# The response to each error that is not a plain 400, and the place in the body that it is about.
+# The response and the field of each error that is not a plain 400.
 _ANSWERS: dict[type[onboarding.SignupError], tuple[type[ApiError], str | None]] = {
     onboarding.LinkUnknownError: (NotFoundError, None),
     onboarding.LinkClosedError: (ConflictError, None),
@@ -71,14 +71,15 @@ def _answer_to_network(error: network.NetworkError) -> ApiError:
     match error:
         case network.ThrottledError():
             return ThrottledError(
-                f"The messaging platform throttled the signup: {told(error)} Post the same again later.",
+                f"The messaging platform throttled the signup: {told(error)}"
+                " Send the same request again later.",
                 retry_after=RETRY_AFTER_THROTTLED,
                 network_code=code,
             )
         case network.NotReachedError() | network.AmbiguousError():
             return ApiError(
-                "The messaging platform could not be reached. Post the same again: the signup goes on "
-                "where it stopped.",
+                "The messaging platform could not be reached. Send the same request again. The signup"
+                " continues where it stopped.",
                 network_code=code,
             )
     return InvalidError(

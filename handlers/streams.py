@@ -1,7 +1,7 @@
-"""Streams of events: server-sent events on the event loop, all of them served by one poll of this process.
+"""Streams of server-sent events on the event loop. One polling task serves all streams of the process.
 
-A stream gets the next events when its client has taken those before. So a slow client takes no more memory
-than one batch, and holds up nobody else.
+A stream gets the next events after its client has read the previous ones. So a slow client uses no more
+memory than one batch, and does not delay others.
 """
 
 import asyncio
@@ -26,24 +26,24 @@ from tasks.fair_share import Share
 
 logger = logging.getLogger(__name__)
 
-# Between two polls. With 100 events a second a batch holds four times what comes meanwhile.
+# Between two polls. At 100 events per second, a batch has room for the events of four polls.
 POLL_SECONDS = 0.25
 BATCH = 100
 KEEP_ALIVE_SECONDS = 15
-# A stream whose key or session was revoked ends so much later at most.
+# A stream ends within this time after its key or session is revoked.
 KEY_SECONDS = 2
-# Open streams in this process, of one account and of all.
+# The most open streams in this process: for one account, and for all.
 EACH, TOTAL = 10, 500
-# Between two polls while the database is away.
+# Between two polls while the database is unreachable.
 PAUSE_SECONDS = 1
 OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 
 
 class Stream:
-    """One client's events, in batches. ``place`` is behind the last batch.
+    """One client's events, in batches. ``place`` is the position after the last batch.
 
-    ``opener`` is the API key or the session of a user by which it was opened. It ends with that. ``sources``
-    are what it shows besides events.
+    ``opener`` is the API key or the user's session that opened it. If that becomes invalid, the stream ends.
+    ``sources`` are the sources of its blocks other than events.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Stream:
         self.sources = sources
         # Whether more events can be read at once.
         self.is_behind = True
-        # Cancels the response, also while it waits for the client.
+        # Cancels the response, even while it waits for the client.
         self.scope = CancelScope()
         self._batch: list[Event] = []
         self._backlog = Backlog()
@@ -65,31 +65,31 @@ class Stream:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the client has taken the last batch."""
+        """Whether the client has read the last batch."""
         return not (self._batch or self._is_sending)
 
     def give(self, events: list[Event], place: Place) -> None:
-        """Send these events, and go on from this place."""
+        """Send these events, and continue from this position."""
         self._batch, self.place, self.is_behind = events, place, len(events) == BATCH
         if events:
             self._changed.set()
 
     def add(self, blocks: list[Block]) -> None:
-        """Send these too, as far as a client that is slow has room for them."""
+        """Send these blocks too. For a slow client the oldest waiting ones are dropped."""
         self._backlog.add(blocks)
         if blocks:
             self._changed.set()
 
     def end(self) -> None:
-        """End the response. A client that does not read loses the connection."""
+        """End the response. If the client does not read, the connection is closed."""
         self._is_over = True
         self._changed.set()
         if self._is_sending:
             self.scope.cancel()
 
     async def pieces(self) -> AsyncIterator[str]:
-        """The body."""
-        # A client that loses the connection before the first event goes on from here.
+        """The body of the response, piece by piece."""
+        # A client that loses the connection before the first event resumes here.
         text = f"id: {self.place.cursor}\n{OPENING}"
         while not self._is_over:
             self._is_sending = True
@@ -106,7 +106,7 @@ class Stream:
 
 
 def record(event: Event) -> str:
-    """The EventRecord object as one line of JSON. The envelope goes into it as webhooks receive it."""
+    """The EventRecord object as one line of JSON, with the envelope that webhooks receive."""
     return f'{{"id":"{event.id}","cursor":"{Place.of(event).cursor}",{event.payload[1:]}'
 
 
@@ -115,11 +115,11 @@ def _as_text(event: Event) -> str:
 
 
 class Streams:
-    """The open streams of this process. While there are any, a task polls."""
+    """The open streams of this process. A task polls while there are any."""
 
     def __init__(self) -> None:
         self._open: set[Stream] = set()
-        # Since the first of the open streams that show more than events.
+        # Exists since the first open stream with sources.
         self._blocks: LiveBlocks | None = None
         self._places = Share("event streams", EACH, TOTAL)
         self._task: asyncio.Task[None] | None = None
@@ -129,14 +129,14 @@ class Streams:
 
     @contextmanager
     def opened(self, stream: Stream) -> Iterator[None]:
-        """Serve a stream inside. Raises TooMuchAtOnceError."""
+        """Serve a stream while inside. Raises TooMuchAtOnceError."""
         with self._places.of(stream.wanted.account_id):
             if stream.sources and not self._accounts():
                 self._blocks = LiveBlocks()
             self._open.add(stream)
             if self._task is None or self._task.done():
                 self._wanted = asyncio.Event()
-                # An empty context: log lines do not carry the request that opened the first stream.
+                # An empty context, because the log fields of the first stream's request do not apply.
                 self._task = asyncio.create_task(self._serve(), context=Context())
             if self._is_stopping:
                 stream.end()
@@ -150,7 +150,7 @@ class Streams:
         self._wanted.set()
 
     def stop(self) -> None:
-        """End all streams, also those that are about to be opened: the server stops."""
+        """End all streams, and those that open later, because the server is stopping."""
         self._is_stopping = True
         self.end()
 
@@ -166,15 +166,15 @@ class Streams:
                 try:
                     await self._poll()
                 except (DatabaseError, OSError) as error:
-                    logger.warning("events are not read: %s", error)
+                    logger.warning("events cannot be read: %s", error)
                     await asyncio.sleep(PAUSE_SECONDS)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), POLL_SECONDS)
                 self._wanted.clear()
         except Exception:
-            logger.exception("the streams of events end")
+            logger.exception("polling for events failed; all streams end")
         finally:
-            # The clients open theirs again.
+            # The clients reconnect.
             self.end()
 
     async def _poll(self) -> None:
@@ -195,7 +195,7 @@ class Streams:
                 stream.add(blocks.get((source, stream.wanted.account_id), []))
 
     def _accounts(self) -> dict[Source, set[str]]:
-        """The accounts of the open streams, by what these show besides events."""
+        """The accounts of the open streams, by source."""
         accounts: dict[Source, set[str]] = defaultdict(set)
         for stream in self._open:
             for source in stream.sources:
@@ -204,7 +204,7 @@ class Streams:
 
 
 def _void_among(openers: set[str]) -> set[str]:
-    """Those of these keys and sessions that are no longer valid."""
+    """The keys and sessions among these that are no longer valid."""
     sessions = {opener for opener in openers if opener.startswith("ses_")}
     with reading():
         return ApiKey.void_among(openers - sessions) | UserSession.void_among(sessions)
@@ -215,27 +215,27 @@ def _read(
     latest: LiveBlocks | None,
     accounts: dict[Source, set[str]],
 ) -> tuple[dict[tuple[Wanted, Place], tuple[list[Event], Place]], Blocks]:
-    """The next events of each, and what else there is for these accounts, on one connection."""
+    """The next events of each stream and the blocks of these accounts, on one connection."""
     with reading():
         events = {(wanted, place): wanted.read(place, BATCH) for wanted, place in asked}
         return events, latest.read(accounts) if latest and accounts else {}
 
 
-# Those of this process.
+# The only instance in a process.
 streams = Streams()
 
 
 class EventStream(StreamingResponse):
-    """The response of a stream, which is open as long as it is sent."""
+    """The response of a stream. The stream is open while the response is being sent."""
 
     def __init__(self, stream: Stream) -> None:
-        # nginx would keep the events until its buffer is full.
+        # Otherwise nginx holds the events back until its buffer is full.
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__(stream.pieces(), headers=headers, media_type="text/event-stream")
         self._stream = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI. Raises TooMuchAtOnceError."""
+        """Send the response (ASGI). Raises TooMuchAtOnceError."""
         with streams.opened(self._stream), self._stream.scope:
             if scope["method"] == "HEAD":
                 self._stream.end()

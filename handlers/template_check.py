@@ -1,7 +1,7 @@
-"""A send of a template against the template as it is known, before the network is asked.
+"""Checks a send of a template against the stored template before the call of the network.
 
-Only what the network would refuse is refused. A template that is not known, and every part that is not
-understood here, is left to the network.
+It refuses only what the network would refuse. Unknown templates and unknown kinds of parts pass, so the
+network decides.
 """
 
 from collections.abc import Iterator
@@ -12,22 +12,22 @@ from models.number import Number
 from models.template import VARIABLE, Template, TemplateList, TemplateStatus
 
 PLACE = "/template"
-# What keeps a template from being sent, and what to do about it.
+# Statuses of templates that cannot be sent, and what to do.
 UNSENDABLE = {
     TemplateStatus.PENDING: "The platform has not reviewed it yet; wait until it is APPROVED.",
     TemplateStatus.REJECTED: "Edit it in WhatsApp Manager, or create another one.",
     TemplateStatus.PAUSED: "Recipients did not want it. The platform ends the pause by itself.",
-    TemplateStatus.DISABLED: "The platform disabled it for good; create another one.",
+    TemplateStatus.DISABLED: "The platform disabled it permanently; create another one.",
 }
 FILES = {"IMAGE", "VIDEO", "DOCUMENT"}
-# The kinds of buttons whose parameters are known, and what a send calls them.
+# The kinds of buttons that are checked, and their ``sub_type`` in a send.
 SUB_TYPE = {"QUICK_REPLY": "quick_reply", "URL": "url"}
 
 
 def check(number: Number, content: dict[str, Any]) -> Template | None:
     """Check the content of a message of type template, inside the caller's transaction.
 
-    Returns the template, None if it is not known. Raises InvalidError, whose ``field`` names what is wrong.
+    Returns the template, None if it is unknown. Raises InvalidError, whose ``field`` is the wrong value.
     """
     name, language = content["name"], content["language"]["code"]
     template = Template.find(number, name, language)
@@ -43,13 +43,13 @@ def check(number: Number, content: dict[str, Any]) -> Template | None:
 
 
 def _require_unknown(number: Number, name: str, language: str) -> None:
-    """Pass a template that is not known, but not another language of one that is."""
+    """Accept an unknown template, but not an unknown language of a known one."""
     languages = Template.languages(number, name)
     known = TemplateList.of(number) if languages else None
     if known is not None and known.read_at is not None:
         listed = ", ".join(languages[:20])
         _refuse(
-            "/language/code", f"the template {name} is not there in {language}, only in {listed}."
+            "/language/code", f"the template {name} does not exist in {language}, only in {listed}."
         )
     TemplateList.ask(number)
 
@@ -60,7 +60,7 @@ def _refuse(field: str, problem: str) -> None:
 
 
 class _Given:
-    """The components of a send, beside those of its template."""
+    """The components of a send and those of its template."""
 
     def __init__(self, template: Template, content: dict[str, Any]) -> None:
         self._title = f"the template {template.name} ({template.language})"
@@ -77,10 +77,10 @@ class _Given:
     def check(self) -> None:
         """Raise InvalidError for the first part that does not fit."""
         if not self._parts:
-            # The network told of no components: nothing is known of its parameters.
+            # The network listed no components, so the parameters are unknown.
             return
         self._check_header()
-        # An authentication template has a text that only the network knows.
+        # The text of an authentication template is known only to the network.
         if isinstance(text := self._parts.get("BODY", {}).get("text"), str):
             self._check_text("body", text)
         self._check_buttons()
@@ -100,7 +100,9 @@ class _Given:
         expected = f"its header takes one parameter of the type {kind}"
         given = list(self._of("header"))
         if not given:
-            _refuse("/components", f"{self._title} has a header that is missing here: {expected}.")
+            _refuse(
+                "/components", f"{self._title} has a header, but the request has none: {expected}."
+            )
         for place, component in given:
             parameters = component.get("parameters") or []
             if len(parameters) != 1:
@@ -117,7 +119,7 @@ class _Given:
         given = list(self._of(kind))
         if variables and not given:
             expected = _expected(kind, variables)
-            _refuse("/components", f"{self._title} has no component {kind} here; {expected}.")
+            _refuse("/components", f"the component {kind} of {self._title} is missing; {expected}.")
         for place, component in given:
             self._check_parameters(
                 f"{place}/parameters", kind, variables, component.get("parameters") or []
@@ -163,7 +165,7 @@ class _Given:
             if _is_variable_url(button) and str(position) not in given:
                 _refuse(
                     "/components",
-                    f"{self._title} has a button url whose parameter is missing here; give a"
+                    f"the parameter of a url button of {self._title} is missing; send a"
                     f' component button with the sub_type url and the index "{position}".',
                 )
 
@@ -183,7 +185,7 @@ def _is_variable_url(button: dict[str, Any]) -> bool:
 
 def _expected(kind: str, variables: list[str]) -> str:
     if not variables:
-        return f"its {kind} takes none: leave the component out"
+        return f"its {kind} takes none, so omit the component"
     listed = ", ".join(f"{{{{{variable}}}}}" for variable in variables)
     noun = "parameter" if len(variables) == 1 else "parameters"
     return f"its {kind} takes {len(variables)} {noun}: {listed}"

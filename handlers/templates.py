@@ -1,6 +1,6 @@
 """Tag templates of the contract: the message templates of a number's business account.
 
-They are shown as they are on record. Where the record is not fresh, the network is asked first
+The responses show the stored templates. If these are out of date, they are read from the network first
 (tasks.templates).
 """
 
@@ -39,7 +39,7 @@ DELETING = Asked(
     thing="request",
     unclear="so the template may have been deleted. List the templates before you delete it again.",
 )
-# An answer is out of date where a callback or another request changed the rows meanwhile.
+# A list is read again if a callback or another request changed the rows meanwhile.
 MOST_READS = 3
 
 
@@ -92,11 +92,11 @@ async def create_template(
 
 
 def _refuse_known(number: Number, payload: dict[str, Any]) -> None:
-    """Raise ConflictError if the business account has this name in this language."""
+    """Raise ConflictError if the business account has a template with this name and language."""
     for known in Template.named(number, payload["name"]):
         if known.language == payload["language"]:
             raise ConflictError(
-                f"There is a template {known.name} in {known.language} already; it is"
+                f"The template {known.name} exists in {known.language} already; it is"
                 f" {known.shown_status}. Choose another name, or delete it first.",
                 field="/name",
             )
@@ -123,7 +123,7 @@ async def delete_template(
 
 
 async def _freshen(number: Number) -> None:
-    """Ask the network for the templates where the record is not fresh. Raises ApiError."""
+    """Read the templates from the network if the stored ones are out of date. Raises ApiError."""
     for _ in range(MOST_READS):
         known = await read(partial(TemplateList.of, number))
         if known is not None and not templates.is_due(known):

@@ -1,4 +1,4 @@
-"""Tag usage of the contract: how many messages there were, by day and price."""
+"""Tag usage of the contract: the number of messages by day and price."""
 
 import csv
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from models.number import Number
 from models.usage import UsageTotal
 
 COLUMNS = ("day", "numberId", "direction", "category", "billable", "count")
-# The most days that a response covers. It bounds an export.
+# The most days in a response. It limits the size of an export.
 MOST_DAYS = 366
 
 
@@ -77,7 +77,7 @@ def _as_csv(totals: list[UsageTotal]) -> str:
 
 
 def _days(user: str, number_id: str | None, since: str | None, until: str | None) -> Days:
-    """The days that a request asks for. Raises ApiError, also for a number that is not the account's."""
+    """The days of a request. Raises ApiError, also for a number of another account."""
     first, end = (
         parse_date("Query parameter since", since),
         parse_date("Query parameter until", until),
@@ -88,7 +88,7 @@ def _days(user: str, number_id: str | None, since: str | None, until: str | None
         today = datetime.fromtimestamp(clock.now() / 1000, UTC).date()
         end = date.fromordinal(today.toordinal() + 1)
     if first is None:
-        # No day is before the first of the year 1.
+        # The first day of datetime is the first of the year 1.
         first = date.fromordinal(max(1, end.toordinal() - 1)).replace(day=1)
     latest = first.toordinal() + MOST_DAYS
     return Days(first, date.fromordinal(min(latest, end.toordinal())))

@@ -18,7 +18,7 @@ from webhooks.kinds import EventKind
 
 
 def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
-    """The Webhook object; its secret masked unless one is given."""
+    """The Webhook object. The secret is masked unless ``secret`` is given."""
     return {
         "id": webhook.id,
         "url": webhook.url,
@@ -31,7 +31,7 @@ def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
 
 
 def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The body with each event and number once. Raises ApiError for a url or number that is not allowed."""
+    """The body without duplicate events and numbers. Raises ApiError for a forbidden url or number."""
     if "url" in body:
         try:
             subscriptions.check_url(body["url"], user)
@@ -44,7 +44,7 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_numbers(user: str, number_ids: list[str]) -> None:
-    """Raises NotFoundError if a number does not exist, else ForbiddenError if one is another account's."""
+    """Raise NotFoundError if a number does not exist, or ForbiddenError if it is another account's."""
     owners = Number.owners(number_ids)
     places = {number_id: f"/numberIds/{i}" for i, number_id in enumerate(number_ids)}
     for exists in (False, True):
@@ -76,7 +76,7 @@ def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[
     try:
         body = _checked(user, payload)
     except NotFoundError as error:
-        # A 404 would mean that there is no such webhook.
+        # The status of NotFoundError would mean that the webhook does not exist.
         raise ConflictError(error.message, field=str(error.details["field"])) from None
     subscriptions.change(
         webhook,

@@ -1,4 +1,4 @@
-"""The messaging network: its interface, its errors, the Cloud API behind them, and its callbacks.
+"""The messaging network: its interface, errors and callbacks, and the Cloud API that implements them.
 
-Knows neither the database nor the queue; speaks in dataclasses.
+Uses neither the database nor the queue. Its values are dataclasses.
 """

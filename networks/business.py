@@ -1,4 +1,4 @@
-"""What a number shows of its business, and whom it has blocked, over networks.graph.
+"""Business profiles and blocked people of numbers, over networks.graph.
 
 Source: Cloud API, business profiles; Block Users API.
 """
@@ -24,7 +24,7 @@ async def get_profile(graph: GraphClient, sender: Sender) -> BusinessProfile:
     )
     data = members(answer, "data", list)
     shown = data[0] if data and isinstance(data[0], dict) else {}
-    # The platform's own description nests it; its answers do not.
+    # The platform's documentation nests the profile, but its responses do not.
     shown = shown.get("business_profile", shown)
     websites = shown.get("websites")
     return BusinessProfile(
@@ -67,7 +67,7 @@ async def change_blocked(
 ) -> BlockResult:
     """POST or DELETE /{phone_number_id}/block_users.
 
-    An answer that is an error may still say of each person what was done. Then that is the result.
+    If an error response lists the result for each person, that is the result.
     """
     users = [{"user" if person.isdecimal() else "user_id": person} for person in people]
     try:
@@ -87,7 +87,7 @@ async def change_blocked(
 
 
 def _failures(failed: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The people that failed, as they were given, each with the code and text of its first error."""
+    """The people of the request that failed, each with the code and text of its first error."""
     for item in failed if isinstance(failed, list) else ():
         if not isinstance(item, dict):
             continue

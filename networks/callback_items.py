@@ -1,4 +1,4 @@
-"""What the platform's callbacks tell: the items that networks.callbacks makes of them."""
+"""The items that networks.callbacks reads from the platform's callbacks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Person:
-    """Whom an item is about, as far as the platform says. ``phone`` is in digits, ``name`` the profile's.
+    """The person of an item, None for unknown values. ``phone`` is in digits, ``name`` is from the profile.
 
     Source: Cloud API, business-scoped user ids.
     """
@@ -23,11 +23,11 @@ class Person:
 class InboundMessage:
     """A message from a person. ``at`` is in milliseconds since the epoch, 0 if unknown.
 
-    ``sender`` is a phone number (digits), or the platform's identifier of a person who hides theirs.
-    ``content`` is the value under the key named like the type (anything but an object is wrapped under
-    that name), and beside it all other members: ``context`` of a reply, ``referral`` of an
-    advertisement, ``errors``, ``identity``, and members that the platform adds later. ``becomes`` are the new
-    identifiers of a person, if the message tells that they changed.
+    ``sender`` is a phone number (digits), or the platform's identifier of a person who hides the number.
+    ``content`` is the value of the member named like the type. If it is not an object, it is wrapped under
+    that name. All other members are added to it: ``context`` of a reply, ``referral`` of an advertisement,
+    ``errors``, ``identity``, and members that the platform adds later. ``becomes`` are the new identifiers
+    of the person if the message announces a change.
     """
 
     phone_number_id: str
@@ -42,7 +42,7 @@ class InboundMessage:
 
 @dataclass(frozen=True)
 class Pricing:
-    """What the platform charges for a message. None for what it does not say."""
+    """The platform's pricing of a message. None for unknown values."""
 
     billable: bool | None
     model: str | None
@@ -52,9 +52,9 @@ class Pricing:
 
 @dataclass(frozen=True)
 class StatusUpdate:
-    """A status of a message. ``reference`` is the one of OutboundMessage.
+    """A status of a message. ``reference`` is that of OutboundMessage.
 
-    ``errors`` are all errors of a failure, each its code and its text.
+    ``errors`` are the code and the text of each error of a failure.
     """
 
     phone_number_id: str
@@ -69,7 +69,7 @@ class StatusUpdate:
 
 @dataclass(frozen=True)
 class PersonUpdate:
-    """News of a person: other identifiers, or marketing messages stopped or resumed."""
+    """A change of a person: new identifiers (``becomes``), or an opt-out or opt-in of marketing."""
 
     phone_number_id: str
     person: Person
@@ -80,9 +80,9 @@ class PersonUpdate:
 
 @dataclass(frozen=True)
 class AccountUpdate:
-    """An event of a business account, and so of all its numbers.
+    """An event of a business account, and so of all numbers of it.
 
-    ``event`` is the platform's word, ``detail`` its ban state if there is one. ``at`` is in
+    ``event`` is the platform's name of the event, ``detail`` the ban state or None. ``at`` is in
     milliseconds, 0 if unknown.
     """
 
@@ -95,10 +95,10 @@ class AccountUpdate:
 
 @dataclass(frozen=True)
 class Notice:
-    """Any other news of an account or of one of its numbers (digits).
+    """Any other information about an account or one of its numbers (digits).
 
-    ``field`` is the subject; ``messages`` is a problem that belongs to no message, a status that is none of
-    STATUSES, or members of a value that we do not know.
+    ``field`` is the subject. ``messages`` stands for an error without a message, a status outside of
+    STATUSES, or unknown members of a value.
     """
 
     waba_id: str
@@ -110,7 +110,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """No callback at all, or an item without an identifier or object: of no use, now or later."""
+    """A body that is no callback, or an item without an identifier or object. It can never be ingested."""
 
     error: str
 
@@ -120,7 +120,7 @@ Item = InboundMessage | StatusUpdate | PersonUpdate | AccountUpdate | Notice | U
 
 @dataclass(frozen=True)
 class Part:
-    """One item of a callback. ``body`` makes a callback with this item only, which parse() reads alike."""
+    """One item of a callback. ``body`` returns a callback with only this item, for parse()."""
 
     item: Item
     body: Callable[[], bytes]

@@ -1,6 +1,6 @@
-"""From a callback's raw body to its items, and what each item says.
+"""Parses the raw body of a callback into its items.
 
-One callback may hold items of several numbers. What is missing, unknown or malformed in one item never
+One callback may contain items of several numbers. A missing, unknown or malformed value of one item never
 affects another.
 """
 
@@ -28,35 +28,35 @@ from networks.graph import details_of, read_json
 logger = logging.getLogger(__name__)
 
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
-# Clocks differ by minutes. A later time is wrong, and would order all later messages of its person.
+# Clocks differ by minutes. A time further ahead is wrong, and all later messages of the person would get it.
 MOST_AHEAD = 10 * 60 * 1000
 
-# Words of a pricing. Anything else is none of the platform's.
+# The values of a pricing. Any other text is ignored.
 PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
-# The members of every inbound message, beside its content.
+# The members of every inbound message that are not content.
 COMMON = {"from", "from_user_id", "from_parent_user_id", "id", "timestamp", "type"}
-# The members of a value that its items have in common, and the lists that are split into items.
+# The members of a value that apply to all its items, and the lists that are split into items.
 SHARED, LISTS = ("messaging_product", "metadata"), ("messages", "statuses")
-# Where the platform writes the identifiers of a person: of a contact, a sender, a recipient.
+# The platform's keys for the identifiers of a person: in a contact, a sender, a recipient.
 CONTACT_IDS = ("wa_id", "user_id", "parent_user_id")
 SENDER_IDS = ("from", "from_user_id", "from_parent_user_id")
 RECIPIENT_IDS = ("recipient_id", "recipient_user_id", "recipient_parent_user_id")
-# Fields whose value has a list of the same name, with news of one person each.
+# Fields whose value has a list of the same name. Each of its items is about one person.
 OF_PERSONS = ("user_preferences", "user_id_update")
 CHANGES = {"user_changed_number", "customer_changed_number", "user_changed_user_id"}
 MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
-# What a member holds that says nothing.
+# Values of a member without information.
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 # The statuses of messages. Any other one, such as of a payment, becomes a Notice. Source: Cloud API.
 STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"
-# Backfills and copies of what the owner wrote in an app of the platform's own: no events of ours.
+# Backfills, and copies of messages that the owner wrote in the platform's own app. They emit no events.
 PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
 
 
 def parse(body: bytes) -> list[Part]:
-    """Every item of a callback. One that is Unreadable stands for a body that is no callback."""
+    """All items of a callback. A body that is no callback yields one Unreadable."""
     try:
         callback = read_json(body)
     except ValueError:
@@ -96,13 +96,13 @@ def _split(entry: dict[str, Any], change: dict[str, Any]) -> Iterator[Part]:
             yield _part(around, field, common | _contact_of(value, item) | {key: [item]})
     known = {*SHARED, *LISTS, *(["contacts"] if any(value.get(key) for key in LISTS) else [])}
     rest = {key: value[key] for key in value if key not in known and value[key] not in EMPTY}
-    # Contacts alone tell nothing: they say who is meant by the other members.
+    # Contacts alone are no information: they only name the people of other members.
     if rest.keys() - {"contacts"}:
         yield _part(around, field, common | rest)
 
 
 def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
-    """The contact of an item, found by an identifier that both have."""
+    """The contact of an item, by a common identifier. Empty if there is none."""
     if not isinstance(item, dict):
         return {}
     ids = {item[key] for key in (*SENDER_IDS, *RECIPIENT_IDS) if isinstance(item.get(key), str)}
@@ -120,7 +120,7 @@ def _part(entry: dict[str, Any], field: str, value: Any) -> Part:
     try:
         item = _read_item(entry, field, value)
     except Exception as error:
-        logger.exception("an item of a callback was not read")
+        logger.exception("an item of a callback could not be read")
         item = Unreadable(f"{type(error).__name__}: {error}")
     return Part(item, body)
 
@@ -152,7 +152,7 @@ def _metadata(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _phone_number_id(value: dict[str, Any]) -> str:
-    # Not the displayed number, whose spelling varies.
+    # The displayed number is no key, because its spelling varies.
     return str(_metadata(value).get("phone_number_id", ""))
 
 
@@ -162,7 +162,7 @@ def _phone_number(value: dict[str, Any]) -> str | None:
 
 
 def _account_update(waba_id: str, value: dict[str, Any], at: int) -> AccountUpdate:
-    # The entry of a PARTNER_* event is the provider's own; the customer's account is inside.
+    # The entry of a PARTNER_* event is about the provider. The customer's account is in its value.
     info = value.get("waba_info")
     ban = value.get("ban_info")
     return AccountUpdate(
@@ -175,7 +175,7 @@ def _account_update(waba_id: str, value: dict[str, Any], at: int) -> AccountUpda
 
 
 def _person(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:
-    """The person with the identifiers under ``names`` of ``ids``, or else those of the contact."""
+    """The person with the identifiers under ``names`` in ``ids``. Missing ones come from the contact."""
     profile = contact.get("profile")
     told = profile if isinstance(profile, dict) else {}
     found = (
@@ -191,7 +191,7 @@ def _text(value: Any) -> str | None:
 
 
 def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
-    """News of a person, None if it is about something else, or about nobody."""
+    """A change of a person, None if the item is about something else or about nobody."""
     items = value.get(field)
     item = items[0] if isinstance(items, list) and items else None
     if not isinstance(item, dict):
@@ -215,7 +215,7 @@ def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
 
 
 def _version(value: Any, version: str) -> Any:
-    """An identifier, or one of its versions if the platform tells a ``previous`` and a ``current`` one."""
+    """An identifier, or one of its versions if the platform sends a ``previous`` and a ``current`` one."""
     return value.get(version) if isinstance(value, dict) else value
 
 
@@ -238,7 +238,7 @@ def _inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> I
 
 
 def _becomes(content: dict[str, Any]) -> Person | None:
-    """The new identifiers of a person in a system message that tells of a change."""
+    """The new identifiers of a person in a system message about a change."""
     ids = {"wa_id": content.get("new_wa_id")} | content
     return _person(ids, CONTACT_IDS, {}) if str(content.get("type")) in CHANGES else None
 
@@ -272,7 +272,7 @@ def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> Sta
 
 
 def _pricing(pricing: Any) -> Pricing | None:
-    """None if it is no object, or has none of the members in a form that can be read."""
+    """The pricing of a status. None if it is no object or has no valid member."""
     if not isinstance(pricing, dict):
         return None
     billable = pricing.get("billable")
@@ -289,7 +289,7 @@ def _error(error: dict[str, Any]) -> tuple[str, str]:
 
 
 def _milliseconds(timestamp: Any) -> int:
-    """The platform writes Unix seconds as text, and at times milliseconds. 0 if it cannot be right."""
+    """A timestamp of the platform, in Unix seconds or sometimes milliseconds. 0 if it is not plausible."""
     try:
         value = int(timestamp)
     except (TypeError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Whether the network and our callback answer, for ``gateway doctor``."""
+"""Checks that the network and the callback URL respond, for ``gateway doctor``."""
 
 import contextlib
 import secrets
@@ -15,7 +15,7 @@ from networks.exceptions import NotReachedError
 
 
 def ask_time(url: str, timeout: float) -> datetime | None:
-    """The Date of any answer of the server at ``url``, None if there is none.
+    """The Date header of the server's response at ``url``, None if there is none.
 
     ``timeout`` is in seconds. Raises NotReachedError.
     """
@@ -26,10 +26,10 @@ def ask_time(url: str, timeout: float) -> datetime | None:
 
 
 def shake_hands(callback_url: str, verify_token: str, timeout: float) -> int:
-    """Verify a callback's address as the platform does.
+    """Verify a callback URL like the platform.
 
-    Returns the HTTP status of the answer; 0 if it was 200 but did not return the challenge.
-    Raises NotReachedError. Source: Graph API, Webhooks, verification requests.
+    Returns the HTTP status of the response, or 0 for a 200 without the challenge. Raises NotReachedError.
+    Source: Graph API, Webhooks, verification requests.
     """
     challenge = secrets.token_hex(8)
     question = {
@@ -50,10 +50,10 @@ class _Answer(NamedTuple):
 
 
 def _get(url: str, timeout: float, query: Mapping[str, str] | None = None) -> _Answer:
-    """The answer, redirects not followed. No error names the address, which may hold a token."""
+    """The response, without redirects. No error contains the URL, which may contain a token."""
     try:
-        # On the loop that all of this process use: aiohttp's resolver (pycares) once crashed a process in
-        # which several threads began to use it at the same moment.
+        # On the shared loop of the process, because aiohttp's resolver (pycares) once crashed a process in
+        # which several threads began to use it at the same time.
         return wait_for(_fetch(url, timeout, query))
     except aiohttp.ClientSSLError:
         raise NotReachedError("tls", "Its certificate is not accepted.") from None

@@ -1,6 +1,6 @@
-"""The WhatsApp Business Cloud API as a Network.
+"""Implements Network with the WhatsApp Business Cloud API.
 
-One method for each call that the gateway needs, over networks.graph.
+Each method makes one call over networks.graph.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ QUALITY, LIMIT = "quality_rating", "whatsapp_business_manager_messaging_limit"
 
 
 def digits(phone_number: str) -> str:
-    """A phone number as the gateway writes it: digits only."""
+    """A phone number in the gateway's form: digits only."""
     return "".join(c for c in phone_number if c.isdecimal() and c.isascii())
 
 
@@ -73,7 +73,7 @@ class CloudApi:
         return await media.upload(self._graph, sender, upload)
 
     async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
-        """GET /{media_id}, and the address that it names."""
+        """GET /{media_id}, then the URL in its response."""
         return await media.open_download(self._graph, sender, media_id)
 
     async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
@@ -194,13 +194,13 @@ def _acceptance(answer: Any) -> Acceptance:
 
 
 def _member(value: Any, name: str) -> str | None:
-    """A text that an answer may leave out."""
+    """An optional text of a response."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, str) and found else None
 
 
 def _content(message: OutboundMessage) -> dict[str, Any]:
-    """The content, and the message that it replies to; a reaction names that inside its content."""
+    """The content, with the quoted message of a reply. A reaction names its message in the content."""
     if message.type == "reaction":
         return {"reaction": message.content | {"message_id": message.quoted}}
     context = {} if message.quoted is None else {"context": {"message_id": message.quoted}}
@@ -208,7 +208,7 @@ def _content(message: OutboundMessage) -> dict[str, Any]:
 
 
 def read_grant(data: Mapping[str, Any], app_id: str) -> TokenGrant:
-    """The grant in the ``data`` of an answer. A token of another app than ``app_id`` is not valid."""
+    """The grant in the ``data`` of a response. A token of another app than ``app_id`` is invalid."""
     return TokenGrant(
         is_valid=data.get("is_valid") is True and str(data.get("app_id")) == app_id,
         scopes=frozenset(str(scope) for scope in data.get("scopes") or ()),
@@ -217,7 +217,7 @@ def read_grant(data: Mapping[str, Any], app_id: str) -> TokenGrant:
 
 
 def _waba_ids(granular_scopes: Any) -> frozenset[str] | None:
-    """The accounts that may be managed, None if the platform leaves the scope or its targets out."""
+    """The accounts that the token may manage, None if the platform omits the scope or its targets."""
     for granted in granular_scopes if isinstance(granular_scopes, list) else ():
         if isinstance(granted, dict) and granted.get("scope") == MANAGEMENT:
             return frozenset(str(target) for target in granted.get("target_ids") or ()) or None

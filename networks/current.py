@@ -1,4 +1,4 @@
-"""The network that the settings name."""
+"""The network of the settings."""
 
 import asyncio
 import atexit
@@ -33,11 +33,11 @@ def get_network() -> Network:
 
 
 def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
-    """Run a call of the network for a caller without an event loop: signups and checks.
+    """Run a call of the network for a caller without an event loop, such as a signup or a check.
 
     Raises a class of networks.exceptions.
     """
-    # Of two threads that call for the first time, only one may make the loop.
+    # Only one of several concurrent threads may create the loop.
     with _starting:
         loop = _loop()
     return asyncio.run_coroutine_threadsafe(question, loop).result()
@@ -52,6 +52,6 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:
-    """Close the connections, or aiohttp warns of them when the process ends."""
+    """Close the connections, because aiohttp warns of open ones when the process ends."""
     with contextlib.suppress(TimeoutError):
         asyncio.run_coroutine_threadsafe(get_network().close(), loop).result(CLOSING_SECONDS)

@@ -1,7 +1,7 @@
-"""The network's documented error codes: the class of each, what it means, and what to do.
+"""The network's documented error codes, each with its class, its meaning and what to do.
 
-The only table of them. ``classify`` reads the class; the API, events, the dashboard and docs/errors.md show
-the texts. Source: Cloud API, Error codes.
+``classify`` uses the class. The API, events, the dashboard and docs/errors.md show the texts.
+Source: Cloud API, Error codes.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from networks.exceptions import (
 
 
 class ErrorCode(NamedTuple):
-    """What a code stands for, for programs and for people. Both texts are whole sentences."""
+    """The class of a code, and two texts for people, in complete sentences."""
 
     error: type[NetworkError]
     means: str
@@ -27,11 +27,11 @@ class ErrorCode(NamedTuple):
 
 
 PARAMETER = 100
-# The platform gives each missing permission a code of its own in this range.
+# Each missing permission has a separate code in this range.
 PERMISSIONS = range(200, 300)
 
 _SIGN_UP = "Send the number's owner a new signup link."
-_MANAGER = "The account's owner settles it in WhatsApp Manager."
+_MANAGER = "The account's owner resolves it in WhatsApp Manager."
 _STATUS = "Send the message again only once its status is failed."
 _TEMPLATE = "Compare the message with the template in WhatsApp Manager."
 _PHONE = "Send it to the person's phone number."
@@ -41,7 +41,7 @@ _GRANT = f"{_SIGN_UP} All permissions must be granted."
 _PERMISSION = ("A permission was not granted or was removed.", _GRANT)
 
 _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
-    # The token or the number is gone.
+    # The token or the number is lost.
     NumberLostError: {
         0: ("The number's access token is not valid.", _SIGN_UP),
         33: ("The number was deleted at the platform.", _SIGN_UP),
@@ -54,7 +54,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Appeal in WhatsApp Manager. The number becomes ACTIVE again when the platform unlocks it.",
         ),
     },
-    # Missing permission or a block, either of which may pass: the number is checked with the network.
+    # A missing permission or a block. Both may be temporary, so the number is checked at the network.
     NumberInDoubtError: {
         3: (
             "The platform's app lacks a capability that this call needs.",
@@ -80,8 +80,8 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Register the number again: send its owner a new signup link.",
         ),
         133005: (
-            "The two-step PIN of the number is another one.",
-            "Give the right PIN at the signup, or turn it off in WhatsApp Manager.",
+            "The number has a different two-step PIN.",
+            "Enter the correct PIN at the signup, or disable it in WhatsApp Manager.",
         ),
         133006: (
             "The number must be verified again.",
@@ -89,20 +89,20 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
         134011: ("The terms of WhatsApp payments have not been accepted.", _MANAGER),
     },
-    # Too many requests, or not possible now: nothing was done, and a retry may succeed.
+    # Throttled or temporarily impossible: the platform did nothing, and a retry may succeed.
     ThrottledError: {
         4: (
             "The platform's app made too many calls; other accounts of the gateway count too.",
-            "Wait an hour at most, and make fewer calls.",
+            "Wait up to an hour, and make fewer calls.",
         ),
         613: ("Too many calls of this kind were made.", "Wait, and make fewer calls."),
         80007: (
             "Too many calls were made for this business account.",
-            "Wait an hour at most, and make fewer calls.",
+            "Wait up to an hour, and make fewer calls.",
         ),
         80008: (
             "Too many management calls were made for this business account.",
-            "Wait an hour at most, and make fewer calls.",
+            "Wait up to an hour, and make fewer calls.",
         ),
         130429: (
             "The number sends more messages a second than it may, 80 by default.",
@@ -120,7 +120,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             ),
         ),
         131057: (
-            "The platform maintains the number at the moment, for example to raise its throughput.",
+            "The number is in maintenance at the platform, for example to raise its throughput.",
             "Try again after a minute.",
         ),
         131064: (
@@ -131,8 +131,8 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Continue tomorrow. Good quality raises the limit.",
         ),
         132069: (
-            "The flow is throttled for its poor health.",
-            "Mend the flow's endpoint, then try again.",
+            "The flow is throttled because of its poor health.",
+            "Fix the flow's endpoint, then try again.",
         ),
         133000: (
             "An earlier deregistration of the number did not complete.",
@@ -140,12 +140,12 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
         133004: ("The platform's server for registrations is not available.", "Try again later."),
         133008: (
-            "The two-step PIN was wrong too often.",
-            "Wait as long as the platform says, then give the right PIN.",
+            "The two-step PIN was wrong too many times.",
+            "Wait as long as the platform says, then enter the correct PIN.",
         ),
         133009: (
-            "Two-step PINs were given too fast.",
-            "Wait as long as the platform says, then give the right PIN.",
+            "Two-step PINs were entered too fast.",
+            "Wait as long as the platform says, then enter the correct PIN.",
         ),
         133015: ("The number was deleted moments ago.", "Try again after 5 minutes."),
         133016: (
@@ -161,7 +161,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Try again.",
         ),
     },
-    # The platform failed, perhaps after it sent the message.
+    # The platform failed, maybe after it sent the message.
     AmbiguousError: {
         1: ("The platform had an unknown error.", _STATUS),
         2: ("The platform is down or overloaded.", _STATUS),
@@ -172,13 +172,13 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Read the list, then try again.",
         ),
     },
-    # A retry of this message or call fails again.
+    # A retry of the same message or call fails again.
     RefusedError: {
         PARAMETER: (
             "A parameter is missing, unknown, invalid, or not permitted for this number.",
             "Correct what the network's text names.",
         ),
-        803: ("The platform has no such object.", "Check the identifier."),
+        803: ("The object does not exist at the platform.", "Check the identifier."),
         2200: (
             "The platform could not verify the address for its callbacks.",
             "The gateway's operator checks that it is reachable from outside, and its verify token.",
@@ -219,7 +219,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         131050: (
             "The person has opted out of marketing messages from this business.",
             (
-                "Send no marketing to this person until he or she opts in again. Other templates are "
+                "Send no marketing to this person until the person opts in again. Other templates are "
                 "possible."
             ),
         ),
@@ -254,13 +254,13 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "The template's content violates a policy of the platform.",
             "Change the template in WhatsApp Manager.",
         ),
-        132012: ("A parameter does not have the form that the template asks for.", _TEMPLATE),
+        132012: ("A parameter does not have the form that the template requires.", _TEMPLATE),
         132015: (
-            "The template is paused for its low quality.",
+            "The template is paused because of its low quality.",
             "Wait until the pause ends, or improve the template.",
         ),
         132016: (
-            "The template was paused too often and is disabled for good.",
+            "The template was paused too many times and is permanently disabled.",
             "Create a new template with other content.",
         ),
         132018: ("The parameters of the template are not valid.", _TEMPLATE),
@@ -282,7 +282,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Some people could not be blocked or unblocked.",
             "Block only people who wrote within the last 24 hours, and each only once.",
         ),
-        139101: ("The list of blocked people is full.", "Unblock somebody first."),
+        139101: ("The list of blocked people is full.", "Unblock a person first."),
     },
 }
 ERROR_CODES = {
@@ -293,23 +293,23 @@ ERROR_CODES = {
 
 
 def explanation(code: str) -> str:
-    """What the code means and what to do, empty for one that is not in the table."""
+    """The two texts of a code, empty if it is not in the table."""
     known = ERROR_CODES.get(int(code)) if code.isdecimal() and code.isascii() else None
     return f"{known.means} {known.to_do}" if known else ""
 
 
 def codes_explained_by(words: str) -> list[str]:
-    """The codes whose explanation has these words, whatever their case."""
+    """The codes whose explanation contains this text, in any case."""
     wanted = words.casefold()
     return [str(code) for code in ERROR_CODES if wanted in explanation(str(code)).casefold()]
 
 
 def explained(code: str, reason: str) -> str:
-    """The network's own words, and after them what they mean and what to do."""
+    """The network's text, followed by the explanation of the code."""
     sentences = (f"{reason.rstrip('.')}." if reason else "", explanation(code))
     return " ".join(filter(None, sentences))
 
 
 def told(error: NetworkError) -> str:
-    """An error for people: its code, the network's words, and the table's."""
+    """An error for people: its code, the network's text, and the explanation."""
     return f"{error.code} {explained(error.code, error.reason)}".strip()

@@ -1,7 +1,7 @@
-"""The closed set of the network's errors. A caller reads only these classes.
+"""The errors of the network. Callers handle only these classes.
 
-Each carries the network's ``code`` and ``reason``; decision 15 of the design maps each class to an
-answer of the API.
+Each has the network's ``code`` and ``reason``. Decision 15 of the design maps each class to a response
+of the API.
 """
 
 import re
@@ -14,7 +14,7 @@ _NUMERAL = re.compile(r"-?[0-9]{1,9}")
 class NetworkError(Exception):
     """A call of the messaging network failed."""
 
-    # The whole answer that it stood in, if there was one: it may say more than the error.
+    # The complete response with the error, or None. It may contain more than the error.
     answer: Any = None
 
     def __init__(self, code: str, reason: str) -> None:
@@ -24,24 +24,24 @@ class NetworkError(Exception):
 
     @property
     def network_code(self) -> int | None:
-        """The network's own error code, None if it gave none and ``code`` is a word of ours."""
+        """The network's error code, None if it sent none and ``code`` is one of the gateway's names."""
         return int(self.code) if _NUMERAL.fullmatch(self.code) else None
 
 
 class RefusedError(NetworkError):
-    """Refused for its content or its recipient: sending the same again is pointless."""
+    """Refused because of the content or the recipient. The same request fails again."""
 
 
 class ThrottledError(NetworkError):
-    """Too many requests, or not possible now: nothing was sent, and a retry may succeed."""
+    """Too many requests, or temporarily impossible. Nothing was sent, and a retry may succeed."""
 
 
 class MediaGoneError(NetworkError):
-    """The network has no such media object, or no longer has it. The number is unchanged."""
+    """The network does not have the media object, or no longer has it. The number is unchanged."""
 
 
 class NumberLostError(NetworkError):
-    """The number or its token is gone: it must be connected again."""
+    """The number or its token is lost. The number must be connected again."""
 
 
 class NumberBannedError(NetworkError):
@@ -49,16 +49,16 @@ class NumberBannedError(NetworkError):
 
 
 class NumberInDoubtError(NetworkError):
-    """Not permitted or blocked, perhaps for a while: the number must be checked with the network."""
+    """Not permitted or blocked, perhaps temporarily. The number must be checked at the network."""
 
 
 class AccountActionError(NetworkError):
-    """The number's owner must act at the platform first, for example pay. The number stays connected."""
+    """The number's owner must first act at the platform, for example pay. The number stays connected."""
 
 
 class NotReachedError(NetworkError):
-    """The network certainly did not get the request."""
+    """The request certainly did not reach the network."""
 
 
 class AmbiguousError(NetworkError):
-    """The network may or may not have accepted the request: timeout, lost connection, 5xx."""
+    """The network may have accepted the request: after a timeout, a lost connection or a 5xx."""

@@ -1,8 +1,8 @@
-"""The Graph API on the wire: kept connections, one deadline for each exchange, errors as networks.exceptions.
+"""An HTTP client for the Graph API: keep-alive, a deadline for each request, errors of networks.exceptions.
 
-There are no retries: the network knows no idempotency key, so a request that may have arrived is never
-repeated. There are no cookies and no redirects. The environment sets SSL_CERT_FILE (for OpenSSL) and the
-proxies (HTTPS_PROXY, NO_PROXY).
+It never retries, because the network has no idempotency keys, so a request that may have arrived must not
+be repeated. It ignores cookies and redirects. It uses SSL_CERT_FILE (for OpenSSL) and the proxies
+(HTTPS_PROXY, NO_PROXY) of the environment.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from networks.exceptions import (
 
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_UNAUTHORIZED, HTTP_FORBIDDEN, HTTP_NOT_FOUND, HTTP_TOO_MANY = 401, 403, 404, 429
-# No answer of the Graph API comes near.
+# Far larger than any response of the Graph API.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-# For 100 MiB of media over a slow line. Each piece within that time has the ordinary deadline.
+# Enough for 100 MiB of media over a slow line. Each read within that time has the ordinary deadline.
 MEDIA_SECONDS = 600
-# These are never reached through a proxy.
+# Hosts that are never reached through a proxy.
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-# Uncompressed: the bytes of media are counted, and everything else is small.
+# Uncompressed, because the bytes of media are counted and all other responses are small.
 HEADERS = {"Accept-Encoding": "identity"}
 
 
@@ -50,9 +50,9 @@ class _Exchange:
 
 
 class GraphClient:
-    """Calls of the Graph API at ``root`` (its version included). ``timeout`` is in seconds.
+    """Calls the Graph API at ``root``, which includes the version. ``timeout`` is in seconds.
 
-    Each event loop has connections of its own, which close() closes.
+    Each event loop has its own connections, which close() closes.
     """
 
     def __init__(self, root: str, timeout: float) -> None:
@@ -77,7 +77,7 @@ class GraphClient:
         body: Any = None,
         params: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a JSON body, or none. Returns the parsed answer. Raises a class of networks.exceptions."""
+        """Send a JSON body, or none. Returns the parsed response. Raises a class of networks.exceptions."""
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = None if body is None else orjson.dumps(body)
         return await self.post(method, path, token, headers, data, params=params)
@@ -93,7 +93,7 @@ class GraphClient:
         params: Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> Any:
-        """As call(), with a body of any type. The deadline of the whole exchange is in ``seconds``."""
+        """Like call(), with a body of any type. ``seconds`` is the deadline of the whole exchange."""
         url = f"{self._root}/{path}"
         limit = aiohttp.ClientTimeout(total=seconds or self._timeout)
         async with self._exchange(
@@ -103,17 +103,17 @@ class GraphClient:
 
     @asynccontextmanager
     async def open(self, url: str, token: str) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer of an address that the network named, its body unread.
+        """The response of a URL from the network, with its body unread.
 
-        The token is sent to it, so it must be https, except on the host of a Graph API without TLS (the
-        sandbox). Raises a class of networks.exceptions, MediaGoneError for a 404.
+        The request contains the token, so the URL must be https, except on the host of a Graph API without
+        TLS (the sandbox). Raises a class of networks.exceptions, MediaGoneError for a 404.
         """
         if not self._may_see_token(url):
-            raise AmbiguousError("answer", "The network names an address that is not https.")
+            raise AmbiguousError("answer", "The network sent a URL that is not https.")
         limit = aiohttp.ClientTimeout(total=MEDIA_SECONDS, sock_read=self._timeout)
         async with self._exchange("GET", url, token, {}, limit) as response:
             if response.status == HTTP_NOT_FOUND:
-                raise MediaGoneError("http", "There is nothing at the address of the media.")
+                raise MediaGoneError("http", "The URL of the media does not exist.")
             if response.status != HTTP_OK:
                 raise _error_of(response.status, await _whole(response))
             yield response
@@ -134,7 +134,7 @@ class GraphClient:
         limit: aiohttp.ClientTimeout,
         **request: Any,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One request and its answer. Errors of the transport, inside as well, become networks.exceptions."""
+        """One request and its response. Transport errors, also inside, become networks.exceptions."""
         authorization = {"Authorization": f"Bearer {token}"} if token else {}
         exchange = _Exchange()
         try:
@@ -159,7 +159,7 @@ class GraphClient:
             trace = aiohttp.TraceConfig()
             trace.on_request_headers_sent.append(_note_sent)
             session = self._sessions[loop] = aiohttp.ClientSession(
-                # Without a limit: requests would queue for a connection, and no deadline would tell why.
+                # No limit, because a request that waits for a connection would fail without a clear error.
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trace_configs=[trace],
@@ -170,56 +170,56 @@ class GraphClient:
 def read_json(body: bytes) -> Any:
     """The value of a JSON text of the platform. Raises ValueError if it is not JSON.
 
-    Apps that cut a text leave half of a surrogate pair, which can be neither stored nor sent on: a
-    replacement character takes its place.
+    Apps that cut a text may leave half of a surrogate pair, which can be neither stored nor sent. It becomes
+    a replacement character.
     """
     try:
         value = json.loads(body)
         text = json.dumps(value, ensure_ascii=False)
-        # Halves of a pair are not printable. Most bodies need no second pass.
+        # Halves of a pair are not printable. Most bodies are, and need no second pass.
         return value if text.isprintable() else json.loads(text.encode("utf-8", "replace"))
     except RecursionError:
-        raise ValueError("It is nested too deeply.") from None
+        raise ValueError("The JSON is nested too deeply.") from None
 
 
 def required(answer: Any, name: str) -> str:
-    """A text or number that the answer must have, as text. Raises AmbiguousError if it is missing."""
+    """A required text or number of a response, as text. Raises AmbiguousError if it is missing."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(value, str | int) or isinstance(value, bool) or not str(value):
-        raise AmbiguousError("answer", f"The network's answer has no {name}.")
+        raise AmbiguousError("answer", f"The network's response has no {name}.")
     return str(value)
 
 
 def optional(value: Any) -> str | None:
-    """A text that an answer may leave out. None for an empty one, or for anything else."""
+    """An optional text of a response. None for an empty text and for other types."""
     return value if isinstance(value, str) and value else None
 
 
 def details_of(error: dict[str, Any]) -> Any:
-    """The details in an error of an answer or a status, None if there are none."""
+    """The details in an error of a response or a status, None if there are none."""
     data = error.get("error_data")
     return data.get("details") if isinstance(data, dict) else None
 
 
 def members(answer: Any, name: str, kind: type) -> Any:
-    """A member of this type that the answer must have. Raises AmbiguousError if it is missing."""
+    """A required member of this type in a response. Raises AmbiguousError if it is missing."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(value, kind):
-        raise AmbiguousError("answer", f"The network's answer has no {name}.")
+        raise AmbiguousError("answer", f"The network's response has no {name}.")
     return value
 
 
 async def _note_sent(
     _session: aiohttp.ClientSession, context: SimpleNamespace, _params: object
 ) -> None:
-    # aiohttp calls this when it has serialized the head, before it writes it.
+    # aiohttp calls this after it serializes the request's head and before it writes it.
     context.trace_request_ctx.is_sent = True
 
 
-# Each media object has an address of its own, so the cache has a bound.
+# The cache is bounded, because each media object has its own URL.
 @lru_cache(maxsize=1024)
 def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for an address; never for one of this machine."""
+    """The environment's proxy for a URL. None for loopback hosts."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if host in LOOPBACK or urllib.request.proxy_bypass(host):
@@ -233,16 +233,16 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
     async for piece in response.content.iter_any():
         body += piece
         if len(body) > MAX_ANSWER_BYTES:
-            raise AmbiguousError("answer", "The network's answer is far too large.")
+            raise AmbiguousError("answer", "The network's response is too large.")
     return bytes(body)
 
 
 def _from_transport(error: Exception, exchange: _Exchange) -> NetworkError:
-    """A request without a byte sent was not reached; any other may have arrived."""
+    """NotReachedError if no byte of the request was sent, otherwise AmbiguousError."""
     if not exchange.is_sent:
         return NotReachedError("unreachable", "The messaging network could not be reached.")
     if isinstance(error, TimeoutError):
-        return AmbiguousError("timeout", "The messaging network did not answer in time.")
+        return AmbiguousError("timeout", "The messaging network did not respond in time.")
     return AmbiguousError("connection", "The connection to the messaging network was lost.")
 
 
@@ -251,12 +251,12 @@ def _read_answer(status: int, body: bytes) -> Any:
         try:
             return read_json(body)
         except ValueError:
-            raise AmbiguousError("answer", "The network's answer is not JSON.") from None
+            raise AmbiguousError("answer", "The network's response is not JSON.") from None
     raise _error_of(status, body)
 
 
 def _error_of(status: int, body: bytes) -> NetworkError:
-    """The error in an answer other than success."""
+    """The exception for an error response."""
     try:
         answer = read_json(body)
         error = answer["error"]
@@ -270,9 +270,9 @@ def _error_of(status: int, body: bytes) -> NetworkError:
 
 
 def _without_code(status: int) -> NetworkError:
-    """The error in an answer of a proxy, a firewall, or another server at the address.
+    """The exception for an error response of a proxy, a firewall, or another server at the address.
 
-    Such an answer leaves the outcome open, except 429: then the request was not taken.
+    The outcome is unknown, except after a 429, which refuses the request.
     """
     text = f"HTTP status {status} without an error code."
     if status == HTTP_TOO_MANY:

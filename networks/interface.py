@@ -1,4 +1,4 @@
-"""The calls of a messaging network that the rest of the gateway makes, and their values.
+"""The interface of a messaging network: its calls and their values.
 
 Every method raises a class of networks.exceptions.
 """
@@ -10,7 +10,7 @@ from typing import IO, Any, Protocol
 
 @dataclass(frozen=True)
 class Sender:
-    """The number that calls: the network's identifier for it, and its token."""
+    """The number of a call: the network's identifier and the access token."""
 
     phone_number_id: str
     access_token: str
@@ -20,11 +20,11 @@ class Sender:
 class OutboundMessage:
     """A message to send, to a phone number or a user id.
 
-    ``content`` is the value under the key named like ``type``.
+    ``content`` is the value of the member named like ``type``.
 
     ``quoted`` is the network's identifier of the message that this one replies or reacts to.
-    ``reference`` comes back in status callbacks, so that they find their message even if the answer to
-    the send was lost.
+    Status callbacks return ``reference``, so that they find their message even if the response to the send
+    was lost.
     """
 
     to: str
@@ -36,9 +36,9 @@ class OutboundMessage:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The network's answer to a send: its identifier of the message, and of the person if it tells one.
+    """The network's response to a send: its identifiers of the message, and of the person if it sends one.
 
-    ``message_status`` is its word, such as ``held_for_quality_assessment``, None if it says nothing.
+    ``message_status`` is the network's value, such as ``held_for_quality_assessment``, or None.
     """
 
     wa_message_id: str
@@ -49,9 +49,9 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class NumberProfile:
-    """A number at the network. ``status`` is the network's word, for example CONNECTED.
+    """A number at the network. ``status`` is the network's value, for example CONNECTED.
 
-    So are ``quality_rating`` (GREEN) and ``messaging_limit`` (TIER_2K), None where they were not asked for.
+    So are ``quality_rating`` (GREEN) and ``messaging_limit`` (TIER_2K), None if they were not requested.
     """
 
     phone_number_id: str
@@ -64,7 +64,7 @@ class NumberProfile:
 
 @dataclass(frozen=True)
 class BusinessProfile:
-    """What people see of the business behind a number. What it does not show is None."""
+    """The public business profile of a number. Missing values are None."""
 
     about: str | None
     address: str | None
@@ -77,7 +77,7 @@ class BusinessProfile:
 
 @dataclass(frozen=True)
 class BlockedPerson:
-    """Somebody whom a number has blocked, by phone number (digits) or user id, or both."""
+    """A person whom a number has blocked, by phone number (digits), user id, or both."""
 
     phone: str | None
     user_id: str | None
@@ -85,7 +85,7 @@ class BlockedPerson:
 
 @dataclass(frozen=True)
 class BlockedPage:
-    """A page of them. ``after`` asks for the next one, None after the last."""
+    """A page of blocked people. ``after`` is the cursor of the next page, None on the last one."""
 
     people: tuple[BlockedPerson, ...]
     after: str | None
@@ -93,7 +93,7 @@ class BlockedPage:
 
 @dataclass(frozen=True)
 class BlockResult:
-    """For whom it was done, and for whom it failed, each with code and reason. People as they were given."""
+    """People of the request that were blocked or unblocked, and those that failed, with code and reason."""
 
     done: tuple[str, ...]
     failed: dict[str, tuple[str, str]]
@@ -103,7 +103,7 @@ class BlockResult:
 class TokenGrant:
     """The permissions of a customer's token.
 
-    ``waba_ids`` are the business accounts that it gives access to, None if the network does not say.
+    ``waba_ids`` are the business accounts that it gives access to, None if unknown.
     """
 
     is_valid: bool
@@ -121,13 +121,13 @@ class MediaUpload:
 
 
 class MediaDownload(Protocol):
-    """A media object that is being downloaded. ``size`` is in bytes, None if the network does not say."""
+    """A media object that is being downloaded. ``size`` is in bytes, None if unknown."""
 
     mime_type: str
     size: int | None
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """The bytes, piece by piece, once. Raises AmbiguousError if they are not what was announced."""
+        """The bytes in pieces, once. Raises AmbiguousError for a wrong length or checksum."""
 
     async def close(self) -> None:
         """End the download, complete or not."""
@@ -135,10 +135,10 @@ class MediaDownload(Protocol):
 
 @dataclass(frozen=True)
 class TemplateDefinition:
-    """A message template at the network, in the network's words.
+    """A message template at the network, with the network's values.
 
-    ``components`` are its parts as the network has them. ``quality_score``, ``rejected_reason`` and
-    ``parameter_format`` are None where the network says nothing.
+    ``components`` are the network's objects, unchanged. ``quality_score``, ``rejected_reason`` and
+    ``parameter_format`` are None if unknown.
     """
 
     id: str
@@ -156,28 +156,28 @@ class Network(Protocol):
     """A messaging network."""
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
-        """Hand over a message."""
+        """Send a message."""
 
     async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
-        """Upload a file for sending. Returns the network's identifier of it, good for 30 days."""
+        """Upload a file for sending. Returns the network's identifier, which is valid for 30 days."""
 
     async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
-        """Open a media object of a message to the sender's number. Raises MediaGoneError."""
+        """Open a media object from an inbound message of the number. Raises MediaGoneError."""
 
     async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
-        """Show the person that their message was read, and if ``typing`` that an answer is being written.
+        """Show the person that the message was read, and with ``typing`` that a reply is being written.
 
-        Doing it again changes nothing.
+        A repetition changes nothing.
         """
 
     async def exchange_code(self, code: str) -> str:
-        """Turn the code of the embedded signup (single use, 30 s) into the customer's token."""
+        """Exchange the code of the embedded signup (single use, 30 s) for the customer's token."""
 
     async def inspect_token(self, access_token: str) -> TokenGrant:
-        """The permissions of the token, and whether it is this app's."""
+        """The permissions of the token, and whether it belongs to this app."""
 
     async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
-        """The numbers of a business account that the token may see."""
+        """The numbers of a business account that the token has access to."""
 
     async def subscribe(self, waba_id: str, access_token: str) -> None:
         """Subscribe to the callbacks of a business account."""
@@ -194,21 +194,21 @@ class Network(Protocol):
     async def create_template(
         self, sender: Sender, waba_id: str, template: dict[str, Any]
     ) -> TemplateDefinition:
-        """Submit a template for review. ``template`` has name, language, category and components."""
+        """Submit a template for review, with name, language, category and components."""
 
     async def delete_template(
         self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
     ) -> None:
-        """Delete a template by its identifier, or without one in all its languages."""
+        """Delete a template by its identifier, or without one all languages of the name."""
 
     async def get_profile(self, sender: Sender) -> BusinessProfile:
-        """What people see of the business behind the number."""
+        """The business profile of the number."""
 
     async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
-        """Change these members of the profile; an empty text removes one."""
+        """Change these values of the profile. An empty text removes one."""
 
     async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
-        """At most ``limit`` of the people whom the number has blocked."""
+        """A page of at most ``limit`` people whom the number has blocked."""
 
     async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
         """Block these people (phone numbers or user ids). Some of them may fail."""

@@ -1,6 +1,6 @@
-"""Media of the Cloud API: an upload is one streamed request, a download goes through a short-lived address.
+"""Media of the Cloud API: an upload is one streamed request, and a download uses a short-lived URL.
 
-No file is held in memory, in either direction.
+No file is in memory as a whole.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ async def upload(graph: GraphClient, sender: Sender, file: MediaUpload) -> str:
 
 
 async def open_download(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
-    """Open a media object. Its address lives for at most 5 minutes; an expired one is replaced once."""
+    """Open a media object. Its URL expires after at most 5 minutes, so an expired one is replaced once."""
     try:
         return await _open(graph, sender, media_id)
     except MediaGoneError:
@@ -64,14 +64,14 @@ async def _find(graph: GraphClient, sender: Sender, media_id: str) -> Any:
             params={"phone_number_id": sender.phone_number_id},
         )
     except NumberLostError as error:
-        # Every unknown object has this code. Here it is the media object, not the number.
+        # The code means any unknown object. Here it is the media object and not the number.
         if error.code == "100":
             raise MediaGoneError(error.code, error.reason) from None
         raise
 
 
 class _Multipart:
-    """A multipart/form-data body of known length around a file, which is read as it is sent."""
+    """A multipart/form-data body of known length, with a file that is read while it is sent."""
 
     def __init__(self, file: MediaUpload) -> None:
         boundary = secrets.token_hex(16)
@@ -101,7 +101,7 @@ class _Multipart:
 
 
 class Download:
-    """See networks.interface.MediaDownload. Raises AmbiguousError if two lengths are announced."""
+    """See networks.interface.MediaDownload. Raises AmbiguousError for contradictory lengths."""
 
     def __init__(
         self, response: aiohttp.ClientResponse, found: Any, connection: AsyncExitStack
@@ -112,10 +112,10 @@ class Download:
         told = {_integer(found.get("file_size")), _integer(response.headers.get("Content-Length"))}
         sizes = told - {None}
         if len(sizes) > 1:
-            raise AmbiguousError("media", "The network announces two lengths of the media.")
+            raise AmbiguousError("media", "The network sent two different lengths of the media.")
         self.size = next(iter(sizes), None)
         if self.size is not None and self.size > MAX_BYTES:
-            raise AmbiguousError("media", "The network announces more than its own limit.")
+            raise AmbiguousError("media", "The media is larger than the network's limit.")
         sha256 = str(found.get("sha256"))
         self._sha256 = sha256 if _SHA256.fullmatch(sha256) else None
 
@@ -124,16 +124,16 @@ class Download:
         async for chunk in self._chunks():
             read += len(chunk)
             if read > (MAX_BYTES if self.size is None else self.size):
-                raise AmbiguousError("media", "There are more bytes than announced.")
+                raise AmbiguousError("media", "The media is longer than the network announced.")
             digest.update(chunk)
             if held:
                 yield held
             held = chunk
         if self.size is not None and read < self.size:
-            raise AmbiguousError("media", "There are fewer bytes than announced.")
+            raise AmbiguousError("media", "The media is shorter than the network announced.")
         if self._sha256 is not None and digest.hexdigest() != self._sha256:
-            raise AmbiguousError("media", "The bytes do not have the checksum announced.")
-        # The last piece goes out only after the checks, so a damaged file stays incomplete.
+            raise AmbiguousError("media", "The media does not match the network's checksum.")
+        # The last piece is sent only after the checks, so that a damaged file stays incomplete.
         yield held
 
     async def close(self) -> None:

@@ -1,10 +1,10 @@
-"""What the platform takes as media, and how large (Cloud API, Media: supported types)."""
+"""The media types of the platform and their size limits (Cloud API, Media: supported types)."""
 
 MEBIBYTE = 1024 * 1024
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
-# For each kind of media the limit in bytes, and the content types with the extensions of their files. A
-# sticker's limit is that of an animated one. The table of ``mimetypes`` lacks some, and differs by machine.
+# For each kind of media, the limit in bytes and the content types with their file extensions. The limit of
+# stickers is that of animated ones. The table of ``mimetypes`` lacks some types and differs by machine.
 _MEDIA: dict[str, tuple[int, dict[str, str]]] = {
     "image": (5 * MEBIBYTE, {"image/jpeg": ".jpg .jpeg", "image/png": ".png"}),
     "audio": (
@@ -33,11 +33,11 @@ _MEDIA: dict[str, tuple[int, dict[str, str]]] = {
         },
     ),
 }
-# Inbound messages of these types carry a media object. A voice note is an audio with ``voice``. The
-# platform's earlier API gave it a type of its own, which clients of the Cloud API still take.
+# Inbound messages of these types have a media object. A voice note is an audio with ``voice``. The
+# platform's earlier API had a separate type for it, which clients of the Cloud API still accept.
 RECEIVED = frozenset(_MEDIA) | {"voice"}
 LIMITS = {mime_type: limit for limit, types in _MEDIA.values() for mime_type in sorted(types)}
-# Whatever the type.
+# For any type.
 MOST = max(LIMITS.values())
 EXTENSIONS = {
     extension: mime_type

@@ -1,15 +1,15 @@
-"""Why a number is banned or disconnected, as sentences: the platform gives names, and people read them."""
+"""Converts the platform's names of the reasons for a ban or disconnection to sentences for people."""
 
 VIOLATION = "ACCOUNT_VIOLATION"
-# Between two names in a reason.
+# Separates the names in a reason.
 SEPARATOR = "; "
-# By event and detail of an account update, and by the status of a number. Source: Cloud API, webhooks,
-# account_update; business phone numbers.
+# The keys are the event and detail of an account update, or the status of a number. Source: Cloud API,
+# webhooks, account_update; business phone numbers.
 _SENTENCES = {
     "DISABLED_UPDATE DISABLE": "WhatsApp disabled the business account.",
     "PARTNER_REMOVED": "The business removed this service from its account.",
     "PARTNER_REMOVED ACCOUNT_DISCONNECTED": "The business removed this service from its account.",
-    "PARTNER_REMOVED PRIMARY_INACTIVITY": "The phone of the number was not used for too long.",
+    "PARTNER_REMOVED PRIMARY_INACTIVITY": "The phone of the number was inactive for too long.",
     "PARTNER_APP_UNINSTALLED": "The business removed the app of this service from its account.",
     "ACCOUNT_OFFBOARDED": "The business account left the platform.",
     "ACCOUNT_DELETED": "The business account was deleted.",
@@ -23,7 +23,7 @@ _SENTENCES = {
 
 
 def in_words(reason: str) -> str:
-    """A reason in the platform's names as sentences. The text of an error stays as it is."""
+    """The platform's names in a reason as sentences. The text of an error stays unchanged."""
     if not reason.isupper():
         return reason
     return " ".join(_sentence(name) for name in reason.split(SEPARATOR))

@@ -1,4 +1,4 @@
-"""The person's part of the embedded signup, done through the sandbox's control API."""
+"""Does the person's part of the embedded signup through the sandbox's control API."""
 
 import asyncio
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ TIMEOUT_SECONDS = 10
 
 
 class SandboxUnreachableError(Exception):
-    """The sandbox did not sign the number up. The text says why."""
+    """The sandbox did not sign up the number. The text says why."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def start_signup(base_url: str, phone: str | None) -> SignupResult:
 
 
 async def _post(url: str, body: dict[str, str]) -> tuple[bool, Any]:
-    """Whether it succeeded, and the JSON of the answer. A proxy of the environment is not used."""
+    """Whether the request succeeded, and the JSON of the response. Ignores the environment's proxies."""
     limit = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     async with (
         aiohttp.ClientSession(timeout=limit) as session,

@@ -1,7 +1,7 @@
 """Message templates of a business account over the Graph API (Cloud API, Message templates).
 
-The business account and not the number is asked, so an answer that there is no such object says nothing about
-the number.
+The calls name the business account and not the number, so an error about a missing object does not mean that
+the number is lost.
 """
 
 from collections.abc import AsyncIterator
@@ -16,11 +16,11 @@ FIELDS = (
     "id,name,language,status,category,components,quality_score,rejected_reason,parameter_format"
 )
 PER_PAGE = 100
-# The platform allows an account 6,000 templates. A list that goes on is an error of the network.
+# The platform allows an account 6,000 templates. A longer list is an error of the network.
 MAX_PAGES = 100
-# What the platform writes for no reason at all.
+# The platform's values for a missing reason.
 NO_REASON = {"", "NONE"}
-# The quality of a template that was sent too seldom.
+# The quality of a template with too few sends for a score.
 NO_SCORE = "UNKNOWN"
 
 
@@ -55,7 +55,7 @@ async def create(
 async def delete(
     graph: GraphClient, sender: Sender, waba_id: str, name: str, template_id: str | None
 ) -> None:
-    """Delete one template, or without an identifier all of that name."""
+    """Delete one template, or without an identifier all templates of the name."""
     params = {"name": name} | ({} if template_id is None else {"hsm_id": template_id})
     async with _of_account():
         await graph.call(
@@ -64,7 +64,7 @@ async def delete(
 
 
 def read_template(item: Any) -> TemplateDefinition:
-    """A template as the network shows it. Raises AmbiguousError if it has no identifier or name."""
+    """Parse a template of a response. Raises AmbiguousError if it has no identifier or name."""
     components = item.get("components") if isinstance(item, dict) else None
     return TemplateDefinition(
         id=required(item, "id"),
@@ -80,7 +80,7 @@ def read_template(item: Any) -> TemplateDefinition:
 
 
 def _score(value: Any) -> str | None:
-    """The platform shows an object with the score and its date; callbacks have the word alone."""
+    """A quality score. Responses have an object with score and date, callbacks only the score."""
     score = _text(value.get("score") if isinstance(value, dict) else value)
     return None if score == NO_SCORE else score
 
@@ -91,7 +91,7 @@ def _text(value: Any) -> str | None:
 
 @asynccontextmanager
 async def _of_account() -> AsyncIterator[None]:
-    """An account that the token may not see leaves the number to be checked: it is not lost by that."""
+    """Convert NumberLostError: no access to the account only means that the number must be checked."""
     try:
         yield
     except NumberLostError as error:

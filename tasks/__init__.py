@@ -1,1 +1,1 @@
-"""Work for later, on Huey. Tasks carry identifiers only; the database is the truth."""
+"""Background work, on Huey. Tasks carry identifiers only. The database is the source of truth."""

@@ -15,23 +15,23 @@ from webhooks.client import Answer
 
 logger = logging.getLogger(__name__)
 
-# What comes of an attempt. Refused is an answer that is not 2xx.
+# Outcomes of an attempt. A refusal is a response other than 2xx.
 SUCCESS, REFUSED, TIMEOUT, NO_ANSWER = "success", "refused", "timeout", "no_answer"
 ATTEMPT_SECONDS = Histogram(
     "gateway_attempt_duration_seconds",
-    "Time of one delivery attempt, by its outcome",
+    "Duration of a delivery attempt, by outcome",
     ["outcome"],
     buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10),
 )
 LAG_SECONDS = Histogram(
     "gateway_delivery_lag_seconds",
-    "Time from an event to the first attempt to deliver it",
+    "Time from an event to its first delivery attempt",
     buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 60, 600),
 )
 DELIVERIES = Counter(
-    "gateway_deliveries", "Deliveries that came to their end: delivered or given up", ["outcome"]
+    "gateway_deliveries", "Finished deliveries: delivered or given up", ["outcome"]
 )
-# An alert needs a series that is there before its first step.
+# An alert on an increase needs a series that already exists at 0.
 for _outcome in ("delivered", "given_up"):
     DELIVERIES.labels(outcome=_outcome)
 for _outcome in (SUCCESS, REFUSED, TIMEOUT, NO_ANSWER):
@@ -55,7 +55,7 @@ def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
 
 
 def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
-    """Say what came of an attempt, in the log, its span and the metrics. Times in milliseconds."""
+    """Report the outcome of an attempt in the log, its span and the metrics. Times are in milliseconds."""
     outcome, lag_ms = _outcome_of(answer), max(0, started_at - claimed.created_at)
     ATTEMPT_SECONDS.labels(outcome=outcome).observe(answer.duration_ms / 1000)
     if claimed.attempt_number == 1:
@@ -77,7 +77,7 @@ def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) ->
 
 
 def count_recorded(states: collections.Counter[str]) -> None:
-    """Count the deliveries that came to these states (models.attempt.record_outcomes)."""
+    """Count the deliveries that reached these states (models.attempt.record_outcomes)."""
     given_up = states[DeliveryState.FAILED] + states[DeliveryState.SKIPPED]
     DELIVERIES.labels(outcome="delivered").inc(states[DeliveryState.DELIVERED])
     DELIVERIES.labels(outcome="given_up").inc(given_up)
@@ -96,5 +96,5 @@ def _identifiers(claimed: ClaimedDelivery) -> dict[str, str | int]:
 
 
 def _host(claimed: ClaimedDelivery) -> str:
-    """All that is said of the receiver's address: its path and query often hold a token."""
+    """The host only, because the path and query of a webhook's URL often hold a token."""
     return urlsplit(claimed.webhook.url).hostname or ""

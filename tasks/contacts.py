@@ -1,6 +1,6 @@
-"""What the network tells of people: contacts follow it, and contact.updated tells of it.
+"""Updates contacts from the network's information about people, and emits contact.updated.
 
-All inside the caller's transaction. The caller wakes the delivery after the commit.
+Everything runs in the caller's transaction. The caller rings tasks.deliver.bell after the commit.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from tasks.emit import emit_contact
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
-    """The contact of the person who wrote, with what the message tells of a change. None for nobody."""
+    """The sender's contact, updated from the message. None for a message without a person."""
     if item.person.phone is None and item.person.user_id is None:
         return None
     contact, is_changed = _meet(number, item, Source.MESSAGE, at)
@@ -29,7 +29,7 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
 def _meet(
     number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
 ) -> tuple[Contact, bool]:
-    """The contact of an item, with the change that it tells. Returns also whether the account should know."""
+    """The contact of an item, updated from it. Returns also whether the change needs an event."""
     told = vars(item.person)
     if item.becomes is None:
         return Contact.meet(number, told, because, at)
@@ -41,7 +41,7 @@ def _meet(
 
 
 def _heed(contact: Contact, text: object, at: int) -> bool:
-    """Opt the person out or in if the text is one of the account's words. Returns whether that changed."""
+    """Opt the person out or in if the text is a keyword of the account. Returns whether that is a change."""
     if not isinstance(text, str) or len(text) > MAX_WORD:
         return False
     account, word = Account.by_id(contact.account_id), text.strip().casefold()
@@ -52,7 +52,7 @@ def _heed(contact: Contact, text: object, at: int) -> bool:
 
 
 def learn(contact: Contact, told: Mapping[str, str | None], because: Source, at: int) -> None:
-    """Take over what a status or the answer to a send tells."""
+    """Update a contact from a status or from the response to a send."""
     if contact.learn(told, because, at):
         emit_contact(contact)
 
@@ -71,7 +71,7 @@ def opt_out(message: Message) -> None:
 
 
 def follow(item: PersonUpdate) -> bool:
-    """Follow news of a person. False when the number is not ours."""
+    """Apply an update about a person. Returns False if the number is not connected here."""
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return False

@@ -1,8 +1,8 @@
-"""Delivery: a wake-up on the queue, and the engine that it wakes in the worker.
+"""Delivers events: a wake-up on the queue, and the engine in the worker that it wakes.
 
-The delivery rows are the queue (models.claim). A wake-up says only that something may be due: it may
-be lost, doubled or late. The engine claims what is due, as much as there is room for, sends it, and
-records each outcome as it comes.
+The delivery rows are the queue (models.claim). A wake-up only hints that deliveries may be due. It may
+be lost, duplicated or late. The engine claims due deliveries while it has room, sends them, and
+records their outcomes in small batches.
 """
 
 import asyncio
@@ -47,48 +47,47 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
-# A receiver that times out is probed by few attempts; one success brings it back.
+# A webhook whose receiver timed out gets few concurrent attempts until one succeeds.
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
-# No account takes up a lane: the others have at least four fifths of it.
+# An account may use one fifth of a lane, so that it cannot block the others.
 ACCOUNT_PART = 5
-# What comes in quick succession is claimed together, and so are outcomes recorded (ADR 6), sooner where
-# something waits for room.
+# Batching delays of claims and of outcomes (ADR 6). They are shorter while deliveries wait for room.
 CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
-# The most outcomes of a transaction. Smaller batches cost throughput; larger ones delay the next claim. Slow
-# receivers tend to answer all at once, so their batches are smaller.
+# The most outcomes in a transaction. Smaller batches cost throughput. Larger ones delay the next claim.
+# Attempts at slow receivers tend to end at the same time, so their batches are smaller.
 MOST_RECORDED, MOST_SLOW_RECORDED = 100, 30
-# After outcomes that could not be recorded.
+# The pause before the next try to record outcomes.
 FAILURE_PAUSE_SECONDS = 0.5
-# How often in one look deliveries are brought back, and the pause in between.
+# The batches that one poll brings back, and the pause between two of them.
 MAX_BACK, BACK_PAUSE_SECONDS = 20, 0.005
-# An attempt that begins so long after it was claimed or known to be wanted asks (tasks.subscriptions).
+# The age of a claim after which an attempt checks again that it is still wanted (tasks.subscriptions).
 STALE_SECONDS = 0.5
-# The database cannot be written now. Any other error is about what is written.
+# The database cannot be written now. Any other error is caused by the data.
 UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 
 
-# Ring it when deliveries may be due.
+# Ring it after a commit that may make deliveries due.
 bell = Doorbell("deliveries")
 
 
 def lease_ms(delivery_timeout: float) -> int:
-    """How long a claim holds without an outcome, in milliseconds."""
+    """The lease of a claim, in milliseconds. Without an outcome by then, the delivery is due again."""
     return round(delivery_timeout * 1000) + LEASE_MARGIN_MS
 
 
 @dataclass
 class Lane:
-    """Room for attempts of its own, so that slow receivers never take up that of the others.
+    """Separate room for attempts, so that slow receivers never use up the room of the others.
 
-    ``pause`` is the least time between two claims, in seconds, while nothing waits for room.
+    ``pause`` is the shortest time between two claims, in seconds, while no delivery waits for room.
     """
 
     max_in_flight: int
     max_per_webhook: int
     pause: float
     slow: bool = False
-    # Accounts with more due than the last claim had room for. Whether it left the lane no room.
+    # Accounts with more due deliveries than the last claim had room for.
     crowded: set[str] = field(default_factory=set)
     is_full: bool = False
     due: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,11 +96,11 @@ class Lane:
 
     @property
     def room(self) -> int:
-        """How many attempts more may be under way."""
+        """How many more attempts may start."""
         return self.max_in_flight - len(self.in_flight)
 
     def start(self, account_id: str, task: asyncio.Task[None]) -> None:
-        """An attempt for this account is under way until its task is done."""
+        """Count an attempt of this account until its task is done."""
 
         def end(task: asyncio.Task[None]) -> None:
             self.in_flight.discard(task)
@@ -115,7 +114,7 @@ class Lane:
 
 
 class Engine:
-    """Delivers what is due, on an event loop of its own thread."""
+    """Delivers due events on an event loop in its own thread."""
 
     def __init__(
         self,
@@ -134,36 +133,36 @@ class Engine:
             Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
             Lane(MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
         ]
-        self._looked = asyncio.Event()  # Set by a look that found something.
+        self._looked = asyncio.Event()  # Set by a poll that found due deliveries.
         self._stopping = False
         self._wake_asked = False
-        # Outcomes that could not be recorded yet. Nothing is claimed meanwhile.
+        # Some outcomes could not be recorded yet. The engine claims nothing meanwhile.
         self._has_unrecorded = False
         self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()  # By account.
-        # One thread does the engine's work on the database, so that the loop never waits for it.
+        # One thread runs all of the engine's queries, so that the loop never waits for the database.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
         self._thread = threading.Thread(target=self._main, name="deliver", daemon=True)
 
     def start(self) -> None:
-        """Begin to deliver; wake-ups of this process come here from now on."""
+        """Begin to deliver, and receive the wake-ups of this process."""
         bell.worker = self.wake
         self._thread.start()
 
     def wake(self) -> None:
-        """Have the engine look for due deliveries. Any thread may call it."""
+        """Make the engine claim due deliveries. Any thread may call it."""
         if not self._wake_asked:
             self._wake_asked = True
             self._call(self._wake_lanes)
 
     def look(self) -> None:
-        """Find what is due after a pause, after its lease, or without a wake-up."""
+        """Poll for deliveries that are due after a pause or an expired lease, or whose wake-up was lost."""
         for _ in range(MAX_BACK):
             any_due, more = bring_back(self._last_try)
             if any_due:
                 self._call(self._wake_all)
             if self._stopping or not more:
                 return
-            # Other writers get their turn.
+            # Lets other writers in.
             time.sleep(BACK_PAUSE_SECONDS)
 
     def _call(self, work: Callable[[], None]) -> None:
@@ -171,7 +170,7 @@ class Engine:
             self._loop.call_soon_threadsafe(work)
 
     def _wake_lanes(self) -> None:
-        # First: work that is committed after this line rings again.
+        # Clear the flag first: work that commits after this line sets it again.
         self._wake_asked = False
         for lane in self._lanes:
             lane.due.set()
@@ -181,12 +180,12 @@ class Engine:
         self._looked.set()
 
     def stop_claiming(self) -> None:
-        """Claim nothing more; running attempts go on."""
+        """Stop claiming. Running attempts continue."""
         self._stopping = True
         self._call(self._wake_all)
 
     def stop(self) -> None:
-        """Claim nothing more, let running attempts finish, and record them."""
+        """Stop claiming, wait for running attempts, and record their outcomes."""
         bell.worker = None
         self.stop_claiming()
         self._thread.join()
@@ -197,14 +196,14 @@ class Engine:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._run())
         except Exception:
-            # A worker that cannot deliver must not look alive: it ends, and is started again.
+            # A worker that cannot deliver must not look alive. It exits, and its supervisor restarts it.
             logger.exception("the delivery engine died")
             os.kill(os.getpid(), signal.SIGTERM)
 
     async def _run(self) -> None:
         async with self._client, asyncio.TaskGroup() as tasks:
             self._wake_lanes()
-            # Any of them that fails ends all, and with them the worker.
+            # If one task fails, the task group ends all of them, and then the worker.
             recording = tasks.create_task(self._record_as_they_come())
             serving = [self._serve_suspects(), *(self._serve(lane) for lane in self._lanes)]
             await asyncio.wait([tasks.create_task(each) for each in serving])
@@ -222,7 +221,7 @@ class Engine:
             await asyncio.wait(lane.in_flight)
 
     async def _fill(self, lane: Lane) -> None:
-        """Claim for the lane until nothing more is due or it has no room."""
+        """Claim for the lane until no more deliveries are due or the lane is full."""
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self._loop.time()
             per_account, in_flight = lane.max_in_flight // ACCOUNT_PART, dict(lane.accounts)
@@ -239,7 +238,7 @@ class Engine:
         lane.is_full = lane.room == 0
 
     async def _serve_suspects(self) -> None:
-        """Attempt those that may have killed their worker, one by one."""
+        """Attempt deliveries that may have killed their worker, one by one."""
         while not self._stopping:
             await self._looked.wait()
             self._looked.clear()
@@ -247,7 +246,7 @@ class Engine:
                 claimed_at = self._loop.time()
                 claim = partial(claim_suspect, self._last_try, self._lease_ms)
                 if (claimed := await self._claim(claim)) is not None:
-                    # As a task of its own: its error must not end the engine.
+                    # A separate task, because its error must not end the engine.
                     await asyncio.wait([asyncio.create_task(self._attempt(claimed, claimed_at))])
 
     def _may_claim(self) -> bool:
@@ -257,7 +256,7 @@ class Engine:
         try:
             return await self._in_database(claim)
         except Exception:
-            logger.exception("claim failed; it is tried again")
+            logger.exception("claim failed; the next wake-up tries again")
             return None
 
     async def _in_database(self, work: Callable[[], Result]) -> Result:
@@ -298,7 +297,9 @@ class Engine:
         try:
             await self._in_database(partial(give_back, claimed))
         except UNAVAILABLE as error:
-            logger.warning("delivery %s waits for its lease's end: %s", claimed.delivery_id, error)
+            logger.warning(
+                "delivery %s keeps its lease until it expires: %s", claimed.delivery_id, error
+            )
 
     async def _post(self, claimed: ClaimedDelivery, at: int, may_start: MayStart) -> Answer:
         body = claimed.payload.encode()
@@ -317,7 +318,7 @@ class Engine:
         return await self._client.post(claimed.webhook.url, body, headers, may_start)
 
     async def _record_as_they_come(self) -> None:
-        """Record the outcomes that are there, without waiting for slower attempts."""
+        """Record finished attempts without waiting for slower ones."""
         while True:
             batch = [await self._outcomes.get()]
             most = MOST_SLOW_RECORDED if batch[0][1].is_slow else MOST_RECORDED
@@ -328,7 +329,7 @@ class Engine:
             for _ in batch:
                 self._outcomes.task_done()
             accounts = {account_id for account_id, _ in batch}
-            # Deliveries may wait for the room that these outcomes made.
+            # Deliveries may wait for the room that these attempts freed.
             is_room = any(lane.crowded & accounts or lane.is_full for lane in self._lanes)
             if is_room or was_unavailable:
                 self._wake_lanes()
@@ -337,21 +338,23 @@ class Engine:
                 await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else RECORD_PAUSE_SECONDS)
 
     async def _record(self, batch: list[Outcome]) -> None:
-        """Record outcomes together, or one by one where that fails: a bad one leaves the others alone."""
+        """Record outcomes together. If that fails, record each alone, so that a bad one affects no other."""
         try:
             await self._record_together(batch)
         except UNAVAILABLE as error:
-            # The leases run out, and the deliveries are attempted again: late and doubled, never lost.
-            logger.warning("%d outcomes are not recorded: %s", len(batch), error)
+            # The leases expire, and the deliveries are attempted again: late and twice, but never lost.
+            logger.warning("%d outcomes were not recorded: %s", len(batch), error)
         except Exception:
             if len(batch) > 1:
                 for outcome in batch:
                     await self._record([outcome])
             else:
-                logger.exception("the outcome of delivery %s is not recorded", batch[0].delivery_id)
+                logger.exception(
+                    "the outcome of delivery %s was not recorded", batch[0].delivery_id
+                )
 
     async def _record_together(self, batch: list[Outcome]) -> None:
-        """A disk that is full may have room again: then nothing has to be sent twice."""
+        """Retry until the database is writable, for example after a full disk. So nothing is sent twice."""
         delay_after = self._schedule.delay_after
         record = partial(record_outcomes, batch, delay_after, self._deactivate_after)
         while True:

@@ -1,6 +1,6 @@
-"""Emitting events: from a row to the event and its deliveries, in the caller's transaction.
+"""Emits events: creates an event and its deliveries from a row, in the caller's transaction.
 
-After the transaction is committed the caller calls tasks.deliver.bell.ring().
+The caller rings tasks.deliver.bell after the commit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,14 +28,14 @@ from webhooks.envelope import (
 )
 from webhooks.kinds import EventKind
 
-# How long after a message of a person free-form messages may be sent (Cloud API, customer service window).
+# The customer service window: how long after a person's message free-form messages may be sent (Cloud API).
 WINDOW_MS = 24 * 60 * 60_000
 
 
 def message_resource(
     message: Message, contact: Contact | None = None, error: tuple[str, str] | None = None
 ) -> MessageResource:
-    """The contract's Message object of a row. ``error`` is shown in place of the row's own."""
+    """The contract's Message object of a row. ``error`` replaces the row's own."""
     shown = error or message.error
     own = _members(MessageResource, message, but=("error", "contact", "context"))
     return MessageResource(
@@ -54,7 +54,7 @@ def person(contact: Contact) -> MessageContact:
 
 
 def _unknown(identifier: str) -> MessageContact:
-    """The person of a message that is older than contacts."""
+    """The person of a message from before contacts were stored."""
     is_phone = identifier.isdecimal()
     return MessageContact(identifier if is_phone else None, None if is_phone else identifier)
 
@@ -66,7 +66,7 @@ def number_resource(number: Number) -> NumberResource:
 def template_resource(
     template: Template, number_ids: Sequence[str], status: str | None = None
 ) -> TemplateResource:
-    """The contract's Template object of a row. ``status`` is shown in place of the row's own."""
+    """The contract's Template object of a row. ``status`` replaces the row's own."""
     return TemplateResource(
         id=template.network_id,
         number_ids=list(number_ids),
@@ -83,7 +83,7 @@ def template_resource(
 
 
 def contact_resource(contact: Contact) -> ContactResource:
-    """The contract's Contact object of a row, with the newest message each way."""
+    """The contract's Contact object of a row, with the times of the newest message in each direction."""
     names = ("id", "number_id", "opted_out_at", "opted_out_because", "note", "created_at")
     inbound, outbound = (
         contact.last_message_at(way) for way in (Direction.INBOUND, Direction.OUTBOUND)
@@ -98,7 +98,7 @@ def contact_resource(contact: Contact) -> ContactResource:
 
 
 def window_open_until(last_inbound: int | None) -> int | None:
-    """When the customer service window closes after a person's last message. None while it is closed."""
+    """When the customer service window closes, from the person's last message. None if it is closed."""
     closes_at = None if last_inbound is None else last_inbound + WINDOW_MS
     return closes_at if closes_at and closes_at > clock.now() else None
 
@@ -118,8 +118,9 @@ def emit_message(
 ) -> None:
     """Emit ``message.*``, at most once for each message and kind.
 
-    ``error`` is shown in place of the message's own, which has none when it was delivered after all.
-    ``contact`` is its person, ``webhooks`` are its account's, where the caller has read them already.
+    ``error`` replaces the message's own, which is missing if the message was delivered after all.
+    ``contact`` and ``webhooks`` spare a query if the caller has read the message's contact or the
+    account's webhooks already.
     """
     if webhooks is None:
         webhooks = Webhook.rows_of(message.account_id)
@@ -167,7 +168,7 @@ def emit_template(
 ) -> None:
     """Emit ``template.updated``, once for each change.
 
-    It goes to the webhooks of any of ``number_ids``, the active numbers of its business account.
+    The webhooks of ``number_ids``, the active numbers of its business account, receive it.
     """
     kind = EventKind.TEMPLATE_UPDATED
     resource = template_resource(template, number_ids, status)

@@ -1,4 +1,4 @@
-"""Bounds on slow work: one account, or one client address, cannot take all the capacity of a process."""
+"""Limits on concurrent slow work, so that one account or client address cannot block a process."""
 
 import math
 import threading
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 
 class TooMuchAtOnceError(Exception):
-    """A bound is reached. The text says what to do."""
+    """A limit is reached. The text says what to do."""
 
 
 class Share:
-    """At most ``each`` pieces of work at once for one owner, and ``total`` in this process.
+    """Allows ``each`` concurrent pieces of work for one owner, and ``total`` in this process.
 
-    ``what`` names them in the plural.
+    ``what`` is the name of the work, in the plural, for the error.
     """
 
     def __init__(self, what: str, each: int, total: float = math.inf) -> None:
@@ -26,11 +26,11 @@ class Share:
 
     @contextmanager
     def of(self, owner: str) -> Iterator[None]:
-        """Count one more of the owner inside. Raises TooMuchAtOnceError."""
+        """Count a piece of the owner's work while inside. Raises TooMuchAtOnceError."""
         with self._lock:
             if self._taken.total() >= self._total or self._taken[owner] >= self._each:
                 raise TooMuchAtOnceError(
-                    f"Too many {self._what} are under way. Try again when one of them is done."
+                    f"Too many {self._what} are running. Try again when one of them has finished."
                 )
             self._taken[owner] += 1
         try:

@@ -14,7 +14,7 @@ from models.template import IS_REJECTED, Template
 from models.webhook import Deactivation, Webhook
 from networks.reasons import in_words
 
-# Debounce for a webhook that fails intermittently: its incident ends only after so long without a failure.
+# Debounce for webhooks that fail intermittently: their incident ends after this time without a failure.
 # The other kinds do not flap.
 HOLD_MS = {IncidentKind.WEBHOOK_FAILING: 10 * 60_000}
 OF_NUMBERS = {
@@ -25,7 +25,7 @@ OF_NUMBERS = {
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that is wrong now. One that does not ``begin`` an incident keeps an open one open."""
+    """A current problem. Without ``begins`` it only keeps an open incident open."""
 
     account_id: str
     kind: IncidentKind
@@ -37,7 +37,7 @@ class Trouble:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What is the same for an incident of it."""
+        """What identifies the incident of this problem."""
         return self.account_id, self.kind, self.subject
 
 
@@ -82,7 +82,7 @@ def _webhooks() -> Iterator[Trouble]:
             IncidentKind.WEBHOOK_FAILING,
             webhook.id,
             f"Webhook failing: {webhook.url}",
-            "An event failed after all retries. Fix your endpoint, then redeliver what it missed.",
+            "An event failed after all retries. Fix your endpoint, then redeliver the failed deliveries.",
             path,
             begins=webhook.active,
         )
@@ -92,14 +92,14 @@ def _webhooks() -> Iterator[Trouble]:
                 IncidentKind.WEBHOOK_DISABLED,
                 webhook.id,
                 f"Webhook disabled: {webhook.url}",
-                "Too many deliveries failed in a row. It gets no events until you enable it. Fix your"
-                " endpoint, enable the webhook, then redeliver what it missed.",
+                "Too many deliveries failed in a row. It receives no events until you enable it. Fix your"
+                " endpoint, enable the webhook, then redeliver the failed deliveries.",
                 path,
             )
 
 
 def _numbers() -> Iterator[Trouble]:
-    # One whose signup never came to its end was not connected before.
+    # A number whose signup was never completed was never connected.
     is_lost = Number.status.in_(list(OF_NUMBERS)) & ~Number.activated_at.is_null()
     for number in Number.select().where(is_lost, Number.account.in_(AlertTarget.accounts())):
         yield Trouble(

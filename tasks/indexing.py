@@ -1,24 +1,24 @@
-"""Adding messages to the index of their words, in the background (models.search)."""
+"""Adds messages to the full-text index in the background (models.search)."""
 
 import time
 
 from models import clock, search
 
-# Older messages are committed by now. The margin also covers hosts whose clocks differ.
+# All messages older than this are committed. The margin also covers clock differences between hosts.
 SETTLED_MS = 60_000
-# An incomplete block is written after this time. Retention removes a block with its first message.
+# Time until an incomplete block is written. Retention removes a block with its first message.
 PATIENCE_MS = 3_600_000
 BATCH_SIZE = 1_024
-# In one round: an older database has many to add.
+# The batches of one round. The database of an older release has many messages to add.
 MAX_BATCHES = 20
 PAUSE_SECONDS = 0.02
 
 
 def work_off() -> None:
-    """One round: add what waits, in batches."""
+    """One round: add the waiting messages in batches."""
     now = clock.now()
     for _ in range(MAX_BATCHES):
         if not search.add(now - SETTLED_MS, now - PATIENCE_MS, BATCH_SIZE):
             break
-        # Other writers get their turn between two batches.
+        # Lets other writers in between two batches.
         time.sleep(PAUSE_SECONDS)

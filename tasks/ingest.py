@@ -1,6 +1,6 @@
-"""Ingesting stored callbacks (design, section 2.2): many in one transaction, one by one where that fails.
+"""Ingests stored callbacks (design, section 2.2): many in one transaction, one by one if that fails.
 
-An item that cannot be taken in is set aside, where an operator sees it and can replay it
+An item that cannot be ingested is set aside. An operator sees it there and can replay it
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
@@ -36,16 +36,16 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# So many callbacks are claimed together. After so many claims a worker that is told to stop can end.
+# Callbacks in a claim, and claims in a round. A worker that gets SIGTERM can stop between two rounds.
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
 
 
-# Ring it when a callback is stored. Statuses come in bursts: one wake-up serves many.
+# Ring it after a callback is stored. Statuses come in bursts, and one wake-up serves a whole burst.
 bell = Doorbell("callbacks", 0.05)
 
 
 def work_off() -> None:
-    # All on one connection.
+    # One connection for all claims.
     with reading():
         for _ in range(MAX_CLAIMS):
             claimed = Callback.claim(MAX_TOGETHER)
@@ -53,7 +53,8 @@ def work_off() -> None:
                 _ingest(claimed)
                 deliver.bell.ring()
             if len(claimed) < MAX_TOGETHER and all(each.tries == 1 for each in claimed):
-                # None is left. One that was tried before may have been claimed alone.
+                # No callback is left. A smaller claim with a retried callback does not prove that, because
+                # a retried one may be claimed alone.
                 return
     bell.ring()
 
@@ -61,7 +62,7 @@ def work_off() -> None:
 def _ingest(callbacks: Sequence[Callback]) -> None:
     """Ingest claimed callbacks. Ingesting one again changes nothing."""
     if callbacks[0].tries > MAX_TRIES:
-        # Its workers ended or froze, perhaps while they read it.
+        # Earlier workers died or froze, perhaps because of this callback.
         with writing():
             SetAside.keep(Reason.FAILED, bytes(callbacks[0].body), error=NO_OUTCOME)
             Callback.finish(callbacks[0].id)
@@ -82,7 +83,11 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     try:
         write(take_in_all, *sorted(keys))
     except Exception:
-        logger.warning("%d callbacks are ingested one by one", len(read), exc_info=True)
+        logger.warning(
+            "ingesting %d callbacks together failed; ingesting them one by one",
+            len(read),
+            exc_info=True,
+        )
         for callback, parts in read:
             is_last = callback.tries == MAX_TRIES
             with _span(callback, parts) as span:
@@ -102,7 +107,7 @@ def _span(callback: Callback, parts: Sequence[Part]) -> AbstractContextManager[S
 
 
 def _keys(part: Part) -> list[str]:
-    """The message and the person that its transaction works on (models.database.write)."""
+    """The keys of the message and the person that the item changes (models.database.write)."""
     known = [getattr(part.item, name, None) for name in ("reference", "wa_message_id")]
     if isinstance(part.item, InboundMessage | StatusUpdate | PersonUpdate):
         known.append(part.item.person.phone or part.item.person.user_id)
@@ -110,15 +115,15 @@ def _keys(part: Part) -> list[str]:
 
 
 def match_parked() -> None:
-    """Take in statuses that came before their message was known, and did not name it."""
+    """Ingest statuses that came before the network's identifier of their message was known."""
     for parked in SetAside.matchable():
         replay(parked)
 
 
 def replay(aside: SetAside) -> bool:
-    """Ingest what was set aside once more. False when any of its items stays aside, with its new reason.
+    """Ingest a row of SetAside again. Returns False if any of its items stays aside, with its new reason.
 
-    Of a whole callback each such item is set aside by itself.
+    If the row is a whole callback, each such item becomes a row.
     """
     parts = parse(bytes(aside.body))
     are_in, _ = _take_in(aside.id, parts, is_last=True)
@@ -129,9 +134,9 @@ def replay(aside: SetAside) -> bool:
 
 
 def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[bool, str | None]:
-    """Take in each item by itself, so that a bad one leaves the others alone.
+    """Ingest each item in its own transaction, so that a bad one affects no other.
 
-    One that fails in the last try is set aside. Returns whether all are in, and an error if one failed.
+    An item that fails in the last try is set aside. Returns whether all items are in, and the last error.
     """
     are_in, problem = True, None
     for part in parts:
@@ -147,15 +152,15 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
 
 
 def _take_alone(part: Part) -> Reason | None:
-    """As ``_take``."""
+    """Like ``_take``, in a batch of one."""
     with counting() as count:
         return _take(part, count)
 
 
 def _take(part: Part, count: UsageCount, sent: SentMessages | None = None) -> Reason | None:
-    """Take one item in, or set it aside, in the caller's transaction. Returns why it was set aside.
+    """Ingest one item, or set it aside, in the caller's transaction. Returns why it was set aside.
 
-    Nothing becomes known between the reason and the row that keeps it.
+    The reason and its row are in one transaction, so the message cannot become known in between.
     """
     reason: Reason | None = None
     match part.item:
@@ -189,7 +194,7 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     at = item.at or clock.now()
     contact = contacts.sender(number, item, at)
     if contact is not None:
-        # Within a conversation time does not run backwards.
+        # The times of a conversation never decrease.
         at = max(at, contact.last_message_at(Direction.INBOUND) or at)
     message = Message.write_inbound(
         number,

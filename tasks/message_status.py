@@ -1,7 +1,7 @@
-"""What became of an outbound message: the network's acceptance, and its later statuses.
+"""Records the results of an outbound message: the network's acceptance, and the later statuses.
 
-Either may come first: a status can overtake the answer of the send itself. It finds its message by the
-identifier of ours that was sent along. Each order has the same steps, events and status as its result
+A status can arrive before the response to the send. It finds its message by our identifier, which the
+send passed as a reference. Both orders lead to the same steps, events and status
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
@@ -35,10 +35,10 @@ STATUS_OF = {
 def record_acceptance(
     message: Message, accepted: Acceptance, contact: Contact | None = None
 ) -> Message:
-    """Record the network's answer to a send, inside the caller's transaction. Returns the fresh row.
+    """Record the network's acceptance of a send, in the caller's transaction. Returns the fresh row.
 
-    ``contact`` is the person, where the caller has read it already. If the message was erased meanwhile,
-    nothing is written, and the caller's row is returned with the network's identifier.
+    ``contact`` spares a query if the caller has read the message's contact already. If the message was erased
+    in the meantime, nothing is written, and the caller's row is returned with the network's identifier.
 
     The caller wakes the delivery after the commit.
     """
@@ -58,9 +58,9 @@ def record_acceptance(
 
 
 class SentMessages:
-    """The messages that these statuses are about, with their contacts and the webhooks of their accounts.
+    """The messages of these statuses, with their contacts and the webhooks of their accounts.
 
-    Reads all of them at once, inside the caller's transaction.
+    Reads all of them at once, in the caller's transaction.
     """
 
     def __init__(self, updates: Sequence[StatusUpdate]) -> None:
@@ -75,9 +75,9 @@ class SentMessages:
         self.contacts = {contact.id: contact for contact in contacts}
 
     def find(self, update: StatusUpdate) -> Message | None:
-        """The message of a status, by the network's identifier, else by ours.
+        """The message of a status, by the network's identifier, otherwise by ours.
 
-        Its number may have been another account's when it was sent.
+        Every row of the status's number counts, because the number may have changed accounts since.
         """
         phone, network_id = update.phone_number_id, update.wa_message_id
         found = [m for m in self._messages.values() if m.wa_message_id == network_id]
@@ -87,9 +87,9 @@ class SentMessages:
 
 
 def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -> bool:
-    """Record a status of the network, with its event and its price, inside the caller's transaction.
+    """Record a status of the network, with its event and its price, in the caller's transaction.
 
-    False when no message of ours is known by it. The caller wakes the delivery after the commit.
+    Returns False if its message is unknown. The caller rings tasks.deliver.bell after the commit.
     """
     message = sent.find(update)
     if message is None:
@@ -106,7 +106,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
     if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
-        # It may have been merged, or opted out or in, by an item before this one.
+        # An earlier item may have merged the contact, or opted it out or in.
         fresh = Contact.find(contact.id) or contact
         contacts.opt(fresh, out=True, because=Source.ERROR, at=at)
     shown_at = message.placed(status, at)
@@ -115,7 +115,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     message.advance(status, at=at, error=error, pricing=pricing)
     if message.pricing_json != before:
         count.move(message, before)
-    # The acceptance, which came before in any case, has told that it was sent.
+    # The acceptance is always recorded first and has emitted message.sent.
     if status is not MessageStatus.SENT:
         kind = EventKind(f"message.{status}")
         emit_message(kind, message, shown_at, error, contact=contact, webhooks=webhooks)
@@ -140,7 +140,7 @@ def _accept(
 
 
 def _tell_number(message: Message, update: StatusUpdate) -> None:
-    """The errors of a failed status say the same of the number as those of an answer."""
+    """Apply the errors of a failed status to the number, like those of a response to a send."""
     number = Number.get_by_id(message.number_id)
     if number.status != NumberStatus.ACTIVE:
         return
@@ -150,11 +150,11 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
 
 
 def give_up(message_id: str) -> None:
-    """A message whose outcome stayed unknown for 24 hours has failed (decision 15)."""
-    error = ("outcome_unknown", "The messaging network gave no outcome within 24 hours.")
+    """Fail a message whose outcome stayed unknown for 24 hours (decision 15)."""
+    error = ("outcome_unknown", "The messaging network reported no outcome within 24 hours.")
     with writing():
         message, now = Message.by_id(message_id), clock.now()
-        # Its outcome may have become known since it was found, or the person may be erased.
+        # The outcome may have become known after the query, or the person was erased.
         if message is not None and message.status in UNSETTLED:
             message.advance(MessageStatus.FAILED, at=now, error=error)
             emit_message(EventKind.MESSAGE_FAILED, message, now)

@@ -1,6 +1,6 @@
-"""Sends notifications of incidents by email and to a chat: one at the beginning, one at the end.
+"""Sends notifications of incidents by email and to a chat, at the beginning and at the end.
 
-It has a thread of its own in the worker, so a mail server that hangs delays nothing but other notifications.
+It has its own thread in the worker, so a mail server that hangs delays only other notifications.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from webhooks.mail import MailError, send_mail
 
 logger = logging.getLogger(__name__)
 
-# The name of the incoming webhook among the targets. The others are addresses.
+# The name of the chat's incoming webhook among the targets. The others are email addresses.
 CHAT = "chat"
 MAIL_SECONDS = 20.0
-# Longer than all targets of one account take.
+# Longer than it takes to notify all targets of one account.
 LEASE_MS = 10 * 60_000
 # Back-off between two tries, in seconds. Only recipients without the notification are retried.
 PAUSES = (30, 120, 600, 1_800, 3_600, 3 * 3_600)
@@ -37,7 +37,7 @@ class NotToldError(Exception):
 
 
 def look() -> None:
-    """One round: detect what began and ended, then send what is due."""
+    """One round: detect incidents that began or ended, then send due notifications."""
     incidents.watch()
     for _ in range(MOST_IN_A_ROUND):
         incident = Incident.claim(LEASE_MS)
@@ -47,23 +47,23 @@ def look() -> None:
 
 
 def test(account_id: str) -> dict[str, str]:
-    """Send a test to every target of an account. Returns what went wrong, by target, empty for nothing.
+    """Send a test to every target of an account. Returns the error by target, empty for a success.
 
     Raises TooMuchAtOnceError.
     """
     target = AlertTarget.of(account_id)
     with TESTS.of(account_id):
-        text = "This is a test. Incidents of your account are reported here."
+        text = "This is a test. You receive notifications of incidents here."
         return {name: _try(target, name, "Test notification", text) for name in names_of(target)}
 
 
 def names_of(target: AlertTarget) -> list[str]:
-    """Whom it is, by address; the chat as CHAT."""
+    """The email addresses of the target, and CHAT if it has a chat."""
     return [*target.addresses, *([CHAT] if target.sealed_url else [])]
 
 
 def _tell(incident: Incident) -> None:
-    """Notify the recipients of a claimed incident who were not notified yet."""
+    """Notify the recipients of a claimed incident who have no notification of it yet."""
     target = AlertTarget.of(incident.account_id)
     is_over = incident.ended_at is not None
     # A recipient without the first notification does not get the second one.
@@ -71,7 +71,7 @@ def _tell(incident: Incident) -> None:
     told = set(incident.end_told if is_over else incident.told)
     title = f"Resolved: {incident.title}" if is_over else incident.title
     link = f"{get_settings().public_url}{incident.path}"
-    text = f"It is over.\n\n{link}" if is_over else f"{incident.detail}\n\n{link}"
+    text = f"The incident has ended.\n\n{link}" if is_over else f"{incident.detail}\n\n{link}"
     errors = []
     for name in wanted:
         if name not in told:
@@ -83,11 +83,11 @@ def _tell(incident: Incident) -> None:
     due_at = clock.shared_now() + PAUSES[incident.tries - 1] * 1_000 if may_retry else None
     incident.note_told(told, due_at, errors[0] if errors else None)
     if errors:
-        logger.warning("incident %s was not told to %d targets", incident.id, len(errors))
+        logger.warning("incident %s: %d targets were not notified", incident.id, len(errors))
 
 
 def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
-    """Notify one target. Returns the error, empty if there is none."""
+    """Notify one target. Returns the error, empty for a success."""
     try:
         if name == CHAT:
             _post(target, title, text)
@@ -107,7 +107,7 @@ def _mail(to: str, title: str, text: str) -> None:
 
 
 def _post(target: AlertTarget, title: str, text: str) -> None:
-    """As Slack's incoming webhooks take it: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks."""
+    """The format of Slack's incoming webhooks: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks."""
     words = escape(f"{title}\n{text}", quote=False)
     body = json.dumps({"text": words}).encode()
 

@@ -1,9 +1,9 @@
-"""Numbers: their transitions, and what leads to them (ADR 18).
+"""Checks numbers at the network, and changes their status (ADR 18).
 
-The network's news, account updates and errors of its calls, mostly decide nothing: an update is about a whole
-business account and names no number. They make checks due, and so does the time (NUMBER_CHECK_INTERVAL). A
-check asks the network what a number is, and the answer decides. ACTIVE and BANNED numbers are checked again
-and again. A DISCONNECTED one only on request: it comes back by a new signup or because the platform says so.
+An account update is about a whole business account and names no number, so it only makes checks due. The
+timer (NUMBER_CHECK_INTERVAL) and doubtful errors of calls do the same. A check requests the number's status
+from the network, and the response decides. ACTIVE and BANNED numbers are checked regularly. A DISCONNECTED
+number is checked only on request, because a new signup or an update of the platform restores it.
 """
 
 import logging
@@ -30,10 +30,9 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# A round ends soon enough for a worker that is told to stop.
+# The checks of a round. A worker that gets SIGTERM can stop between two rounds.
 MAX_CHECKS = 20
-# A number whose checks killed or froze their worker so often in a row is not asked about again, until a
-# check of it is requested.
+# After this many checks in a row that killed or froze their worker, the number is checked only on request.
 MAX_TRIES = 4
 BACK_OFF_MS = 30_000
 LEASE_SLACK_MS = 10_000
@@ -45,8 +44,8 @@ EVENT_OF = {
     NumberStatus.DISCONNECTED: EventKind.NUMBER_DISCONNECTED,
     NumberStatus.BANNED: EventKind.NUMBER_BANNED,
 }
-# The network's word for a number's status. Others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN)
-# are warnings, or pass: they change nothing. Source: Cloud API, business phone numbers.
+# Our status by the network's. The others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN) are warnings
+# or temporary and change nothing. Source: Cloud API, business phone numbers.
 STATUS_OF = {
     "CONNECTED": NumberStatus.ACTIVE,
     "BANNED": NumberStatus.BANNED,
@@ -55,28 +54,28 @@ STATUS_OF = {
     "MIGRATED": NumberStatus.DISCONNECTED,
     "DELETED": NumberStatus.DISCONNECTED,
 }
-# What a number is after an error of the network that says so.
+# Errors of the network that decide the status.
 _STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
     network.NumberLostError: NumberStatus.DISCONNECTED,
     network.NumberBannedError: NumberStatus.BANNED,
 }
 _TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
 
-# Event and ban state of an account update, and the numbers that it may be about. What is not here
-# (SCHEDULE_FOR_DISABLE, ACCOUNT_VIOLATION, ACCOUNT_RESTRICTION and others) is a notice. Source: Cloud API,
+# For the event and ban state of an account update, the statuses of the numbers to check. All other updates
+# (SCHEDULE_FOR_DISABLE, ACCOUNT_VIOLATION, ACCOUNT_RESTRICTION and so on) are notices. Source: Cloud API,
 # webhooks, account_update.
 STARTING_STATES: dict[tuple[str, str | None], tuple[NumberStatus, ...]] = {
     ("DISABLED_UPDATE", "DISABLE"): (NumberStatus.ACTIVE,),
     ("DISABLED_UPDATE", "REINSTATE"): (NumberStatus.BANNED,),
     ("ACCOUNT_RECONNECTED", None): (NumberStatus.DISCONNECTED,),
     ("PARTNER_REMOVED", None): CONNECTED,
-    # The provider's app lost the account; only when it is our app (see _concerns_us).
+    # A provider's app lost the account. This matters only if it is our app (see _concerns_us).
     ("PARTNER_APP_UNINSTALLED", None): CONNECTED,
     ("ACCOUNT_OFFBOARDED", None): CONNECTED,
     ("ACCOUNT_DELETED", None): CONNECTED,
 }
 
-# What lies further ahead than any wait was written before the clock was set back.
+# A due time further ahead than the longest wait was written before the clock was set back.
 _DUE = Prepared(
     (
         lambda now, latest: (
@@ -93,9 +92,10 @@ _DUE = Prepared(
 def change_status(number: Number, status: NumberStatus, reason: str | None = None) -> bool:
     """Move a number to ``status`` and emit the event, once for each transition.
 
-    ``reason`` is why it is no longer connected, in the network's words.
+    ``reason`` says why it is no longer connected, in the network's words.
 
-    False when it was there already. Joins a transaction of the caller, who wakes the delivery after it.
+    Returns False if it has this status already. Joins a transaction of the caller, who rings
+    tasks.deliver.bell after the commit.
     """
     with writing():
         changed = number.move_to(status, _next_check_at(status), reason)
@@ -105,10 +105,10 @@ def change_status(number: Number, status: NumberStatus, reason: str | None = Non
 
 
 def apply_error(number: Number, error: network.NetworkError) -> bool:
-    """Do to a number what an error of the network says of it; joins a transaction of the caller.
+    """Change a number's status after an error of the network. Joins a transaction of the caller.
 
-    The same for the answer to a send and for a ``failed`` status. True when the number moved. An error
-    that leaves the number in doubt only has it checked.
+    The error is of a call or of a ``failed`` status. One that leaves the status in doubt only requests a
+    check. Returns whether the status changed.
     """
     if isinstance(error, network.NumberInDoubtError):
         request_checks([number])
@@ -117,16 +117,16 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     if status is None:
         return False
     with writing():
-        # The caller's row may be from before its call; a late error says nothing of a lost number.
+        # The caller read the row before its call. A late error does not change a number that is lost by now.
         fresh = Number.get_by_id(number.id)
         return fresh.status in CONNECTED and change_status(fresh, status, told_error(error))
 
 
 def follow_update(update: AccountUpdate) -> None:
-    """Have the numbers checked that an account update may be about. Joins a transaction of the caller.
+    """Request checks of the numbers that an account update affects. Joins a transaction of the caller.
 
-    Doubled or late it only has the network asked once more. An update that says nothing about the life
-    of a number is kept as a notice.
+    A repeated or late update only causes another check. An update that affects no number's status is
+    stored as a notice.
     """
     starting = STARTING_STATES.get((update.event, update.detail))
     if starting is None:
@@ -136,7 +136,7 @@ def follow_update(update: AccountUpdate) -> None:
         number_updates.take(notice)
     elif _concerns_us(update.value):
         with writing():
-            # Neither abandoned signups nor numbers that another account has connected by now.
+            # No abandoned signups, and no numbers that another account has connected by now.
             was_active = ~Number.activated_at.is_null()
             numbers = Number.select().where(Number.waba_id == update.waba_id, was_active)
             ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
@@ -146,9 +146,9 @@ def follow_update(update: AccountUpdate) -> None:
 
 
 def follow_notice(notice: callback_items.Notice) -> bool:
-    """Keep a notice, and tell it of its numbers. Joins a transaction of the caller. False if it is known.
+    """Store a notice, and update its numbers. Joins a transaction of the caller. False if it is known.
 
-    News of quality have the number checked: they do not say what the quality is.
+    A notice about quality requests a check, because it does not name the quality.
     """
     with writing():
         numbers = number_updates.take(notice)
@@ -158,7 +158,7 @@ def follow_notice(notice: callback_items.Notice) -> bool:
 
 
 def _expect(numbers: Iterable[Number], reason: str) -> None:
-    """Remember why these numbers may be lost, until a check says that they are."""
+    """Store why these numbers may be lost. A check decides whether they are."""
     Number.update(reason=reason).where(
         Number.id.in_([number.id for number in numbers]), Number.status == NumberStatus.ACTIVE
     ).execute()
@@ -171,16 +171,16 @@ def _concerns_us(value: dict[str, Any]) -> bool:
 
 
 def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
-    """Have those of these numbers in one of these states checked now, in the caller's transaction."""
+    """Request checks of the numbers that have one of these statuses, in the caller's transaction."""
     Number.update(check_due_at=clock.now(), check_tries=0).where(
         Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
     ).execute()
 
 
 def check_due() -> None:
-    """Check one number after the other until none is due, at most MAX_CHECKS.
+    """Check due numbers one after the other, at most MAX_CHECKS.
 
-    Stops when the network cannot be asked: the others would only wait for the same time-out.
+    Stops if the network is unreachable, because the next checks would wait for the same time-out.
     """
     for _ in range(MAX_CHECKS):
         number = claim_check()
@@ -189,12 +189,13 @@ def check_due() -> None:
 
 
 def claim_check() -> Number | None:
-    """Claim the check that has been due the longest. None when none is.
+    """Claim the check that has been due the longest. None if no check is due.
 
-    If the worker dies, it is due again at the end of its lease, which is the number's ``check_due_at``.
+    The claim sets the number's ``check_due_at`` to the end of the lease, so if the worker dies, the check
+    is due again then.
     """
     settings = get_settings()
-    # The time-out bounds connecting and reading, each.
+    # The time-out applies to connecting and to reading.
     lease_ms = round(2 * settings.network_timeout * 1000) + LEASE_SLACK_MS
     pause_ms = max(settings.number_check_interval * 1000, BACK_OFF_MS) * (1 + JITTER)
     while True:
@@ -204,7 +205,7 @@ def claim_check() -> Number | None:
         if number is None:
             return None
         until, tries = now + lease_ms, number.check_tries + 1
-        # Else another worker was faster.
+        # Otherwise another worker was faster.
         if _schedule(number, until, tries):
             number.check_due_at, number.check_tries = until, tries
             return number
@@ -213,8 +214,8 @@ def claim_check() -> Number | None:
 def _schedule(number: Number, due_at: int | None, tries: int = 0) -> bool:
     """Set the time of a number's next check. Joins a transaction of the caller.
 
-    False when the number changed or got another time since it was read: then an answer is about a number
-    that is no more.
+    Returns False if another process has set the time since the row was read. A response of the network is
+    then out of date.
     """
     with writing():
         query = Number.update(check_due_at=due_at, check_tries=tries).where(
@@ -224,9 +225,9 @@ def _schedule(number: Number, due_at: int | None, tries: int = 0) -> bool:
 
 
 def _carry_out(number: Number) -> bool:
-    """Ask, and do what the answer says. False when there was no answer."""
+    """Check a claimed number, and apply the result. Returns False if the network did not respond."""
     if number.check_tries > MAX_TRIES:
-        logger.error("number %s is not checked until that is requested: %s", number.id, NO_OUTCOME)
+        logger.error("number %s is checked only on request from now on: %s", number.id, NO_OUTCOME)
         _schedule(number, _next_check_at(number.status), number.check_tries)
         return True
     try:
@@ -245,16 +246,16 @@ def _carry_out(number: Number) -> bool:
                     )
         deliver.bell.ring()
     except NumberTakenError:
-        # Another account connected it while we asked; that is not ours to change.
+        # Another account connected it during the check. Its number stays unchanged.
         _schedule(number, None)
     return True
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What the network says a number is; ``status`` is None when that changes nothing.
+    """The result of a check. ``status`` is None if the network's status changes nothing.
 
-    ``word`` is its own word for the status, ``news`` what else it says.
+    ``word`` is the network's status, ``news`` its other values.
     """
 
     status: NumberStatus | None
@@ -281,7 +282,7 @@ def _ask(number: Number) -> _Answer:
 
 
 def _reason_of(number: Number, answer: _Answer) -> str | None:
-    """Why a number is lost: the update that announced it, what the account is accused of, else its status."""
+    """Why a number is lost: the update and violation that announced it, otherwise the network's status."""
     if answer.status in (number.status, NumberStatus.ACTIVE):
         return None
     is_banned = answer.status is NumberStatus.BANNED
@@ -290,12 +291,12 @@ def _reason_of(number: Number, answer: _Answer) -> str | None:
 
 
 def _varied(pause_ms: float) -> int:
-    """A pause of about so long, so that what began together does not go on together."""
+    """A pause with jitter, so that checks that began together spread out. In milliseconds."""
     return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
 
 
 def _next_check_at(status: str) -> int | None:
-    """When a number of this status is checked again without a request, None for never."""
+    """The time of the next regular check of a number with this status. None for no check."""
     if status not in CONNECTED:
         return None
     return clock.now() + _varied(get_settings().number_check_interval * 1000)

@@ -1,6 +1,6 @@
-"""What the network tells of a number besides its status: quality, messaging limit, name, notices.
+"""Records the network's other information about numbers: quality, messaging limit, name, notices.
 
-Each change is kept with the number and emitted as ``number.updated`` (decision 29 of the design).
+Each change is stored with the number and emitted as ``number.updated`` (decision 29 of the design).
 """
 
 import json
@@ -16,18 +16,18 @@ from webhooks.kinds import EventKind
 QUALITY = "phone_number_quality_update"
 NAME = "phone_number_name_update"
 ALERTS = "account_alerts"
-# The subjects that are news of numbers; of all others there is only a notice. Source: Cloud API, webhooks.
+# Notices with these fields update numbers. All others are only stored. Source: Cloud API, webhooks.
 SUBJECTS = frozenset(
     {QUALITY, NAME, ALERTS, "account_update", "account_review_update", "business_capability_update"}
 )
-# The limit was renamed; both are sent.
+# The platform renamed the limit and sends both names.
 LIMITS = ("max_daily_conversations_per_business", "current_limit")
 
 
 def tell(number: Number, **news: str | None) -> None:
-    """Keep what is new of a number, and emit ``number.updated`` if anything is.
+    """Store values of a number, and emit ``number.updated`` if one changed.
 
-    Joins a transaction of the caller, who wakes the delivery after it.
+    Joins a transaction of the caller, who rings tasks.deliver.bell after the commit.
     """
     with writing():
         if number.learn(**news):
@@ -35,7 +35,7 @@ def tell(number: Number, **news: str | None) -> None:
 
 
 def take(told: callback_items.Notice) -> list[Number] | None:
-    """Keep a notice once, and tell it of the numbers that it is about. Returns these; None if it is known.
+    """Store a notice once, and update its numbers. Returns them, or None if the notice is known.
 
     Joins a transaction of the caller.
     """
@@ -68,7 +68,7 @@ def _concerned(told: callback_items.Notice) -> list[Number]:
 
 
 def _values(told: callback_items.Notice) -> dict[str, str | None]:
-    """What a notice says of the number itself."""
+    """The values of the number in a notice."""
     value = told.value
     name = value.get("requested_verified_name")
     if told.field == NAME and value.get("decision") == "APPROVED" and isinstance(name, str):
@@ -78,7 +78,7 @@ def _values(told: callback_items.Notice) -> dict[str, str | None]:
 
 
 def _description(value: dict[str, Any]) -> str | None:
-    """The platform's sentence about it, where there is one. An alert stands in an object, or flat."""
+    """The platform's description, or None. An alert has it in an inner object or in the value itself."""
     inner = value.get("alert_info")
     alert = inner if isinstance(inner, dict) else value
     text = alert.get("alert_description") or value.get("rejection_reason")

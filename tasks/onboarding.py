@@ -1,9 +1,9 @@
-"""Connecting a number through the platform's embedded signup (specification, What the service does).
+"""Connects a number through the platform's embedded signup (specification, What the service does).
 
-The code lives 30 seconds, so this runs in the request. All that the browser posts is a claim: the token
-that the code buys must itself see the business account and the number. The code works once, so its token
-is on record (models.signup) before anything else. The same claim, posted again, carries out the other steps
-again: all of them may be. Source: Cloud API, embedded signup, server steps 2 to 6.
+The code expires after 30 seconds, so this runs in the request. Values from the browser are only a claim:
+the token must give access to the business account and the number. The code works only once, so its token
+is stored (models.signup) before any other step. All other steps are idempotent, so the browser can post
+the same claim again. Source: Cloud API, embedded signup, server steps 2 to 6.
 """
 
 import secrets
@@ -22,8 +22,7 @@ from tasks.number_status import change_status
 CONNECTED = "CONNECTED"
 NEEDED_SCOPES = ("whatsapp_business_management", "whatsapp_business_messaging")
 
-# The network's codes (Cloud API, error codes: registration), what they ask of the number's owner, and for how
-# many seconds to wait.
+# The network's codes with a text for the number's owner (Cloud API, error codes: registration).
 CODE_REFUSED = "100"
 PIN_MISMATCH = "133005"
 _TOLD = {
@@ -32,22 +31,22 @@ _TOLD = {
     "131042": "The business account has a payment problem. Add a payment method at the platform first.",
     "131045": "The platform could not register the number: its certificate is not valid. Verify the"
     " number at the platform again, then start the signup again.",
-    PIN_MISMATCH: "The number has two-step verification on, with a PIN that is not ours."
-    " Give that PIN, or turn two-step verification off at the platform.",
-    "133006": "The platform wants the phone number verified again. Verify it, then start again.",
+    PIN_MISMATCH: "The number has two-step verification with another PIN."
+    " Enter that PIN, or disable two-step verification at the platform.",
+    "133006": "The platform requires the phone number to be verified again. Verify it, then start again.",
     "133008": "Too many wrong PINs. Wait before you try again.",
-    "133009": "PINs came too fast. Wait a minute before you try again.",
-    "133015": "The number was deleted just now. Wait five minutes, then try again.",
-    "133016": "The platform registers a number ten times in 72 hours at most. Try again later.",
+    "133009": "PINs were entered too fast. Wait a minute before you try again.",
+    "133015": "The number was deleted a moment ago. Wait five minutes, then try again.",
+    "133016": "The platform registers a number at most ten times in 72 hours. Try again later.",
 }
 _WAITS = {"133008": 3600, "133009": 60, "133015": 300, "133016": 3600}
 
 
 class SignupError(Exception):
-    """A signup that did not end in a connected number. The text tells the number's owner what to do.
+    """A signup failed. The text tells the number's owner what to do.
 
-    If it is none of those below, the platform does not bear the claim out, or the number cannot be connected
-    as it is. ``retry_after`` is in seconds, None unless it was too much at once for the platform.
+    The class itself is raised if the platform does not confirm the claim, or if the number cannot be
+    connected as it is. ``retry_after`` is in seconds, None unless the platform limits the retries.
     """
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
@@ -60,7 +59,7 @@ class LinkUnknownError(SignupError):
 
 
 class LinkClosedError(SignupError):
-    """The link leads nowhere any more. ``reason`` is ``used``, ``revoked`` or ``expired``."""
+    """The link is closed. ``reason`` is ``used``, ``revoked`` or ``expired``."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"This signup link is {reason}. Ask for a new one.")
@@ -68,18 +67,18 @@ class LinkClosedError(SignupError):
 
 
 class CodeExpiredError(SignupError):
-    """The code is unknown, was used, or is past its 30 seconds: the signup starts again."""
+    """The code is unknown, used, or older than 30 seconds. The signup must start again."""
 
 
 class PinMismatchError(SignupError):
-    """The number has two-step verification on, with another PIN. The same claim with it goes on."""
+    """The number has two-step verification with another PIN. The same claim with that PIN continues."""
 
 
 @dataclass(frozen=True)
 class SignupClaim:
-    """What the embedded signup handed to the browser.
+    """The values that the embedded signup passes to the browser.
 
-    ``pin`` is the number's own two-step PIN (6 digits), which its owner is asked for after a
+    ``pin`` is the number's existing two-step PIN (6 digits), which the owner enters after a
     PinMismatchError.
     """
 
@@ -102,8 +101,8 @@ def open_link(slug: str) -> SignupLink:
 def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     """Connect the claimed number to the link's account and activate it. Returns the ACTIVE number.
 
-    Posted again after any error, the same claim goes on, and its code is not exchanged again. Raises
-    SignupError, NumberTakenError, or an error of networks.exceptions that has no text for the owner.
+    The same claim can be posted again after an error. Its code is not exchanged again. Raises SignupError,
+    NumberTakenError, or an error of networks.exceptions without a text for the owner.
     """
     Number.refuse_if_taken(link.account_id, claim.phone_number_id)
     try:
@@ -117,9 +116,9 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
 
 
 def translate(error: NetworkError) -> SignupError | None:
-    """What an error of the network says to the number's owner; None where it says nothing of its own.
+    """An error of the network with its text for the number's owner. None if the code has no text.
 
-    By ``code``: one class of networks.exceptions stands for several of these.
+    Selects by ``code``, because one class of networks.exceptions covers several of these errors.
     """
     text = _TOLD.get(error.code)
     kind = PinMismatchError if error.code == PIN_MISMATCH else SignupError
@@ -140,7 +139,7 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
         pin=f"{secrets.randbelow(1_000_000):06d}",
     )
     try:
-        # Without it no callback of the account ever comes, and nothing complains.
+        # Without a subscription the platform sends no callbacks of the account, and reports no error.
         wait_for(get_network().subscribe(claim.waba_id, sender.access_token))
         _register(number, signup, sender, claim.pin)
         _activate(number, link, sender)
@@ -151,13 +150,13 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
 
 
 def _exchange(link: SignupLink, code: str) -> Signup:
-    """Buy the platform's token with the code."""
+    """Exchange the code for the platform's token."""
     try:
         token = wait_for(get_network().exchange_code(code))
     except NetworkError as error:
         if error.code != CODE_REFUSED:
             raise
-        # The same claim may have been posted twice at once, and the other request was faster.
+        # A concurrent request with the same claim may have been faster.
         if found := Signup.find(link, code):
             return found
         if reason := SignupLink.get_by_id(link.id).why_closed():
@@ -169,14 +168,14 @@ def _exchange(link: SignupLink, code: str) -> Signup:
 
 
 def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
-    """The token must itself open the claimed account, and the account hold the claimed number."""
+    """Raise SignupError unless the token gives access to the claimed account and number."""
     token = wait_for(get_network().inspect_token(access_token))
     missing = [scope for scope in NEEDED_SCOPES if scope not in token.scopes]
     if not token.is_valid or missing:
         raise SignupError(
-            f"The signup did not grant what is needed: {', '.join(missing) or 'a valid token'}."
+            f"The signup did not grant the required permissions: {', '.join(missing) or 'a valid token'}."
         )
-    # Since the middle of 2026 the platform may leave these out; then the list below is the proof.
+    # Since mid-2026 the platform may omit these. The list below is then the proof.
     if token.waba_ids is not None and claim.waba_id not in token.waba_ids:
         raise SignupError(f"The signup did not grant the business account {claim.waba_id}.")
     for profile in wait_for(get_network().list_numbers(claim.waba_id, access_token)):
@@ -188,13 +187,13 @@ def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
 
 
 def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -> None:
-    """Register with the owner's PIN, else with the one that this number has had with us."""
+    """Register with the owner's PIN, otherwise with the stored one."""
     if signup.number_id != number.id:
-        # Another number than the PIN was for, or the first.
+        # This is the first number of the signup, or another one than the PIN belongs to.
         signup.amend(number=number.id, sealed_pin=None)
     if _status(sender) != CONNECTED:
         if pin is not None:
-            # Kept first: if this process dies after the platform took it, it is still known.
+            # Stored first, so that the PIN is known if this process dies after the platform accepted it.
             signup.amend(sealed_pin=secret.encrypt(pin))
         try:
             sealed_pin = signup.sealed_pin or number.sealed_pin
@@ -209,12 +208,12 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
 
 def _activate(number: Number, link: SignupLink, sender: Sender) -> None:
     if (status := _status(sender)) != CONNECTED:
-        raise SignupError(f"The number is not ready: the platform says {status}.")
+        raise SignupError(f"The number is not ready: its status at the platform is {status}.")
     with writing():
         if not link.use(number):
             raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
         change_status(number, NumberStatus.ACTIVE)
-        # The number itself has token and PIN.
+        # The number now has the token and the PIN.
         Signup.delete().where(Signup.link == link.id).execute()
 
 

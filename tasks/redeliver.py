@@ -1,6 +1,6 @@
-"""Redelivers many deliveries in the background, in parts, at a rate for each webhook.
+"""Redelivers many deliveries in the background, in parts, with a rate limit for each webhook.
 
-A thread of the worker schedules the parts. The wake-up saves the first one the wait for the next round.
+A thread of the worker schedules the parts. The wake-up starts the first part before the next round.
 """
 
 import time
@@ -15,7 +15,7 @@ from tasks import deliver
 from tasks.fair_share import TooMuchAtOnceError
 from tasks.queue import Doorbell
 
-# Of a webhook, in a round: much of it may have been delivered again already, which takes no time of the rate.
+# Parts of a webhook in a round. Deliveries that were redelivered meanwhile do not count against the rate.
 MAX_PARTS = 20
 PAUSE_SECONDS = 0.005
 
@@ -26,7 +26,7 @@ class InactiveWebhookError(Exception):
 
 
 def redeliver_one(delivery: Delivery) -> None:
-    """Deliver now, with a fresh retry schedule. Raises InactiveWebhookError."""
+    """Deliver now, with a new retry schedule. Raises InactiveWebhookError."""
     if not delivery.webhook.active:
         raise InactiveWebhookError(delivery.webhook_id)
     delivery.redeliver()
@@ -40,9 +40,9 @@ def redeliver_many(
     since: int | None = None,
     until: int | None = None,
 ) -> list[str]:
-    """Deliver what matches once more, in the background. Returns the identifiers of what was chosen.
+    """Redeliver the matching deliveries in the background. Returns their identifiers.
 
-    ``since`` and ``until`` bound the time of creation, in milliseconds. Raises InactiveWebhookError,
+    ``since`` and ``until`` limit the time of creation, in milliseconds. Raises InactiveWebhookError,
     TooMuchAtOnceError.
     """
     _check(webhook)
@@ -52,7 +52,7 @@ def redeliver_many(
 
 
 def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]) -> None:
-    """Deliver these of the webhooks once more, as ``redeliver_many``: all of them, or none if it raises."""
+    """Redeliver these deliveries of the webhooks like ``redeliver_many``, or none of them if it raises."""
     chosen: dict[str, list[str]] = defaultdict(list)
     for delivery in deliveries:
         chosen[delivery.webhook_id].append(delivery.id)
@@ -69,26 +69,26 @@ def _check(webhook: Webhook) -> None:
         raise InactiveWebhookError(webhook.id)
     if not Redelivery.has_room(webhook.id):
         raise TooMuchAtOnceError(
-            f"{MAX_REDELIVERIES:,} deliveries already wait to be redelivered to this webhook. Try again when"
-            " some of them are sent."
+            f"{MAX_REDELIVERIES:,} deliveries are already waiting for redelivery to this webhook. Try again"
+            " when some of them have been sent."
         )
 
 
-# Ring it when redeliveries wait.
+# Ring it after redeliveries are stored.
 bell = Doorbell("redeliveries")
 
 
 def ahead_ms() -> int:
-    """How far a round schedules ahead, in milliseconds: one second's part, and beyond the next round."""
+    """How far a round schedules ahead, in milliseconds: one second's part and two intervals of the sweep."""
     return round((1 + 2 * get_settings().sweep_interval) * 1000)
 
 
 def work_off() -> None:
-    """One round: schedule for each webhook what it gets until the next one."""
+    """One round: schedule the redeliveries of each webhook until the next round."""
     rate, ahead = get_settings().redelivery_rate, ahead_ms()
     for webhook_id in Redelivery.webhook_ids():
         for _ in range(MAX_PARTS):
             if Redelivery.schedule_part(webhook_id, rate, ahead) is None:
                 break
-            # Other writers get their turn between two parts.
+            # Lets other writers in between two parts.
             time.sleep(PAUSE_SECONDS)

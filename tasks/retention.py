@@ -1,7 +1,7 @@
-"""Retention removes what is older than the operator keeps, a little in each round of the sweep.
+"""Retention: removes rows that are older than the settings allow, a few in each round of the sweep.
 
-Each batch is a short transaction with a pause behind it, so that no other writer waits for long. What is
-still to be done stays: pending deliveries and their events, unsettled messages, callbacks that wait.
+Each batch is a short transaction with a pause after it, so that no other writer waits for long. Unfinished
+work stays: pending deliveries and their events, unsettled messages, waiting callbacks.
 """
 
 import logging
@@ -37,23 +37,23 @@ from models.webhook import Webhook
 logger = logging.getLogger(__name__)
 
 DAY_MS = 24 * 3_600_000
-# Audits look back further than messages are kept. The rows are small.
+# Audits need a longer history than messages. The rows are small.
 AUDIT_DAYS = 365
 BATCH_SIZE = 200
 # Of each kind, in one round.
 MAX_BATCHES = 10
 PAUSE_SECONDS = 0.01
-# How many old rows are looked at for a batch. Those that must stay are few, so this is room enough; it
-# keeps the search short while the rows that hold others back are themselves a long way from removed.
+# The old rows that the search for a batch reads. Few of them must stay, so this is enough. It limits the
+# search while many rows wait for the removal of others.
 WINDOW = 2_000
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of row, which is removed after ``days``, by default those of ``setting``, if ``may_go`` holds.
+    """A kind of row that is removed after ``days``, or those of ``setting``, if ``may_go`` is true.
 
-    Its age is that of its identifier, which is ``prefix`` and the time of its making. With ``since`` the age
-    counts from that time, which is null while the row has to stay.
+    The age of a row is that of its identifier, which is ``prefix`` and the time of its creation. With
+    ``since`` it is the age of that column, which is null while the row must stay.
     """
 
     name: str
@@ -74,13 +74,13 @@ class Kind:
 
     def remove(self, before: int, limit: int) -> int:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
-        # Looked for without the lock: when nothing is old, no writer has to wait.
+        # A read without the lock, so that no writer waits if nothing is old.
         with reading():
             found = [row.id for row in self.search(before, limit)]
         if not found:
             return 0
         with writing():
-            # Looked at again: a delivery may have been scheduled anew in between.
+            # The condition is checked again: a delivery may have been scheduled again in between.
             query = self.model.delete().where(self.model.id.in_(found), *self.may_go)
             return int(query.execute())
 
@@ -90,11 +90,11 @@ def _has_no(model: Any, condition: Any) -> Any:
 
 
 KINDS = (
-    # Attempts go with their delivery.
+    # With their attempts.
     Kind("deliveries", Delivery, "dlv", (Delivery.state != IS_PENDING,)),
-    # The history and the idempotency key go with their message.
+    # With their history and idempotency key.
     Kind("messages", Message, "msg", (Message.status.not_in(UNSETTLED),)),
-    # After its message: the event is what keeps a repeated callback from emitting it again.
+    # After its message, because the event prevents that a repeated callback emits it again.
     Kind(
         "events",
         Event,
@@ -104,31 +104,31 @@ KINDS = (
             _has_no(Message, Message.id == Event.subject_id),
         ),
     ),
-    # A signup keeps the platform's token until it is complete; its link expired long before.
+    # An incomplete signup has the platform's token. Its link expired long before.
     Kind("signups", Signup, "sgn"),
     Kind("notices", Notice, "ntc"),
     Kind("API requests", ApiRequest, "arq", setting="request_log_days"),
-    # An ingested callback is of use only to an operator who looks into yesterday's problem.
+    # Ingested callbacks only help an operator to debug recent problems.
     Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
-    # No operator replayed it in all that time.
+    # No operator replayed it within the retention time.
     Kind("items set aside", SetAside, "sa"),
     Kind("incidents", Incident, "inc", (~Incident.ended_at.is_null(),)),
-    # With the first of its messages.
+    # A block goes with its first message.
     Kind("blocks of the search index", SearchBlock, "msg"),
-    # No session lives for a day, and no attempt to sign in counts any more. Sessions that ended at sign-out
-    # are gone already.
+    # Sessions last less than a day, and older attempts to sign in no longer count. Sign-out deletes its
+    # session.
     Kind("sessions", UserSession, "ses", days=1),
     Kind("attempts to sign in", SignInAttempt, "sia", days=1),
     Kind("sign-ins without their code", PendingSignIn, "psi", days=1),
     Kind("password resets", PasswordReset, "pwr", days=1),
-    # An invitation expires after so long.
+    # An invitation expires after a week.
     Kind("invitations", Invitation, "inv", days=7),
     Kind("rows of the audit log", Audit, "aud", days=AUDIT_DAYS),
 )
 
 
 def remove_old() -> None:
-    """One round: of each kind the oldest, at most MAX_BATCHES; the next sweep goes on."""
+    """One round: remove the oldest of each kind, at most MAX_BATCHES. The next sweep continues."""
     now = clock.now()
     for kind in KINDS:
         days = kind.days or getattr(get_settings(), kind.setting)
@@ -139,7 +139,7 @@ def remove_old() -> None:
 
 
 def _remove_totals(now: int) -> None:
-    """Remove the oldest totals by time: one step in a round, so it keeps up with the time."""
+    """Remove the oldest totals by time: one step in each round is enough to keep up."""
     before = now - get_settings().retention_days * DAY_MS
     # The messages of that day may still be on their way out.
     MessageHour.remove_oldest(before - DAY_MS)
@@ -154,7 +154,7 @@ def _remove(what: str, remove: Callable[[int], int]) -> None:
         removed += batch
         if batch < BATCH_SIZE:
             break
-        # Other writers get their turn between two batches.
+        # Lets other writers in between two batches.
         time.sleep(PAUSE_SECONDS)
     if removed:
         logger.info("%d %s removed", removed, what)
@@ -163,7 +163,7 @@ def _remove(what: str, remove: Callable[[int], int]) -> None:
 def remove_deleted(limit: int) -> int:
     """Remove one batch of the deliveries of deleted webhooks; with the last of them, the webhook.
 
-    Returns how many rows. What has an attempt under way stays until that has ended.
+    Returns how many rows. A delivery with a running attempt stays until the attempt has ended.
     """
     deleted = Webhook.deleted()
     with reading():

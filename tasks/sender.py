@@ -1,4 +1,4 @@
-"""Requests to receivers: the client, the headers of past attempts, the test of a webhook (decision 11)."""
+"""The client for requests to receivers, headers of past attempts, and tests of webhooks (decision 11)."""
 
 from gateway.settings import get_settings
 from models import clock
@@ -12,7 +12,7 @@ from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
 from webhooks.kinds import EventKind
 from webhooks.sample import sample_event
 
-# A receiver that hangs holds a test for ten seconds.
+# Concurrent tests of an account. A receiver that hangs occupies a test for ten seconds.
 TESTS = Share("tests of webhooks", 3)
 
 
@@ -26,10 +26,10 @@ def make_client() -> WebhookClient:
 
 
 def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
-    """The headers that an attempt went out with, by name, made again from what is on record.
+    """The headers of a past attempt by name, computed again from the stored rows.
 
-    The signatures are None when the webhook's secret was rotated since: they were made with other secrets.
-    Raises SecretUnreadableError.
+    The signatures are None if the webhook's secret was rotated since, because older secrets signed the
+    attempt. Raises SecretUnreadableError.
     """
     webhook, at = delivery.webhook, attempt.started_at
     headers: dict[str, str | None] = {
@@ -53,9 +53,9 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
 async def send_test_delivery(
     webhook: Webhook, kind: EventKind | None = None, payload: str | None = None
 ) -> Answer:
-    """Send a sample now, or this payload, outside the queue. Without a kind it is the first subscribed one.
+    """Send ``payload`` or a sample now, outside the queue. ``kind`` is by default the first subscribed one.
 
-    A sample's identifiers are new each time: a receiver that deduplicates takes every test. Raises
+    Every sample has new identifiers, so that a receiver that deduplicates accepts each test. Raises
     TooMuchAtOnceError.
     """
     kind, now = kind or EventKind(webhook.events[0]), clock.now()

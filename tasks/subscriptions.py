@@ -1,4 +1,4 @@
-"""What an account changes about its webhooks: one set of rules for the API and the dashboard."""
+"""Creates, changes and deletes webhooks, with the same rules for the API and the dashboard."""
 
 import re
 import time
@@ -14,8 +14,8 @@ from tasks.fair_share import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
 
-# The form of a url in the dashboard. The contract's (openapi.yaml, WebhookUrl) also says which IPv4 addresses
-# are public; here a check of its own says what is wrong with an address.
+# The form of a url in the dashboard. The contract's pattern (openapi.yaml, WebhookUrl) also excludes private
+# IPv4 addresses. Here a separate check does that, with a better error.
 MAX_URL = 2048
 URL_FORM = re.compile(
     r"^https?://(([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -24,19 +24,19 @@ URL_FORM = re.compile(
     r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$"
 )
 
-# A name server that is silent holds a look-up for five seconds.
+# Concurrent look-ups of an account. A name server that does not respond occupies one for five seconds.
 LOOK_UPS = Share("look-ups of host names", 3)
-# An attempt that was claimed before a webhook was disabled has begun by then, or will not begin.
+# After this time, an attempt that was claimed before a webhook was disabled has begun or will never begin.
 BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
 
 
 class TooManyWebhooksError(Exception):
-    """The account has as many webhooks as its plan allows. The text says what to do."""
+    """The account has reached the limit of its plan. The text says what to do."""
 
 
 def check_url(url: str, account_id: str) -> None:
-    """Raise AddressRefusedError, whose text says why, for a url that no webhook may have.
+    """Raise AddressRefusedError, with the reason, for a url that is not allowed.
 
     Waits for name servers. Raises TooMuchAtOnceError.
     """
@@ -52,7 +52,7 @@ def check_url(url: str, account_id: str) -> None:
 
 def create(account_id: str, url: str, events: list[str], number_ids: list[str]) -> Webhook:
     """Create a webhook. The caller has checked the values. Raises TooManyWebhooksError."""
-    # Alone, so that concurrent requests cannot exceed the limit together.
+    # An exclusive transaction, so that concurrent requests cannot exceed the limit together.
     with writing():
         plan = Account.get_by_id(account_id).plan
         limit, count = get_settings().webhook_limits[plan], len(Webhook.all(account_id))
@@ -65,9 +65,9 @@ def create(account_id: str, url: str, events: list[str], number_ids: list[str]) 
 
 
 def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> None:
-    """Change what is given (Webhook.change), all of it or nothing. The caller has checked the values.
+    """Make all given changes (Webhook.change) in one transaction. The caller has checked the values.
 
-    Disabled, the webhook's waiting deliveries are skipped, and no request to it starts after the return.
+    Disabling skips the waiting deliveries. No request to the webhook starts after the return.
     """
     with writing():
         webhook.change(**changes)
@@ -88,7 +88,7 @@ def delete(webhook: Webhook) -> None:
 
 
 def _await_begun(webhook_id: str) -> None:
-    """Wait until each attempt that was claimed before has begun its request or has given up."""
+    """Wait until each claimed attempt has begun its request or has been withdrawn."""
     deadline = time.monotonic() + BEGUN_SECONDS
     while Delivery.is_any_claimed(webhook_id) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)

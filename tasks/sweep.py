@@ -1,6 +1,6 @@
-"""The sweep: finds in the database what a lost wake-up, a killed worker or an old age left behind.
+"""The sweep: finds work that lost wake-ups and killed workers left in the database, and old rows.
 
-The worker runs it at its start and every few seconds (setting SWEEP_INTERVAL).
+The worker runs it when it starts and every few seconds (setting SWEEP_INTERVAL).
 """
 
 import logging
@@ -21,14 +21,14 @@ from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
-# A delivery that another process is writing in this moment may be a little ahead.
+# Tolerance for a delivery that another process is writing now.
 SLACK_MS = 1_000
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
 
 
 def sweep() -> None:
-    """One round. Each part is independent: a failure of one is logged and the others run."""
+    """One round. The parts are independent: if one fails, its error is logged and the others run."""
     parts = (
         recall,
         Callback.recall,
@@ -48,18 +48,18 @@ def sweep() -> None:
 
 
 def recall() -> None:
-    """Bring back deliveries that lie too far ahead because the clock was set back: to their longest wait.
+    """Limit waits to the longest possible one, for deliveries from before the clock was set back.
 
-    Leases of a dead worker would else fill their webhooks' caps. An attempt under way keeps its lease.
+    Otherwise leases of a dead worker would use up the limits of their webhooks. Running attempts keep theirs.
     """
     now, settings = clock.shared_now(), get_settings()
     delays = RetrySchedule(settings.retry_schedule).longest_delays
-    # After no try, one try and so on.
+    # By the number of tries, from 0.
     pauses_ms = [redeliver.ahead_ms(), *(round(delay * 1000) for delay in delays)]
     pause = Case(Delivery.tries, list(enumerate(pauses_ms)), max(pauses_ms))
     lease_ms = deliver.lease_ms(settings.delivery_timeout)
     latest = now + Case(None, [(Delivery.lease_token.is_null(), pause)], lease_ms)
-    # The index answers the second condition, for nearly all rows.
+    # The second condition uses the index and excludes nearly all rows.
     at = Delivery.next_attempt_at
     stranded = Delivery.state == IS_PENDING, at > now + SLACK_MS, at > latest + SLACK_MS
     with reading():
@@ -71,11 +71,11 @@ def recall() -> None:
 
 
 def _settle() -> None:
-    """End the wait for outcomes of sends that nobody gave (decision 15).
+    """End the wait for outcomes of sends that never came (decision 15).
 
-    Each message by itself: one that fails leaves the others alone.
+    Each message has its own transaction, so a failure affects no other.
     """
-    # The network's time-out bounds connecting and reading, each.
+    # The network's time-out applies to connecting and to reading.
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
     for status, age_ms, settle in (
         (MessageStatus.PENDING, patience_ms, _make_unknown),
@@ -85,11 +85,11 @@ def _settle() -> None:
             try:
                 settle(message_id)
             except Exception:
-                logger.exception("message %s is not settled", message_id)
+                logger.exception("message %s was not settled", message_id)
 
 
 def _make_unknown(message_id: str) -> None:
-    """Its request died, but may have been accepted. So it is never sent again."""
+    """The process of the send died, but the network may have accepted the message. It is never sent again."""
     with writing():
         message = Message.by_id(message_id)
         if message is not None and message.status == MessageStatus.PENDING:
@@ -97,5 +97,5 @@ def _make_unknown(message_id: str) -> None:
 
 
 def _forget_keys() -> None:
-    # Beside all others but another sweep: one of them that claims an expired key anew keeps it.
+    # Runs concurrently with all writers except another sweep. A request that claims an expired key keeps it.
     write(IdempotencyKey.forget_expired, "expired idempotency keys")

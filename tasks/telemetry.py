@@ -1,8 +1,8 @@
-"""Log fields, spans and counters of the work that a request or a task does.
+"""Log fields, spans and counters of requests and tasks.
 
 Spans are OpenTelemetry's. There are none until gateway.ops.tracing sets a tracer. Log fields and
-attributes are identifiers, words and figures of ours: no key, secret, phone number or text of a message, and
-of an address only the host.
+attributes are only our identifiers, fixed words and figures. They never contain a key, a secret, a phone
+number or the text of a message, and only the host of an address.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,32 +17,32 @@ from networks import exceptions as network
 
 Attributes = Mapping[str, str | int]
 
-# Without this each counter has a second series, the time at which it was made.
+# Otherwise each counter has a second series, the time of its creation.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
-# Any other error is "number": the number itself, or its owner, stands in the way.
+# Any other error counts as "number": the cause is the number or its owner.
 SEND_FAILURES: dict[type[network.NetworkError], str] = {
     network.RefusedError: "refused",
     network.ThrottledError: "throttled",
     network.NotReachedError: "not_reached",
     network.AmbiguousError: "ambiguous",
 }
-SENDS = Counter("gateway_sends", "Messages handed to the network, by what it said", ["outcome"])
-PUT_OFF = Counter("gateway_sends_put_off", "Sends answered 429 because too much work was due")
-CALLBACKS = Counter("gateway_callbacks", "Callbacks of the network", ["outcome"])
-# An alert needs a series that is there before its first step.
+SENDS = Counter("gateway_sends", "Messages sent to the network, by outcome", ["outcome"])
+PUT_OFF = Counter("gateway_sends_put_off", "Sends refused with 429 because too much work was due")
+CALLBACKS = Counter("gateway_callbacks", "Callbacks from the network, by outcome", ["outcome"])
+# An alert on an increase needs a series that already exists at 0.
 for _outcome in ("accepted", *SEND_FAILURES.values(), "number"):
     SENDS.labels(outcome=_outcome)
 for _outcome in ("accepted", "forged"):
     CALLBACKS.labels(outcome=_outcome)
 
 tracer: Tracer | None = None
-# What each line of the log says of the request under way; None outside of one.
+# Fields of every log line of the current request. None outside of a request.
 request_fields: ContextVar[dict[str, str] | None] = ContextVar("request_fields", default=None)
 
 
 def note(**identifiers: str) -> None:
-    """Add identifiers, never content, to the log lines of the request under way and to its span."""
+    """Add identifiers, never content, to the log lines of the current request and to its span."""
     if (fields := request_fields.get()) is not None:
         fields.update(identifiers)
     if tracer is not None:
@@ -50,7 +50,7 @@ def note(**identifiers: str) -> None:
 
 
 def ours(fields: Attributes) -> dict[str, str | int]:
-    """Fields of the log as attributes, which have the same names behind ``gateway.``."""
+    """Log fields as attributes of a span, with the prefix ``gateway.``."""
     return {f"gateway.{name}": value for name, value in fields.items()}
 
 
@@ -58,7 +58,7 @@ def ours(fields: Attributes) -> dict[str, str | int]:
 def span(
     name: str, kind: SpanKind, attributes: Attributes, parent: Context | None = None
 ) -> Iterator[Span]:
-    """A span of the work inside it. Of an exception it tells the class only: its text may hold secrets."""
+    """A span of the work inside. Of an exception it has only the class, as the text may contain secrets."""
     if tracer is None:
         yield INVALID_SPAN
         return
@@ -74,6 +74,6 @@ def span(
 
 
 def count_send(error: network.NetworkError | None) -> None:
-    """Count one message that the network was asked to take; ``error`` is None when it did."""
+    """Count one message that was sent to the network. ``error`` is None if the network accepted it."""
     outcome = "accepted" if error is None else SEND_FAILURES.get(type(error), "number")
     SENDS.labels(outcome=outcome).inc()

@@ -1,4 +1,4 @@
-"""Reading lists of templates that are due, one after the other (tasks.templates takes them)."""
+"""Reads due lists of templates, one after the other (tasks.templates stores them)."""
 
 import logging
 
@@ -13,12 +13,12 @@ from tasks.templates import JITTER, MAX_AGE_MS, take, varied
 
 logger = logging.getLogger(__name__)
 
-# A list is claimed for so long: an account of 6,000 templates has 60 pages.
+# The lease of a list. An account with 6,000 templates has 60 pages.
 LEASE_MS = 300_000
 BACK_OFF_MS = 30_000
-# A round ends soon enough for a worker that is told to stop.
+# The lists of a round. A worker that gets SIGTERM can stop between two rounds.
 MAX_LISTS = 20
-# What lies further ahead than any wait was written before the clock was set back.
+# A due time further ahead than the longest wait was written before the clock was set back.
 LATEST_MS = round(MAX_AGE_MS * (1 + JITTER))
 _TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
 _DUE = Prepared(
@@ -35,7 +35,7 @@ _DUE = Prepared(
 
 
 def read_due() -> None:
-    """Read one list after the other from the network until none is due, at most MAX_LISTS."""
+    """Read due lists from the network one after the other, at most MAX_LISTS."""
     for _ in range(MAX_LISTS):
         known = _claim()
         if known is None or not _read(known):
@@ -59,10 +59,10 @@ def _claim() -> TemplateList | None:
 
 
 def _read(known: TemplateList) -> bool:
-    """Read a claimed list. False when the network could not be asked: the others would only wait as well."""
+    """Read a claimed list. Returns False if the network is unreachable: the next ones would time out too."""
     numbers = known.numbers()
     if not numbers:
-        # No number has a token to read it. A number that is connected again requests a new list.
+        # No number has a token to read the list. A number that is connected again requests a new list.
         with writing():
             known.forget()
         return True

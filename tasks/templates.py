@@ -1,9 +1,8 @@
-"""Templates: kept as the network has them, with an event for each change.
+"""Stores templates as they are at the network, and emits an event for each change.
 
-A list of templates is read from the network when it is first asked for, an hour after the last time, and
-after each callback about one of its templates. A callback changes its template at once where it says what the
-template now is. Callbacks come again and out of order: a repeated one changes nothing, and an older one only
-has the list read.
+A list of templates is read from the network at its first use, every hour, and after each callback about
+one of its templates. A callback with the new values changes its template at once. Callbacks are repeated
+and come out of order: a repeated one changes nothing, and an older one only causes a read of the list.
 """
 
 import json
@@ -21,7 +20,7 @@ from networks.interface import TemplateDefinition
 from networks.templates import NO_SCORE
 from tasks.emit import emit_template
 
-# So old may a list be that no callback was about. The platform allows an app 200 calls an hour and account.
+# The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.
 MAX_AGE_MS = 3_600_000
 JITTER = 0.1
 _rng = random.SystemRandom()
@@ -30,20 +29,20 @@ _rng = random.SystemRandom()
 STATUS, QUALITY = "message_template_status_update", "message_template_quality_update"
 CATEGORY, COMPONENTS = "template_category_update", "message_template_components_update"
 FIELDS = {STATUS, QUALITY, CATEGORY, COMPONENTS}
-# Words for a status that a callback has and a list has not.
+# Statuses that occur in callbacks but not in lists.
 _STATUS_OF = {"REINSTATED": TemplateStatus.APPROVED, "UNPAUSED": TemplateStatus.APPROVED}
 NO_REASON = {None, "", "NONE"}
-# Beside the components, the columns whose changes are told.
+# The columns whose changes emit an event, next to the components.
 TOLD = ("status", "category", "quality_score", "rejected_reason")
 
 
 def is_due(known: TemplateList | None) -> bool:
-    """Whether the network has to be asked before the rows are shown."""
+    """Whether the list must be read from the network before the rows are shown."""
     return known is None or known.read_at is None or known.due_at <= clock.now()
 
 
 def begin(number: Number) -> TemplateList:
-    """The list of the number's business account, made if it is not there yet."""
+    """The list of the number's business account, created if it is missing."""
     with writing():
         TemplateList.ask(number)
         return TemplateList.get(
@@ -52,10 +51,10 @@ def begin(number: Number) -> TemplateList:
 
 
 def take(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> bool:
-    """Make the rows what the network listed, with an event for each change.
+    """Change the rows to the network's list, with an event for each change.
 
-    The first list brings no events: nothing changed. False when the rows changed since ``seen`` was read:
-    then the answer is out of date.
+    The first list emits no events, because nothing changed. Returns False if the rows changed since
+    ``seen`` was read, because the list is then out of date.
     """
     with writing():
         if not seen.settle(_next_read_at()):
@@ -75,12 +74,12 @@ def take(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> bool:
 
 
 def add(number: Number, definition: TemplateDefinition) -> Template:
-    """A template was created through us. Emits its event."""
+    """Store a template that was created through the gateway, and emit its event."""
     with writing():
         TemplateList.ask(number)
         TemplateList.touch(number.account_id, number.waba_id)
         for known in Template.named(number, definition.name, definition.id):
-            # A list that was read in this moment had it already.
+            # A concurrent read of the list has stored it already.
             return known
         made = _create(number.account_id, number.waba_id, definition)
         _emit(made, _numbers_of(made))
@@ -88,14 +87,14 @@ def add(number: Number, definition: TemplateDefinition) -> Template:
 
 
 def remove(number: Number, rows: Sequence[Template]) -> None:
-    """Templates were deleted through us. Emits their events, with the status DELETED."""
+    """Remove templates that were deleted through the gateway, and emit events with the status DELETED."""
     with writing():
         TemplateList.touch(number.account_id, number.waba_id)
         _remove(rows, [each.id for each in active_numbers(number.account_id, number.waba_id)])
 
 
 def follow(told: Notice) -> None:
-    """Do what a callback about a template says, in the caller's transaction."""
+    """Apply a callback about a template, in the caller's transaction."""
     with writing():
         lists = TemplateList.select().where(TemplateList.waba_id == told.waba_id)
         for known in list(lists):
@@ -128,7 +127,7 @@ def _follow(row: Template, told: Notice) -> None:
 
 
 def _told_changes(told: Notice) -> dict[str, Any]:
-    """What the template now is by a callback. Of components it tells too little: the list is read."""
+    """The new values of a template in a callback. Components are incomplete there and come from the list."""
     value = told.value
     if told.field == STATUS and (event := _word(value, "event")):
         status = str(_STATUS_OF.get(event, event))
@@ -147,7 +146,7 @@ def _word(value: dict[str, Any], name: str) -> str | None:
 
 
 def _values(definition: TemplateDefinition) -> dict[str, Any]:
-    """The columns that the network fills."""
+    """The columns with the network's values."""
     return {
         "name": definition.name,
         "language": definition.language,
@@ -175,7 +174,7 @@ def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Te
 
 
 def _change(row: Template, numbers: Sequence[str], at: int | None = None, **values: Any) -> None:
-    """Change what differs, and emit one event if that is of TOLD, or more of the components than examples."""
+    """Store changed values. Emit one event for changes of TOLD, or of components other than examples."""
     if "components" in values:
         values["components_json"] = _encoded(values.pop("components"))
     changes = {name: value for name, value in values.items() if getattr(row, name) != value}
@@ -193,12 +192,12 @@ def _change(row: Template, numbers: Sequence[str], at: int | None = None, **valu
 
 
 def _next_moment(row: Template) -> int:
-    """Now, but later than the change before, so that a receiver can tell the two apart."""
+    """Now, but later than the previous change, so that a receiver can order the two."""
     return max(clock.now(), row.updated_at + 1)
 
 
 def _without_examples(part: Any) -> Any:
-    """Components less their examples: those of files are addresses that the platform renews each time."""
+    """Components without examples, because the platform changes the addresses of example files each time."""
     if isinstance(part, list):
         return [_without_examples(each) for each in part]
     if isinstance(part, dict):
@@ -226,7 +225,7 @@ def _numbers_of(row: Template) -> list[str]:
 
 
 def _encoded(components: list[Any]) -> str:
-    # In one form, so that the same components in another order of their keys are no change.
+    # Sorted, so that another order of the keys is no change.
     return json.dumps(components, sort_keys=True)
 
 
@@ -235,5 +234,5 @@ def _next_read_at() -> int:
 
 
 def varied(pause_ms: float) -> int:
-    """A pause of about so long, so that what began together does not go on together."""
+    """A pause with jitter, so that reads that began together spread out. In milliseconds."""
     return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))

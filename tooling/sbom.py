@@ -98,7 +98,7 @@ def _license(name: str) -> str | None:
 
 def _declared(about: PackageMetadata) -> Iterator[str]:
     for field in ("License-Expression", "License"):
-        text = str(about.get(field, "")).strip()
+        text = str(about[field] or "").strip() if field in about else ""
         if text and len(text) <= MAX_LICENSE and "\n" not in text:
             yield text
     for classifier in about.get_all("Classifier", []):

@@ -1,4 +1,4 @@
-"""The way out to customers: envelope, signature, retry schedule and the guarded HTTP client.
+"""Sends events to webhooks: envelope, signature, retry schedule and the guarded HTTP client.
 
-Knows neither the database nor the queue; speaks in dataclasses.
+Uses neither the database nor the queue. Its values are dataclasses.
 """

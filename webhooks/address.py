@@ -1,7 +1,7 @@
-"""Which addresses a webhook may have (ADR 12).
+"""Decides which addresses a webhook may have (ADR 12).
 
-Public addresses over https are allowed; http and loopback if the settings allow local ones. Private,
-link-local and metadata addresses never are.
+Public addresses are allowed over https. Settings can also allow http and loopback. Private, link-local and
+metadata addresses are never allowed.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ LOOPBACK: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = [
     ipaddress.IPv6Network("::1/128"),
 ]
 
-# The registries of special addresses (RFC 6890 and the RFCs named below). Written out, because Python's own
-# table differs from version to version.
+# The registries of special addresses (RFC 6890 and the RFCs below). They are listed here, because Python's
+# table differs between versions.
 SPECIAL_IPV4 = [
     ipaddress.IPv4Network(network)
     for network in (
-        "0.0.0.0/8",  # This network; 0.0.0.0 reaches the machine itself.
+        "0.0.0.0/8",  # This network. 0.0.0.0 reaches the machine itself.
         "10.0.0.0/8",  # Private.
         "100.64.0.0/10",  # Carrier-grade NAT.
         "127.0.0.0/8",  # Loopback.
-        "168.63.129.16/32",  # A cloud's host agent, which looks public and is not.
-        "169.254.0.0/16",  # Link-local, with the metadata of most clouds.
+        "168.63.129.16/32",  # A cloud's host agent. The address only looks public.
+        "169.254.0.0/16",  # Link-local, with the metadata services of most clouds.
         "172.16.0.0/12",  # Private.
-        "192.0.0.0/24",  # Protocol assignments, with a cloud's metadata.
+        "192.0.0.0/24",  # Protocol assignments, with a cloud's metadata service.
         "192.0.2.0/24",  # Documentation.
         "192.88.99.0/24",  # 6to4 relays.
         "192.168.0.0/16",  # Private.
@@ -43,8 +43,8 @@ SPECIAL_IPV4 = [
         "240.0.0.0/4",  # Reserved, with broadcast.
     )
 ]
-# All of IPv6 that is assigned to the internet. Outside lie loopback, private and link-local addresses,
-# multicast, and the IPv4 ones mapped, compatible or translated (RFC 4291, RFC 6052, RFC 8215).
+# The IPv6 addresses of the internet. This excludes loopback, private, link-local and multicast addresses,
+# and mapped, compatible or translated IPv4 addresses (RFC 4291, RFC 6052, RFC 8215).
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 SPECIAL_IPV6 = [
     ipaddress.IPv6Network(network)
@@ -55,8 +55,8 @@ SPECIAL_IPV6 = [
         "3fff::/20",  # Documentation (RFC 9637).
     )
 ]
-# The second half of an ISATAP address is this mark, with or without the bit for "universal", and an
-# IPv4 address (RFC 5214).
+# The second half of an ISATAP address is this mark, with or without the bit "universal", followed by
+# an IPv4 address (RFC 5214).
 ISATAP_MARK = 0x00005EFE
 UNIVERSAL_BIT = 0x02000000
 
@@ -66,7 +66,7 @@ class AddressRefusedError(Exception):
 
 
 def is_public(address: str) -> bool:
-    """Whether the internet routes to an IP address, and it contains no other address."""
+    """Whether an IP address is routed on the internet and contains no other address."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv4Address):
         special = any(ip in network for network in SPECIAL_IPV4)
@@ -77,7 +77,7 @@ def is_public(address: str) -> bool:
     return not special
 
 
-# Each attempt asks again, about the same few addresses.
+# A cache, because each attempt checks its address, and most addresses repeat.
 @lru_cache(maxsize=4096)
 def may_be_called(address: str, *, allow_local: bool) -> bool:
     """Whether an IP address is public, or loopback if ``allow_local``."""
@@ -87,9 +87,9 @@ def may_be_called(address: str, *, allow_local: bool) -> bool:
 
 @lru_cache(maxsize=4096)
 def spelled_address(host: str) -> str | None:
-    """The address that a host spells, or None for a name.
+    """The IP address of a host that is one, in any spelling. None for a name.
 
-    The system reads more than four numbers with dots as an IPv4 address: "127.1", "0x7f000001",
+    The system accepts more spellings of an IPv4 address than four decimal numbers: "127.1", "0x7f000001",
     "0177.0.0.1" and "2130706433" are all 127.0.0.1.
     """
     bare = host.rstrip(".")
@@ -104,7 +104,7 @@ def spelled_address(host: str) -> str | None:
 
 
 def refuse_by_sight(target: URL, *, allow_local: bool) -> None:
-    """Raise AddressRefusedError for a URL that is not allowed, without a look-up of its name."""
+    """Raise AddressRefusedError for a URL that is not allowed. Does not resolve its name."""
     host = target.host or ""
     address = spelled_address(host)
     if address is not None:
@@ -127,8 +127,8 @@ async def look_up(
 ) -> list[str]:
     """The addresses of a name. Raises AddressRefusedError unless all of them may be called.
 
-    Its text is the same for an unknown name and for one that is not public: customers must not learn
-    which names the operator's name servers know, nor their addresses.
+    The text is the same for an unknown name and for one that is not public, because customers must not
+    learn which names the operator's name servers know, nor their addresses.
     """
     try:
         found = await names.look_up(host, family)
@@ -146,13 +146,13 @@ def _unresolved(host: str) -> AddressRefusedError:
 def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None = None) -> None:
     """Check a webhook's URL before it is stored. Raises AddressRefusedError.
 
-    The contract has checked its form. Names are resolved here, and again at each attempt. Waits for
-    name servers, so it must not be called on an event loop.
+    The caller has checked its form. Names are resolved here, and again in each attempt. Waits for name
+    servers, so it must not be called on an event loop.
     """
     target = URL(url, encoded=True)
     refuse_by_sight(target, allow_local=allow_local)
     host = target.host or ""
-    # A developer's machine may be offline, so names are looked up at the attempts only.
+    # A developer's machine may be offline, so only the attempts resolve names.
     if spelled_address(host) is None and not allow_local:
         asyncio.run(_check_name(host, nameservers))
 

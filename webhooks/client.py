@@ -1,7 +1,7 @@
-"""The HTTP client that sends deliveries, on an event loop. It calls only addresses that are allowed.
+"""The HTTP client that sends deliveries on an event loop. It calls only allowed addresses.
 
-One deadline covers the whole exchange, from the look-up of the name to the last byte read. Redirects
-are not followed. The environment is ignored: no proxy, no netrc. There are no cookies.
+One deadline covers the whole exchange, from the look-up of the name to the last byte. The client follows
+no redirects, has no cookies, and ignores the environment: no proxy, no netrc.
 """
 
 import asyncio
@@ -28,38 +28,38 @@ from webhooks.response_body import READ_LIMIT, Excerpt
 
 CONTENT_TYPE = "application/json"
 SUCCESS = range(200, 300)
-# Far more than is read of an answer, because bytes come in pieces of up to 256 KiB.
+# Far more than the client reads of a response, because bytes come in pieces of up to 256 KiB.
 MAX_RECEIVED = 512 * 1024
-# Common servers close a connection that was idle for 5 s. One used at that moment is a failed attempt.
+# Common servers close idle connections after 5 s. A request at that moment would be a failed attempt.
 KEEP_IDLE_SECONDS = 4.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of one POST. ``status_code`` is None without an answer, ``error`` None after a 2xx."""
+    """The result of one POST. ``status_code`` is None without a response, ``error`` is None after a 2xx."""
 
     status_code: int | None
     error: str | None
     body: str | None
     duration_ms: int
-    # Whether the deadline ended the exchange: such a receiver occupies its place for the whole time.
+    # Whether the deadline ended the exchange. Such a receiver occupies its place for the whole time.
     timed_out: bool = False
 
     @property
     def success(self) -> bool:
-        """Whether the receiver answered 2xx within the time."""
+        """Whether the receiver answered 2xx in time."""
         return self.error is None
 
 
 class WithdrawnError(Exception):
-    """The request is no longer wanted. Nothing of it was sent."""
+    """The request is no longer wanted. No byte of it was sent."""
 
 
 MayStart = Callable[[], Awaitable[bool]]
 
 
 class _Body(BytesPayload):
-    """Asks right before the first byte of its request is sent whether the request is still wanted."""
+    """Checks that the request is still wanted right before its first byte is sent."""
 
     def __init__(self, body: bytes, may_start: MayStart | None) -> None:
         super().__init__(body, content_type=CONTENT_TYPE)
@@ -69,7 +69,7 @@ class _Body(BytesPayload):
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
-        """Send the headers, which wait for the body, and the body. Raises WithdrawnError."""
+        """Send the headers, which aiohttp holds until then, and the body. Raises WithdrawnError."""
         self.is_withdrawn = self._may_start is not None and not await self._may_start()
         if self.is_withdrawn:
             raise WithdrawnError
@@ -77,7 +77,7 @@ class _Body(BytesPayload):
 
 
 class _GuardedResolver(AbstractResolver):
-    """Resolves names to addresses that may be called. The checked address is the one that is called."""
+    """Resolves names to allowed addresses. The client calls exactly the checked address."""
 
     def __init__(self, names: Resolver, *, allow_local: bool) -> None:
         self._names = names
@@ -101,15 +101,15 @@ class _GuardedResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Cancel the look-ups under way."""
+        """Cancel running look-ups."""
         await self._names.close()
 
 
 class _Bounded(asyncio.Protocol):
     """Closes the connection of a receiver that sends more than MAX_RECEIVED bytes for one request.
 
-    Blank lines, answers like "102 Processing" and chunk extensions may come without end. aiohttp reads all
-    of them, which would keep the loop busy until the deadline.
+    Blank lines, responses like "102 Processing" and chunk extensions can be endless. aiohttp reads all of
+    them, which would keep the loop busy until the deadline.
     """
 
     def __init__(self, transport: asyncio.Transport, reader: ResponseHandler) -> None:
@@ -138,7 +138,7 @@ class _Bounded(asyncio.Protocol):
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Bounds the bytes that come over each connection, and gives each request a connection that is clean."""
+    """Limits the received bytes of each connection, and gives each request a connection without old data."""
 
     async def connect(
         self,
@@ -146,10 +146,10 @@ class _Connector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature is aiohttp's
     ) -> Connection:
-        """A connection for one request, new or kept."""
+        """A new or idle connection for one request."""
         connection = await super().connect(req, traces, timeout)
         while connection.protocol is not None and connection.protocol.should_close:
-            # Bytes came while nothing was asked: they would pass for the answer to this request.
+            # Bytes came without a request. They would count as the response to this one.
             connection.close()
             connection = await super().connect(req, traces, timeout)
         transport, reader = connection.transport, connection.protocol
@@ -160,9 +160,9 @@ class _Connector(aiohttp.TCPConnector):
 
 @functools.cache
 def _system_trust() -> ssl.SSLContext:
-    """The certificate authorities that the system trusts.
+    """A TLS context with the system's certificate authorities.
 
-    Made by hand, because ssl.create_default_context would write session keys to the file in SSLKEYLOGFILE.
+    Not from ssl.create_default_context, which would write session keys to the file in SSLKEYLOGFILE.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -174,7 +174,7 @@ def _system_trust() -> ssl.SSLContext:
 class WebhookClient:
     """Sends POST requests to receivers. Use it as an async context manager, on one event loop.
 
-    ``ssl_context`` and ``nameservers`` are for tests with a CA and a name server of their own.
+    ``ssl_context`` and ``nameservers`` are for tests with their own CA and name server.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class WebhookClient:
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             trust_env=False,
-            # The packed bytes are bounded here; Excerpt unpacks them, with a bound as well.
+            # The connection limits the compressed bytes. Excerpt limits the decompressed ones.
             auto_decompress=False,
             read_bufsize=READ_LIMIT,
             headers={
@@ -233,9 +233,9 @@ class WebhookClient:
     async def post(
         self, url: str, body: bytes, headers: dict[str, str], may_start: MayStart | None = None
     ) -> Answer:
-        """Send one delivery. Every failure is the answer's ``error``.
+        """Send one delivery. Every failure becomes the ``error`` of the result.
 
-        ``may_start`` is asked before the first byte is sent. Raises WithdrawnError if it says no.
+        ``may_start`` is called before the first byte is sent. If it returns False, raises WithdrawnError.
         """
         payload = _Body(body, may_start)
         started = time.monotonic()
@@ -259,11 +259,11 @@ class WebhookClient:
     async def _exchange(self, url: str, body: _Body, headers: dict[str, str]) -> tuple[int, str]:
         if self._session is None:
             raise RuntimeError("The client is not open.")
-        # The URL goes out as it was registered: no re-quoting.
+        # The URL is sent as it was registered, without re-quoting.
         target = URL(url, encoded=True)
         if target.user is not None or target.password is not None:
-            raise AddressRefusedError("The url must not hold credentials.")
-        # An address written as digits never reaches the resolver.
+            raise AddressRefusedError("The url must not contain credentials.")
+        # An IP address as host never reaches the resolver.
         refuse_by_sight(target, allow_local=self._allow_local)
         async with self._session.post(
             target, data=body, headers=headers, allow_redirects=False
@@ -272,15 +272,15 @@ class WebhookClient:
 
 
 async def _read_excerpt(response: aiohttp.ClientResponse) -> str:
-    """The beginning of the answer. A longer answer loses its connection."""
+    """The beginning of the response body. The connection of a longer response is closed."""
     excerpt = Excerpt(response.headers.get("Content-Encoding", ""))
     while excerpt.room and (chunk := await response.content.read(excerpt.room)):
         excerpt.add(chunk)
     return excerpt.text()
 
 
-# Short reasons for people, without internals. The first that fits counts. A closed port and one without TLS
-# get the same reason: firewalls trust this machine, so customers must not be able to scan ports with it.
+# Short reasons for people, without internals. The first match counts. A closed port and one without TLS have
+# the same reason, because firewalls trust this machine and customers must not scan ports with it.
 REASONS: list[tuple[type[Exception], str]] = [
     (aiohttp.InvalidURL, "the url cannot be called."),
     (aiohttp.ClientConnectorCertificateError, "the TLS certificate was not accepted."),

@@ -1,6 +1,6 @@
-"""Events on the wire (specification, Envelope, Message, Number).
+"""The JSON of events (specification, Envelope, Message, Number).
 
-The API returns the same objects, so a Message or Number is spelled in one place.
+The API returns the same objects, so they are defined only here.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from webhooks.kinds import EventKind
 
-# Not orjson: a text of the network may hold half of a surrogate pair.
+# orjson fails for half of a surrogate pair, which a text of the network may contain.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -34,7 +34,7 @@ class MessageError:
 
 @dataclass(frozen=True)
 class MessageContact:
-    """The person of a message, as far as known."""
+    """The person of a message. Unknown values are None."""
 
     phone: str | None
     user_id: str | None = None
@@ -55,7 +55,7 @@ class MessageContact:
 
 @dataclass(frozen=True)
 class MessageContext:
-    """The message that another one replies to. ``message_id`` is ours, None if it is not known."""
+    """The message that another one replies to. ``message_id`` is ours, None if unknown."""
 
     message_id: str | None
     wa_message_id: str

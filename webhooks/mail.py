@@ -1,4 +1,4 @@
-"""Mail to people, through the operator's mail server (settings SMTP_URL, SMTP_FROM)."""
+"""Sends mail through the operator's mail server (settings SMTP_URL, SMTP_FROM)."""
 
 import smtplib
 import ssl
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 PORTS = {"smtp": 587, "smtps": 465}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-# Characters of a subject. Mail clients truncate longer ones.
+# The most characters of a subject. Mail clients truncate longer ones.
 MAX_SUBJECT = 150
 
 
@@ -19,13 +19,13 @@ class MailError(Exception):
 
 
 class LoginError(MailError):
-    """It refused user and password, or they were not sent."""
+    """The mail server refused user and password, or they were not sent."""
 
 
 def send_mail(server: str, sender: str, to: str, subject: str, text: str, timeout: float) -> None:
-    """Hand one mail to ``server``, ``smtp://user:password@host:port`` or ``smtps://``. Raises MailError.
+    """Send one mail to ``server``, ``smtp://user:password@host:port`` or ``smtps://``. Raises MailError.
 
-    ``smtp`` turns to TLS where the server offers it. A password goes only over TLS or to this machine.
+    ``smtp`` uses STARTTLS if the server offers it. A password is sent only over TLS or to this machine.
     """
     mail = EmailMessage()
     mail["From"], mail["To"] = sender, to
@@ -38,7 +38,7 @@ def send_mail(server: str, sender: str, to: str, subject: str, text: str, timeou
 
 
 def check_server(server: str, timeout: float) -> bool:
-    """Connect and log in as send_mail() does, and send nothing. Raises MailError.
+    """Connect and log in like send_mail(), without a mail. Raises MailError.
 
     Returns whether the connection is encrypted.
     """
@@ -48,7 +48,7 @@ def check_server(server: str, timeout: float) -> bool:
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Raises MailError for what goes wrong inside."""
+    """Convert errors inside to MailError."""
     try:
         yield
     except smtplib.SMTPAuthenticationError as error:
@@ -59,9 +59,9 @@ def _errors() -> Iterator[None]:
         [(code, _)] = error.recipients.values()
         raise MailError(f"The mail server refused the recipient with {code}.") from None
     except (OSError, smtplib.SMTPException) as error:
-        # smtplib calls a read that timed out a lost connection.
+        # smtplib reports a time-out of a read as a lost connection.
         if TimeoutError in {type(error), type(error.__context__)}:
-            raise MailError("The mail server gave no answer in time.") from None
+            raise MailError("The mail server did not respond in time.") from None
         raise MailError(f"The mail server could not be used: {type(error).__name__}.") from None
 
 
@@ -94,9 +94,9 @@ def _log_in(session: smtplib.SMTP, user: str, password: str, *, is_safe: bool) -
     if not is_safe:
         raise LoginError("The mail server offers no TLS, so the password is not sent.")
     if not f"{user}{password}".isascii():
-        # smtplib encodes them as ASCII in each of its ways to log in.
-        raise LoginError("User and password may only have ASCII characters.")
+        # smtplib encodes both as ASCII with each of its login mechanisms.
+        raise LoginError("User and password may contain only ASCII characters.")
     try:
         session.login(user, password)
     except smtplib.SMTPNotSupportedError:
-        raise LoginError("The mail server offers no login.") from None
+        raise LoginError("The mail server does not support login.") from None

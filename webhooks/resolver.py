@@ -1,4 +1,4 @@
-"""Name look-ups without threads: each can be cancelled, and none waits for another (ADR 12)."""
+"""Resolves names without threads, so a look-up can be cancelled and never waits for others (ADR 12)."""
 
 import asyncio
 import socket
@@ -8,19 +8,19 @@ from typing import Self
 
 import aiodns
 
-# c-ares retries after a time that it learns from the server's answers, at least 250 ms, doubled for each try.
-# Its default of three tries would give up after 2 s. With six, the caller's deadline decides.
+# c-ares retries after a pause that it derives from the server's response times: at least 250 ms, doubled for
+# each try. Its default of three tries would give up after 2 s. With six, the caller's deadline decides.
 TRIES = 6
 
 
 class UnresolvedError(OSError):
-    """The name has no address, or no name server answered in time."""
+    """The name has no address, or no name server responded in time."""
 
 
 class Resolver:
-    """Reads the hosts file, then asks the name servers of resolv.conf. Belongs to one event loop.
+    """Reads the hosts file, then queries the name servers of resolv.conf. Belongs to one event loop.
 
-    ``nameservers`` ("address:port") replace those of resolv.conf.
+    ``nameservers`` ("address:port") replaces those of resolv.conf.
     """
 
     def __init__(self, nameservers: Sequence[str] | None = None) -> None:
@@ -29,7 +29,7 @@ class Resolver:
     async def look_up(
         self, host: str, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[str]:
-        """All addresses of a name, the most promising first. Raises UnresolvedError."""
+        """All addresses of a name, the preferred one first. Raises UnresolvedError."""
         try:
             found = await self._channel.getaddrinfo(host, family=family, type=socket.SOCK_STREAM)
         except (aiodns.error.DNSError, UnicodeError, ValueError) as error:
@@ -38,7 +38,7 @@ class Resolver:
         return [a.decode() if isinstance(a, bytes) else a for a in addresses]
 
     async def close(self) -> None:
-        """Cancel the look-ups under way."""
+        """Cancel running look-ups."""
         await self._channel.close()
 
     async def __aenter__(self) -> Self:

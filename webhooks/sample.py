@@ -27,7 +27,7 @@ _NUMBER_STATUS = {
     EventKind.NUMBER_UPDATED: "ACTIVE",
 }
 _OURS, _THEIRS = "15550000000", "15550000001"
-# A receiver recognizes a test by these: the message's text and number, or the number's name.
+# Receivers recognize a test by these values: the message's text and number, or the number's name.
 _TEXT, _NUMBER_ID = "This is a test delivery.", "num_sample"
 _PERSON = MessageContact(_THEIRS, "US.1000000001", None, "test.delivery", _TEXT)
 
@@ -39,8 +39,8 @@ def _fixed_id(prefix: str) -> str:
 def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixed_id) -> str:
     """An event of this kind about a message, number, template or contact that does not exist.
 
-    ``new_id`` makes its identifier from ``msg``, ``num``, ``tpl`` or ``ctc``. Without it, the identifier is
-    fixed.
+    ``new_id`` creates its identifier from the prefix ``msg``, ``num``, ``tpl`` or ``ctc``. Without it, the
+    identifier is fixed.
     """
     if kind is EventKind.TEMPLATE_UPDATED:
         return envelope(kind, now, _template(new_id("tpl"), now))

@@ -1,4 +1,4 @@
-"""When a failed delivery is tried again (specification, Delivery rules)."""
+"""The retry schedule of deliveries (specification, Delivery rules)."""
 
 import random
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ class RetrySchedule:
 
     @property
     def tries(self) -> int:
-        """The most attempts: the first one and all retries."""
+        """The number of attempts: the first one and all retries."""
         return len(self.delays) + 1
 
     @property
     def longest_delays(self) -> tuple[float, ...]:
-        """The delays with the greatest jitter."""
+        """The delays in seconds, with the greatest jitter."""
         return tuple(delay * (1 + JITTER) for delay in self.delays)
 
     def delay_after(self, tries: int) -> float | None:

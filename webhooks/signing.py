@@ -1,7 +1,7 @@
-"""The headers of a delivery and its two signatures: the specification's own, and that of Standard Webhooks.
+"""The headers of a delivery with its two signatures: of the specification, and of Standard Webhooks.
 
 X-Service-Signature follows the specification (Signature of outbound webhook deliveries). Standard Webhooks
-(docs/decisions/0037-standard-webhooks.md) also signs identifier and time, and allows several signatures.
+(docs/decisions/0037-standard-webhooks.md) also covers identifier and time, and allows several signatures.
 """
 
 import base64
@@ -16,7 +16,7 @@ TIMESTAMP_HEADER = "webhook-timestamp"
 STANDARD_HEADER = "webhook-signature"
 
 _PREFIX = "whsec_"
-# Older secrets are in the URL-safe alphabet and without padding.
+# Older secrets use the URL-safe alphabet without padding.
 _TO_STANDARD_ALPHABET = str.maketrans("-_", "+/")
 
 
@@ -30,10 +30,10 @@ def headers(
     delivery_id: str,
     number: int,
 ) -> dict[str, str]:
-    """The headers of attempt ``number`` at the time ``at``, in milliseconds. The present secret comes first.
+    """The headers of attempt ``number`` at the time ``at``, in milliseconds. The current secret comes first.
 
-    X-Service-Signature is made with it alone (decision 6), Standard Webhooks' signature with all of them
-    (decision 32).
+    X-Service-Signature uses only the current secret (decision 6), Standard Webhooks' signature uses all of
+    them (decision 32).
     """
     seconds = at // 1000
     return {
@@ -51,13 +51,13 @@ def headers(
 def sign(secret: str, body: bytes) -> str:
     """The value of HEADER: ``sha256=`` and the lowercase hex HMAC-SHA256 of ``body``.
 
-    The key is the whole secret, its prefix included, as UTF-8.
+    The key is the whole secret with its prefix, as UTF-8.
     """
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
 def sign_standard(secrets: Sequence[str], event_id: str, seconds: int, body: bytes) -> str:
-    """The value of STANDARD_HEADER: a signature with each of the secrets, in their order.
+    """The value of STANDARD_HEADER: a signature with each of the secrets, in the same order.
 
     The key is the secret's base64, decoded. ``seconds`` is the Unix time in TIMESTAMP_HEADER.
     """
@@ -65,7 +65,7 @@ def sign_standard(secrets: Sequence[str], event_id: str, seconds: int, body: byt
     return " ".join(f"v1,{_digest(_key(secret), signed)}" for secret in secrets)
 
 
-# The same few secrets sign many deliveries.
+# A cache, because the same few secrets sign many deliveries.
 @lru_cache(maxsize=4096)
 def _key(secret: str) -> bytes:
     text = secret.removeprefix(_PREFIX).translate(_TO_STANDARD_ALPHABET)

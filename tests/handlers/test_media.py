@@ -220,7 +220,7 @@ def test_where_nothing_tells_the_type_it_is_said_what_to_do(
     assert caught.value.status == 415
     assert name[:100] in caught.value.message
     assert ".opus" in caught.value.message
-    assert caught.value.message.endswith("or its part a content type.")
+    assert caught.value.message.endswith("or a content type with the part.")
     assert caught.value.details == {"field": "/file"}
     assert len(caught.value.message) < 500
     assert network.uploaded == []

@@ -215,7 +215,7 @@ def test_a_source_that_cannot_be_read_disturbs_no_event_and_no_other_source(
             await client.leave()
 
     _run(follow)
-    assert caplog.text.count("notices are not read") == 1
+    assert caplog.text.count("notices cannot be read") == 1
 
 
 def test_what_a_slow_client_has_no_room_for_is_counted(
@@ -302,7 +302,7 @@ def test_a_database_that_is_away_for_a_while_costs_no_event(
         await _until(lambda: client.pieces)
         monkeypatch.setattr(Wanted, "read", fail)
         factories.event(account)
-        await _until(lambda: "events are not read: away" in caplog.text)
+        await _until(lambda: "events cannot be read: away" in caplog.text)
         monkeypatch.setattr(Wanted, "read", read)
         await _until(lambda: client.count == 1)
         await client.leave()

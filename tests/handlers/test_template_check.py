@@ -125,7 +125,12 @@ def test_a_template_without_components_is_the_network_s_to_judge(
 
 C = "/template/components"
 WRONG: list[tuple[list[dict[str, Any]], list[dict[str, Any]], str, str]] = [
-    ([BODY], [], C, "no component body here; its body takes 2 parameters: {{1}}, {{2}}"),
+    (
+        [BODY],
+        [],
+        C,
+        "body of the template order_shipped (en_US) is missing; its body takes 2 parameters: {{1}}, {{2}}",
+    ),
     (
         [BODY],
         [_body(TEXT)],
@@ -138,7 +143,7 @@ WRONG: list[tuple[list[dict[str, Any]], list[dict[str, Any]], str, str]] = [
         [{"type": "BODY", "text": "None"}],
         [_body(TEXT)],
         f"{C}/0/parameters",
-        "takes none: leave the component out",
+        "takes none, so omit the component",
     ),
     ([BODY], [_header(TEXT), _body(TEXT, TEXT)], f"{C}/0/parameters", "its header takes none"),
     ([NAMED], [_body(TEXT, _named("day"))], f"{C}/0/parameters/0/parameter_name", "missing"),
@@ -210,7 +215,7 @@ def test_any_other_status_is_the_network_s_to_judge(
 
 def test_another_language_of_a_known_template_is_refused(number: Number, network: Network) -> None:
     known(number, definition(), definition(language="de", template_id="502"))
-    with pytest.raises(InvalidError, match="not there in fr, only in de, en_US") as caught:
+    with pytest.raises(InvalidError, match="does not exist in fr, only in de, en_US") as caught:
         _send(number, language="fr")
     assert caught.value.details["field"] == "/template/language/code"
     assert network.asked == []

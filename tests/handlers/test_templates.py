@@ -189,7 +189,9 @@ def test_a_template_is_created_pending_and_told(
 
 
 def test_a_template_that_is_there_is_not_created_again(number: Number, network: Network) -> None:
-    with pytest.raises(ConflictError, match="order_shipped in de already; it is PAUSED") as caught:
+    with pytest.raises(
+        ConflictError, match="order_shipped exists in de already; it is PAUSED"
+    ) as caught:
         _create(number, name="order_shipped")
     assert caught.value.details == {"field": "/name"}
     assert [what for what, *_ in network.asked] == ["list"]

@@ -132,7 +132,7 @@ def test_a_code_that_nobody_knows_is_logged_without_what_was_said(
 ) -> None:
     classify(999_999, "a text of somebody", http_status=403)
     assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
-        ("WARNING", "the network's error code 999999 (HTTP 403) is not known")
+        ("WARNING", "unknown error code 999999 (HTTP 403) of the network")
     ]
     caplog.clear()
     classify(131026, "reason")

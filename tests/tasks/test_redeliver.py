@@ -101,7 +101,7 @@ def test_a_webhook_for_which_many_wait_is_refused_more_and_no_other(
 ) -> None:
     for module in (redeliver, bulk_redelivery):
         monkeypatch.setattr(module, "MAX_REDELIVERIES", 6)
-    with pytest.raises(TooMuchAtOnceError, match="6 deliveries already wait"):
+    with pytest.raises(TooMuchAtOnceError, match="6 deliveries are already waiting"):
         redeliver.redeliver_many(webhook)
     assert redeliver.redeliver_many(factories.webhook(account)) == []
     redeliver.work_off()

@@ -137,7 +137,7 @@ def test_a_message_that_raises_starves_no_other(
         sweep.sweep()
     assert _status(poison) == MessageStatus.PENDING
     assert {_status(each) for each in others} <= {MessageStatus.UNKNOWN, MessageStatus.FAILED}
-    assert f"message {poison.id} is not settled" in caplog.text
+    assert f"message {poison.id} was not settled" in caplog.text
 
 
 def test_a_part_that_fails_leaves_the_others_running(

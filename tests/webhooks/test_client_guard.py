@@ -74,7 +74,7 @@ def test_without_tls_nothing_is_sent_to_the_internet(
 def test_credentials_in_the_address_are_not_sent(receiver: Receiver) -> None:
     url = receiver.url().replace("//", "//someone:secret@")
     answered = post_one(url)
-    assert answered.error == "No answer: The url must not hold credentials."
+    assert answered.error == "No answer: The url must not contain credentials."
     assert receiver.at() == []
 
 

@@ -357,7 +357,7 @@ def test_a_mail_server_that_accepts_and_stays_silent_or_is_away_is_a_problem(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"smtp://ada:secret@127.0.0.1:{silent.getsockname()[1]}"
         found = _mails_through(url, configure)
-    assert (found["state"], "no answer in time" in found["found"]) == ("problem", True)
+    assert (found["state"], "did not respond in time" in found["found"]) == ("problem", True)
     assert "host and port" in found["mend"]
     assert "ConnectionRefusedError" in _mails_through(url, configure)["found"]
 
