@@ -7,7 +7,7 @@ import click
 from gateway.cli import up_file
 from gateway.settings import Settings, get_settings, load_settings
 from gateway.storage import AwayError, connect_state, make_folder, reach_database, reach_queue
-from models.database import pending_migrations
+from models.database import incompatible_migrations, pending_migrations
 from models.database.sqlite import path_of
 
 logger = logging.getLogger(__name__)
@@ -31,6 +31,7 @@ def open_state(*, may_be_away: bool = False) -> Settings:
         reach_database()
         if pending_migrations():
             raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
+        refuse_incompatible()
         reach_queue()
     except AwayError as error:
         if not may_be_away:
@@ -51,3 +52,12 @@ def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:
     elif not may_make_key and not settings.has_key:
         key = settings.key_file
         raise click.ClickException(f"There is no key {key}. {folder} Or set GATEWAY_SECRET_KEY.")
+
+
+def refuse_incompatible() -> None:
+    """Fail where a later release removed what this one needs."""
+    if found := incompatible_migrations():
+        raise click.ClickException(
+            f"The database belongs to a later release: its migration {found[0]} removed what this release "
+            "needs. Start that release, or restore a backup that was made before the upgrade."
+        )

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from peewee import DatabaseError
 
-from gateway.cli.opening import open_state
+from gateway.cli.opening import open_state, refuse_incompatible
 from gateway.cli.output import json_option, show
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
@@ -92,6 +92,7 @@ def migrate(*, as_json: bool) -> None:
 
 def apply_migrations() -> list[str]:
     """As database.migrate(). Fails in one line."""
+    refuse_incompatible()
     try:
         return database.migrate()
     except DatabaseError as error:

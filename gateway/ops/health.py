@@ -11,7 +11,7 @@ from flask import Blueprint, Response, jsonify
 
 from models import clock
 from models.backlog import Backlog
-from models.database import pending_migrations
+from models.database import incompatible_migrations, pending_migrations
 from models.heartbeat import Heartbeat
 from tasks.queue import huey
 
@@ -31,6 +31,9 @@ def _part(status: str, hint: str, **measured: object) -> Part:
 
 
 def _database() -> Part:
+    if later := incompatible_migrations():
+        hint = "Start the later release that migrated the database."
+        return _part(UNAVAILABLE, hint, incompatibleMigrations=later)
     missing = pending_migrations()
     hint = "Run gateway migrate, then start again."
     return _part(UNAVAILABLE if missing else OK, hint, pendingMigrations=missing)

@@ -6,6 +6,7 @@ from models.database.engine import commit as commit
 from models.database.engine import connect as connect
 from models.database.engine import database as database
 from models.database.engine import empty_log as empty_log
+from models.database.engine import incompatible_migrations as incompatible_migrations
 from models.database.engine import is_postgresql as is_postgresql
 from models.database.engine import migrate as migrate
 from models.database.engine import pending_migrations as pending_migrations

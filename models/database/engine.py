@@ -6,6 +6,7 @@ keys they work on: see ``write``.
 An event loop must not wait for a disk or a server: its work goes through ``commit`` and ``read``.
 """
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,6 +19,8 @@ from models.database.postgresql import NotAloneError, PostgresEngine
 from models.database.sqlite import SqliteEngine
 
 MIGRATIONS, FIRST = Path(__file__).parents[1] / "migrations", "0001_schema"
+# The names of migrations that remove something the release before still uses. All others only add.
+CONTRACTING = re.compile(r"\d+_contract_")
 
 Engine = SqliteEngine | PostgresEngine
 Result = TypeVar("Result")
@@ -115,7 +118,7 @@ def migrate() -> list[str]:
         if runner.applied():
             return list(runner.up())
         # The first one creates the present schema, on which the others would fail.
-        with writing():
+        with database.atomic():
             return [*runner.up(FIRST), *runner.fake()]
 
 
@@ -123,3 +126,13 @@ def pending_migrations() -> list[str]:
     """The names of the migrations that this database still needs."""
     with reading():
         return [m.name for m in Runner(database.obj, str(MIGRATIONS)).status() if not m.applied]
+
+
+def incompatible_migrations() -> list[str]:
+    """The names of applied migrations of a later release after which this one cannot run.
+
+    Others of a later release are compatible: the two releases may run side by side.
+    """
+    with reading():
+        known = Runner(database.obj, str(MIGRATIONS)).status()
+    return [m.name for m in known if m.path is None and CONTRACTING.match(m.name)]

@@ -135,8 +135,15 @@ class SqliteEngine(SqliteDatabase):
         self.connect(reuse_if_open=True)
         return nullcontext()
 
-    # Each migration is a transaction, and SQLite has one at a time.
-    migrating = reading
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """Keep other writers out. Each migration is a transaction of its own. Raises BusyError.
+
+        Such a transaction begins with a read. If another writer committed behind that, SQLite would refuse
+        the first write.
+        """
+        with self.reading(), self._alone():
+            yield
 
     @contextmanager
     def writing(self, _keys: Sequence[str] | None = None) -> Iterator[None]:

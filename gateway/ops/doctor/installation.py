@@ -124,6 +124,11 @@ def check_database(settings: Settings) -> str:
 
 
 def _check_migrations() -> None:
+    if later := database.incompatible_migrations():
+        raise BrokenError(
+            f"It belongs to a later release: {later[0]} removed what this one needs.",
+            "Start that release, or restore a backup that was made before the upgrade.",
+        )
     if pending := database.pending_migrations():
         raise BrokenError(
             f"Pending migrations: {len(pending)}, first {pending[0]}.", "Run: gateway migrate"

@@ -335,6 +335,19 @@ def test_a_database_of_an_older_unreleased_version_is_refused_in_one_line(
     assert "run gateway migrate of the last commit" in line
 
 
+@pytest.mark.parametrize("command", ["migrate", "up", "web", "worker", "accounts list"])
+def test_a_database_that_a_later_release_contracted_is_refused_in_one_line(
+    empty: Cli, command: str
+) -> None:
+    empty.json("migrate")
+    stored = Stored({"GATEWAY_DATA_DIR": str(empty.folder / "var")})
+    stored.change(
+        "INSERT INTO schema_migration VALUES (99, '9999_contract_x', '2026-12-01 00:00:00')"
+    )
+    [line] = empty.refuse(*command.split()).splitlines()
+    assert line.startswith("Error: The database belongs to a later release: its migration 9999_")
+
+
 @pytest.mark.usefixtures("customer")
 def test_what_is_kept_is_its_owners_alone(service: Gateway) -> None:
     folder = service.folder / "var"

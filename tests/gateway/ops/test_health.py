@@ -78,6 +78,16 @@ def test_missing_migrations_are_503_with_their_names_and_the_command(tmp_path: P
     assert "gateway migrate" in body["parts"]["database"]["hint"]
 
 
+def test_a_database_that_a_later_release_contracted_is_503(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(health, "incompatible_migrations", lambda: ["9999_contract_x"])
+    status, body = _ready()
+    assert status == 503
+    assert body["parts"]["database"]["incompatibleMigrations"] == ["9999_contract_x"]
+    assert "later release" in body["parts"]["database"]["hint"]
+
+
 def _break_down() -> None:
     raise OSError("secret path")
 
