@@ -1,0 +1,121 @@
+"""A database of an earlier release is migrated to the schema of a new one, and keeps all its rows."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playhouse.migrations import Runner
+
+from contract_tests.backends import empty_state
+from contract_tests.releases.build import OLDEST, POSTGRESQL, build, schema_file
+from contract_tests.stored import LOCK_FILE, QUEUE_TABLES, Stored
+from models import database
+from models.database import engine
+from models.database.sqlite import lock_within
+
+# Each of them breaks a release that runs on the same database.
+REMOVING = re.compile(r"\b(DROP|RENAME|SET NOT NULL|ALTER COLUMN \w+ TYPE)\b|drop_|rename_")
+# Written by the database itself.
+INTERNAL = re.compile(r"sqlite_|search_words_")
+
+pytestmark = pytest.mark.usefixtures("state")
+
+
+def _empty(folder: Path) -> str:
+    return empty_state().get("GATEWAY_DATABASE_URL", f"sqlite://{folder}/gateway.db")
+
+
+def _tables() -> list[str]:
+    with database.reading():
+        found: list[str] = database.database.get_tables()
+    return [name for name in found if not INTERNAL.match(name) and name not in QUEUE_TABLES]
+
+
+def _rows() -> dict[str, list[dict[str, Any]]]:
+    """All rows of all tables, by the names of their columns."""
+    found = {}
+    with database.reading():
+        for table in _tables():
+            cursor = database.database.execute_sql(f'SELECT * FROM "{table}"')  # noqa: S608 - its own names
+            names = [column[0] for column in cursor.description]
+            found[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return found
+
+
+def _described() -> dict[str, Any]:
+    """The tables of a database, with their columns and indexes, whatever their order."""
+    connected = database.database
+    kinds = {"BIGINT": "INTEGER"} if database.answers_at_once() else {}
+    found = {}
+    with database.reading():
+        for table in _tables():
+            columns = {
+                (c.name, kinds.get(c.data_type.upper(), c.data_type.upper()), c.null)
+                for c in connected.get_columns(table)
+            }
+            indexes = {(i.name, tuple(i.columns), i.unique) for i in connected.get_indexes(table)}
+            found[table] = (columns, indexes)
+    return found
+
+
+def _applied() -> set[str]:
+    """The names of the migrations of the oldest release."""
+    return set(re.findall(r"'(\d{4}_\w+)'", schema_file(OLDEST, POSTGRESQL).read_text()))
+
+
+def test_all_rows_of_the_oldest_release_are_kept(tmp_path: Path) -> None:
+    url = _empty(tmp_path)
+    build(url)
+    connected = database.connect(url)
+    before = _rows()
+    assert all(before.values()), [table for table, rows in before.items() if not rows]
+    pending = database.pending_migrations()
+    assert database.migrate() == pending
+    assert database.migrate() == []
+    after = _rows()
+    del before["schema_migration"]
+    for table, rows in before.items():
+        kept = [{name: row[name] for name in rows[0]} for row in after[table]]
+        assert kept == rows, table
+    connected.close()
+
+
+def test_a_migrated_database_has_the_schema_of_a_new_one(tmp_path: Path) -> None:
+    url = _empty(tmp_path / "old")
+    build(url)
+    older = database.connect(url)
+    database.migrate()
+    migrated = _described()
+    older.close()
+    new = database.connect(_empty(tmp_path / "new"))
+    database.migrate()
+    assert migrated == _described()
+    new.close()
+
+
+def test_a_migration_that_removes_something_says_so_in_its_name() -> None:
+    paths = [path for path in engine.MIGRATIONS.glob("[0-9]*.py") if path.stem not in _applied()]
+    silent = [path.stem for path in paths if not engine.CONTRACTING.match(path.stem)]
+    assert [n for n in silent if REMOVING.search((engine.MIGRATIONS / f"{n}.py").read_text())] == []
+
+
+def test_only_a_later_migration_that_removes_something_is_incompatible(tmp_path: Path) -> None:
+    connected = database.connect(_empty(tmp_path))
+    database.migrate()
+    history = Runner(connected, str(engine.MIGRATIONS)).History
+    with database.writing():
+        history.create(name="9998_columns_of_a_later_release")
+    assert database.incompatible_migrations() == []
+    with database.writing():
+        history.create(name="9999_contract_columns")
+    assert database.incompatible_migrations() == ["9999_contract_columns"]
+    connected.close()
+
+
+@pytest.mark.sqlite("a transaction that has read cannot write once another writer has committed")
+def test_a_migration_keeps_other_writers_out(state: Stored) -> None:
+    with (state.folder / LOCK_FILE).open("w") as lock:
+        with database.database.obj.migrating():
+            assert not lock_within(0.01, lock.fileno())
+        assert lock_within(0.01, lock.fileno())
