@@ -46,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -82,6 +82,10 @@ fuzz-stranger: $(VENV)/.dev ## Fuzz it as another company does, three seeds, 200
 
 chaos: $(VENV)/.dev | servers ## Kill, freeze, silence and fill up everything 60 times in 2,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-60} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+
+upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)
+	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
+	TEST_BACKEND=$$backend UPGRADE_MESSAGES=$${UPGRADE_MESSAGES:-100} $(BIN)/pytest contract_tests/upgrades tests/models/test_releases.py $(PYTEST_ARGS); done
 
 usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \

@@ -35,14 +35,18 @@ Command = Sequence[str]
 
 
 class CommandServer:
-    """The server of this process. Threads may share it; their commands run side by side."""
+    """The server of this process. Threads may share it; their commands run side by side.
 
-    def __init__(self) -> None:
+    ``code`` is the folder of the release whose commands they are.
+    """
+
+    def __init__(self, code: Path = ROOT) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "contract_tests.commands"],
-                cwd=ROOT,
+                cwd=code,
+                env={**os.environ, "PYTHONPATH": f"{code}:{ROOT}"},
                 stdin=theirs.fileno(),
                 start_new_session=True,  # Ctrl-C is for the tests; this ends when they are gone.
             )

@@ -25,6 +25,8 @@ LONGEST = (
     "test_phone_page.py",
     "test_doctor.py",
     "test_redelivery.py",
+    "test_upgrade.py",
+    "test_backup.py",
     "test_switched_off.py",
     "test_clean_stop.py",
     "test_bad_input.py",
