@@ -26,7 +26,7 @@ def schema_file(release: str, dialect: str) -> Path:
 def build(url: str, release: str = OLDEST) -> None:
     """Fill the empty database behind ``url``, ``sqlite:///...`` or ``postgresql://...``."""
     if url.startswith("postgresql:"):
-        # Its values are literals, of whatever type the column has.
+        # Literals take the type of their column.
         with psycopg.connect(url, cursor_factory=psycopg.ClientCursor) as server:
             server.execute(schema_file(release, POSTGRESQL).read_bytes())
             for table, row in _all_rows():

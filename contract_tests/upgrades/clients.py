@@ -1,4 +1,4 @@
-"""Clients that send messages and read lists without a pause, until they are told to stop."""
+"""Clients that send messages and read lists without a pause, until they are stopped."""
 
 import itertools
 import threading

@@ -101,7 +101,7 @@ class Service(Parts):
         return ledger
 
     def kill_all(self) -> None:
-        """End whatever still runs."""
+        """End all processes that still run."""
         for commands in self._commands.values():
             commands.close()
         for process in self._running:

@@ -44,7 +44,7 @@ def _rows() -> dict[str, list[dict[str, Any]]]:
 
 
 def _described() -> dict[str, Any]:
-    """The tables of a database, with their columns and indexes, whatever their order."""
+    """The tables of a database, with their columns and indexes."""
     connected = database.database
     kinds = {"BIGINT": "INTEGER"} if database.answers_at_once() else {}
     found = {}
