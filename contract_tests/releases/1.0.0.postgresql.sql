@@ -53,6 +53,7 @@ CREATE INDEX IF NOT EXISTS "contact_merged_into" ON "contact" ("merged_into") WH
 CREATE TABLE IF NOT EXISTS "contact_change" ("id" BIGSERIAL NOT NULL PRIMARY KEY, "contact_id" TEXT NOT NULL, "field" TEXT NOT NULL, "old" TEXT, "new" TEXT, "because" TEXT NOT NULL, "at" BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS "contact_change_contact_id" ON "contact_change" ("contact_id");
 CREATE TABLE IF NOT EXISTS "delivery_tally" ("webhook_id" TEXT NOT NULL, "event_kind" TEXT NOT NULL, "state" TEXT NOT NULL, "shard" INTEGER NOT NULL, "total" BIGINT NOT NULL, PRIMARY KEY ("webhook_id", "event_kind", "state", "shard"));
+CREATE TABLE IF NOT EXISTS "erasure" ("id" TEXT NOT NULL PRIMARY KEY, "account_id" TEXT NOT NULL, "number_id" TEXT NOT NULL, "contact_id" TEXT NOT NULL, "contact_ids_json" TEXT NOT NULL, "known_ids_json" TEXT NOT NULL, "created_at" BIGINT NOT NULL, "due_at" BIGINT NOT NULL, FOREIGN KEY ("account_id") REFERENCES "account" ("id"));
 CREATE TABLE IF NOT EXISTS "heartbeat" ("name" TEXT NOT NULL PRIMARY KEY, "at" BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS "message" ("id" TEXT NOT NULL PRIMARY KEY, "account_id" TEXT NOT NULL, "number_id" TEXT NOT NULL, "contact_id" TEXT, "direction" TEXT NOT NULL, "from_number" TEXT NOT NULL, "to_number" TEXT NOT NULL, "type" TEXT NOT NULL, "body_json" TEXT NOT NULL, "status" TEXT NOT NULL, "wa_message_id" TEXT, "error_code" TEXT, "error_message" TEXT, "quoted_id" TEXT, "quoted_wa_id" TEXT, "created_at" BIGINT NOT NULL, "changed_at" BIGINT, "acceptance" TEXT, "pricing_json" TEXT, "pricing_status" TEXT, FOREIGN KEY ("account_id") REFERENCES "account" ("id"), FOREIGN KEY ("number_id") REFERENCES "number" ("id"));
 CREATE INDEX IF NOT EXISTS "message_account_id_id" ON "message" ("account_id", "id");
@@ -99,6 +100,7 @@ CREATE TABLE IF NOT EXISTS "redelivery" ("id" TEXT NOT NULL PRIMARY KEY, "webhoo
 CREATE INDEX IF NOT EXISTS "redelivery_webhook_id" ON "redelivery" ("webhook_id");
 CREATE TABLE IF NOT EXISTS "search_block" ("id" TEXT NOT NULL PRIMARY KEY, "last_id" TEXT NOT NULL, "account_id" TEXT NOT NULL, "number" BIGINT NOT NULL);
 CREATE UNIQUE INDEX IF NOT EXISTS "search_block_number" ON "search_block" ("number");
+CREATE INDEX IF NOT EXISTS "search_block_account_id_id" ON "search_block" ("account_id", "id");
 CREATE TABLE IF NOT EXISTS "set_aside" ("id" TEXT NOT NULL PRIMARY KEY, "reason" TEXT NOT NULL, "phone_number_id" TEXT, "wa_message_id" TEXT, "body" BYTEA NOT NULL, "fingerprint" TEXT NOT NULL, "error" TEXT, "created_at" BIGINT NOT NULL, "settled_at" BIGINT);
 CREATE INDEX IF NOT EXISTS "set_aside_settled_at_reason_id" ON "set_aside" ("settled_at", "reason", "id");
 CREATE UNIQUE INDEX IF NOT EXISTS "set_aside_fingerprint" ON "set_aside" ("fingerprint") WHERE settled_at IS NULL;
@@ -198,3 +200,4 @@ INSERT INTO schema_migration (name, applied) VALUES ('0010_search', '2026-12-01 
 INSERT INTO schema_migration (name, applied) VALUES ('0011_overview', '2026-12-01 00:00:00');
 INSERT INTO schema_migration (name, applied) VALUES ('0012_incidents', '2026-12-01 00:00:00');
 INSERT INTO schema_migration (name, applied) VALUES ('0013_requests', '2026-12-01 00:00:00');
+INSERT INTO schema_migration (name, applied) VALUES ('0014_erasures', '2026-12-01 00:00:00');

@@ -243,6 +243,14 @@ _AUDIT = {
     "subject": "key_1",
     "detail_json": json.dumps({"name": "production"}),
 }
+_ERASURE = {
+    "id": "ers_1",
+    "number_id": NUMBER,
+    "contact_id": "con_2",
+    "contact_ids_json": json.dumps(["con_2"]),
+    "known_ids_json": json.dumps(["15551234568"]),
+    "due_at": AT,
+}
 _INCIDENT = {
     "id": "inc_1",
     "kind": "webhook_failing",
@@ -296,6 +304,7 @@ ROWS: Mapping[str, Sequence[Row]] = {
     "sign_in_attempt": [{"id": "sia_1", "subject": "ada@example.com", "at": AT}],
     "invitation": [_INVITATION | MINE | NEW],
     "audit": [_AUDIT | MINE | OF_USER],
+    "erasure": [_ERASURE | MINE | NEW],
     "incident": [_INCIDENT | MINE],
     "heartbeat": [{"name": "worker", "at": AT}],
     "search_block": [MINE | {"id": OUT, "last_id": IN, "number": 1}],
