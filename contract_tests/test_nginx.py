@@ -1,7 +1,6 @@
-"""The configurations for nginx that we ship, run by Debian's nginx before a running gateway."""
+"""The configuration for nginx that we ship, run by Debian's nginx in front of a running gateway."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,20 +14,11 @@ from contract_tests.server_process import HOST
 
 MEBIBYTE = 1024 * 1024
 SHIPPED = (ROOT / "deploy" / "nginx.conf").read_text()
-GUIDE = (ROOT / "docs" / "going-live.md").read_text()
-SNIPPETS = re.findall(r"^```nginx\n(.+?)^```", GUIDE, re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture(scope="module", params=[SHIPPED, *SNIPPETS], ids=["deploy", "guide"])
-def proxy(request: pytest.FixtureRequest, gateway: Gateway) -> Iterator[Nginx]:
-    """A proxy before the gateway."""
-    with Nginx(request.param, gateway.port) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
-def shipped(gateway: Gateway) -> Iterator[Nginx]:
-    """The same, with the file that has everything."""
+def proxy(gateway: Gateway) -> Iterator[Nginx]:
+    """A proxy in front of the gateway."""
     with Nginx(SHIPPED, gateway.port) as server:
         yield server
 
@@ -98,14 +88,14 @@ def test_a_client_without_a_key_is_limited_by_its_own_address(proxy: Nginx) -> N
     assert remaining("127.0.0.3", "203.0.113.8") == first - 1
 
 
-def test_what_nginx_answers_itself_has_the_shape_of_an_error(shipped: Nginx) -> None:
-    too_large = shipped.ask("POST", "/api/messages/send", b"x" * (MEBIBYTE + 1))
+def test_what_nginx_answers_itself_has_the_shape_of_an_error(proxy: Nginx) -> None:
+    too_large = proxy.ask("POST", "/api/messages/send", b"x" * (MEBIBYTE + 1))
     _check_error(too_large, 413, "PAYLOAD_TOO_LARGE")
-    _check_error(shipped.ask("GET", "/metrics"), 403, "FORBIDDEN")
-    header = shipped.ask("GET", "/api/numbers", headers={"X-Big": "x" * 40_000})
+    _check_error(proxy.ask("GET", "/metrics"), 403, "FORBIDDEN")
+    header = proxy.ask("GET", "/api/numbers", headers={"X-Big": "x" * 40_000})
     _check_error(header, 431, "HEADERS_TOO_LARGE")
-    _check_error(shipped.ask("GET", f"/api/{'x' * 40_000}"), 431, "HEADERS_TOO_LARGE")
-    malformed = shipped.ask("POST", "/api/numbers", headers={"Content-Length": "many"})
+    _check_error(proxy.ask("GET", f"/api/{'x' * 40_000}"), 431, "HEADERS_TOO_LARGE")
+    malformed = proxy.ask("POST", "/api/numbers", headers={"Content-Length": "many"})
     _check_error(malformed, 400, "VALIDATION_ERROR")
 
 
@@ -114,12 +104,12 @@ def test_a_gateway_that_is_away_is_an_error_in_its_shape() -> None:
         _check_error(proxy.ask("GET", "/api/numbers"), 500, "INTERNAL_ERROR")
 
 
-def test_the_log_has_no_address_that_lets_somebody_in(shipped: Nginx) -> None:
+def test_the_log_has_no_address_that_lets_somebody_in(proxy: Nginx) -> None:
     for path in ("invitation/tok-1", "password/tok-2"):
-        shipped.ask("GET", f"/dashboard/{path}")
-    shipped.ask("GET", "/connect/tok-3")
-    shipped.ask("GET", "/dashboard/sign-in?tok-4")
-    log = shipped.folder / "gateway.log"
+        proxy.ask("GET", f"/dashboard/{path}")
+    proxy.ask("GET", "/connect/tok-3")
+    proxy.ask("GET", "/dashboard/sign-in?tok-4")
+    log = proxy.folder / "gateway.log"
     wait_for(lambda: "sign-in" in log.read_text(), "the last line")
     text = log.read_text()
     for path in ("/dashboard/invitation/*", "/dashboard/password/*", "/connect/*"):

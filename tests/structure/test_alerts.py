@@ -75,3 +75,11 @@ def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
 def test_no_panel_lies_on_another() -> None:
     places = {(p["gridPos"]["x"], p["gridPos"]["y"]) for p in PANELS}
     assert len(places) == len(PANELS)
+
+
+@pytest.mark.parametrize("severity", ["page", "ticket"])
+def test_every_alert_is_documented_under_its_severity(severity: str) -> None:
+    page = (DEPLOY.parent / "docs" / "alerts.md").read_text()
+    section = page.partition(f"## {severity.title()}\n")[2].partition("\n## ")[0]
+    rules = [rule["alert"] for rule in RULES if rule["labels"]["severity"] == severity]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == rules
