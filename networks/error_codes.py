@@ -35,7 +35,7 @@ _MANAGER = "The account's owner resolves it in WhatsApp Manager."
 _STATUS = "Send the message again only once its status is failed."
 _TEMPLATE = "Compare the message with the template in WhatsApp Manager."
 _PHONE = "Send it to the person's phone number."
-_MEDIA = "Check that the file is valid, of a supported type and size, and that its link is public."
+_MEDIA = "Check the type and size of the file, and that its link is public."
 
 _GRANT = f"{_SIGN_UP} All permissions must be granted."
 _PERMISSION = ("A permission was not granted or was removed.", _GRANT)
@@ -50,21 +50,21 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
     },
     NumberBannedError: {
         131031: (
-            "The business account is locked for a violation of the platform's policies.",
-            "Appeal in WhatsApp Manager. The number becomes ACTIVE again when the platform unlocks it.",
+            "The business account is locked for a policy violation.",
+            "Appeal in WhatsApp Manager. After the unlock the number is ACTIVE again.",
         ),
     },
     # A missing permission or a block. Both may be temporary, so the number is checked at the network.
     NumberInDoubtError: {
         3: (
-            "The platform's app lacks a capability that this call needs.",
-            "The gateway's operator checks the app's access level and the account's permissions.",
+            "The platform's app lacks a capability.",
+            "Ask the gateway's operator to check the app's access level.",
         ),
         10: _PERMISSION,
         **dict.fromkeys(PERMISSIONS, _PERMISSION),
         368: (
-            "The business account is blocked, perhaps only for some days, for a violation of policies.",
-            "Read the number's notices and the account quality page of the platform, and appeal there.",
+            "The business account is blocked for a policy violation, perhaps only for some days.",
+            "Read the number's notices, and appeal on the platform's account quality page.",
         ),
         131005: ("The access token does not permit this.", _GRANT),
     },
@@ -77,11 +77,11 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         131042: ("The account has no valid payment method, or a payment failed.", _MANAGER),
         131045: (
             "The number's registration or certificate is not valid.",
-            "Register the number again: send its owner a new signup link.",
+            _SIGN_UP,
         ),
         133005: (
-            "The number has a different two-step PIN.",
-            "Enter the correct PIN at the signup, or disable it in WhatsApp Manager.",
+            "The two-step PIN is wrong.",
+            "Enter the right PIN at the signup, or turn it off in WhatsApp Manager.",
         ),
         133006: (
             "The number must be verified again.",
@@ -92,7 +92,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
     # Throttled or temporarily impossible: the platform did nothing, and a retry may succeed.
     ThrottledError: {
         4: (
-            "The platform's app made too many calls; other accounts of the gateway count too.",
+            "The platform's app made too many calls. Those of other accounts count too.",
             "Wait up to an hour, and make fewer calls.",
         ),
         613: ("Too many calls of this kind were made.", "Wait, and make fewer calls."),
@@ -105,33 +105,27 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Wait up to an hour, and make fewer calls.",
         ),
         130429: (
-            "The number sends more messages a second than it may, 80 by default.",
+            "The number sent too many messages a second. The limit is 80 by default.",
             "Send more slowly.",
         ),
         131048: (
-            "Too many people blocked or reported the number, so the platform limits what it sends.",
-            "Check the number's quality, and send only what people have asked for.",
+            "The platform limits the number, because too many people blocked or reported it.",
+            "Check the number's quality, and send only messages that people want.",
         ),
         131056: (
-            "This number sent this one person too many messages in a short time. Others are not affected.",
-            (
-                "Wait before the next message to this person: one in 6 seconds is the limit, bursts of "
-                "45 aside."
-            ),
+            "The number sent this person too many messages in a short time.",
+            "Wait before the next message to this person. The limit is one in 6 seconds.",
         ),
         131057: (
-            "The number is in maintenance at the platform, for example to raise its throughput.",
+            "The platform is maintaining the number.",
             "Try again after a minute.",
         ),
         131064: (
-            (
-                "The number has reached its messaging limit: how many people it may write to first in 24 "
-                "hours."
-            ),
+            "The number has written first to as many people in 24 hours as it may.",
             "Continue tomorrow. Good quality raises the limit.",
         ),
         132069: (
-            "The flow is throttled because of its poor health.",
+            "The flow is throttled for its poor health.",
             "Fix the flow's endpoint, then try again.",
         ),
         133000: (
@@ -140,24 +134,24 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
         133004: ("The platform's server for registrations is not available.", "Try again later."),
         133008: (
-            "The two-step PIN was wrong too many times.",
-            "Wait as long as the platform says, then enter the correct PIN.",
+            "The two-step PIN was wrong too often.",
+            "Wait as long as the platform says, then enter the right PIN.",
         ),
         133009: (
-            "Two-step PINs were entered too fast.",
-            "Wait as long as the platform says, then enter the correct PIN.",
+            "Two-step PINs were given too fast.",
+            "Wait as long as the platform says, then enter the right PIN.",
         ),
         133015: ("The number was deleted moments ago.", "Try again after 5 minutes."),
         133016: (
             "The number was registered or deregistered ten times within 72 hours.",
-            "Wait 72 hours before it is registered again.",
+            "Wait 72 hours.",
         ),
         134101: (
             "The platform is still preparing the template for marketing.",
             "Try again after 10 minutes.",
         ),
         139102: (
-            "The list of blocked people was changed by another request at the same time.",
+            "Another request changed the list of blocked people at the same time.",
             "Try again.",
         ),
     },
@@ -181,15 +175,15 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         803: ("The object does not exist at the platform.", "Check the identifier."),
         2200: (
             "The platform could not verify the address for its callbacks.",
-            "The gateway's operator checks that it is reachable from outside, and its verify token.",
+            "Ask the gateway's operator to check its reachability and its verify token.",
         ),
         130472: (
-            "The person is in an experiment of the platform and gets no marketing messages.",
-            "Do not send it again. A message can be sent after the person has written.",
+            "The person is in a platform experiment without marketing messages.",
+            "Wait until the person writes.",
         ),
         130497: (
             "The business account may not message people in this country.",
-            "Check which countries the platform's policy allows for this business.",
+            "Check which countries the platform's policy allows.",
         ),
         131008: ("A required parameter is missing.", "Add what the network's text names."),
         131009: (
@@ -205,38 +199,35 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Check the recipient, or reach the person in another way. Do not send it again unchanged.",
         ),
         131030: (
-            "A test number sends only to people on its list, and this one is not on it.",
-            "Add the recipient to the list in the platform's app dashboard.",
+            "A test number sends only to people on its list.",
+            "Add the recipient in the platform's app dashboard.",
         ),
         131047: (
             "The person has not written within the last 24 hours.",
             "Send a template, or wait until the person writes.",
         ),
         131049: (
-            "The platform held the message back, because this person gets enough marketing messages.",
-            "Do not send it again at once. Wait at least 24 hours.",
+            "The platform held it back: this person gets enough marketing messages.",
+            "Wait at least 24 hours before you send it again.",
         ),
         131050: (
             "The person has opted out of marketing messages from this business.",
-            (
-                "Send no marketing to this person until the person opts in again. Other templates are "
-                "possible."
-            ),
+            "Send no marketing until the person opts in again. Other templates are possible.",
         ),
         131051: ("The platform does not support this type of message.", "Send another type."),
         131052: (
             "The media that the person sent could not be downloaded.",
-            "Ask the person to send it again, or in another way.",
+            "Ask the person to send it again.",
         ),
         131053: ("The platform could not fetch or upload the media.", _MEDIA),
         131055: (
             "The platform does not allow this method here.",
-            "Check that the number and its account are set up for this.",
+            "Check the setup of the number and its account.",
         ),
         131062: (
             (
-                "This message cannot go to a user id. Authentication templates with a one-tap, zero-tap "
-                "or copy-code button need a phone number."
+                "An authentication template with a one-tap, zero-tap or copy-code button cannot go to "
+                "a user id."
             ),
             _PHONE,
         ),
@@ -260,7 +251,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Wait until the pause ends, or improve the template.",
         ),
         132016: (
-            "The template was paused too many times and is permanently disabled.",
+            "The template was paused too often and is now disabled for good.",
             "Create a new template with other content.",
         ),
         132018: ("The parameters of the template are not valid.", _TEMPLATE),
