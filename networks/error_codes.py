@@ -31,8 +31,8 @@ PARAMETER = 100
 PERMISSIONS = range(200, 300)
 
 _SIGN_UP = "Send the number's owner a new signup link."
-_MANAGER = "The account's owner resolves it in WhatsApp Manager."
-_STATUS = "Send the message again only once its status is failed."
+_MANAGER = "The account's owner settles it in WhatsApp Manager."
+_STATUS = "Send it again only if its status is failed."
 _TEMPLATE = "Compare the message with the template in WhatsApp Manager."
 _PHONE = "Send it to the person's phone number."
 _MEDIA = "Check the type and size of the file, and that its link is public."
@@ -64,7 +64,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         **dict.fromkeys(PERMISSIONS, _PERMISSION),
         368: (
             "The business account is blocked for a policy violation, perhaps only for some days.",
-            "Read the number's notices, and appeal on the platform's account quality page.",
+            "Appeal on the platform's account quality page.",
         ),
         131005: ("The access token does not permit this.", _GRANT),
     },
@@ -109,8 +109,8 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Send more slowly.",
         ),
         131048: (
-            "The platform limits the number, because too many people blocked or reported it.",
-            "Check the number's quality, and send only messages that people want.",
+            "The platform limits the number: too many people blocked or reported it.",
+            "Send only messages that people want.",
         ),
         131056: (
             "The number sent this person too many messages in a short time.",
@@ -121,7 +121,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Try again after a minute.",
         ),
         131064: (
-            "The number has written first to as many people in 24 hours as it may.",
+            "The number has reached its messaging limit for 24 hours.",
             "Continue tomorrow. Good quality raises the limit.",
         ),
         132069: (
@@ -135,11 +135,11 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         133004: ("The platform's server for registrations is not available.", "Try again later."),
         133008: (
             "The two-step PIN was wrong too often.",
-            "Wait as long as the platform says, then enter the right PIN.",
+            "Wait, then enter the right PIN.",
         ),
         133009: (
             "Two-step PINs were given too fast.",
-            "Wait as long as the platform says, then enter the right PIN.",
+            "Wait, then enter the right PIN.",
         ),
         133015: ("The number was deleted moments ago.", "Try again after 5 minutes."),
         133016: (
@@ -251,7 +251,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Wait until the pause ends, or improve the template.",
         ),
         132016: (
-            "The template was paused too often and is now disabled for good.",
+            "The template was paused too often and is disabled.",
             "Create a new template with other content.",
         ),
         132018: ("The parameters of the template are not valid.", _TEMPLATE),
@@ -271,7 +271,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
         139100: (
             "Some people could not be blocked or unblocked.",
-            "Block only people who wrote within the last 24 hours, and each only once.",
+            "Block only people who wrote within 24 hours, and each once.",
         ),
         139101: ("The list of blocked people is full.", "Unblock a person first."),
     },
