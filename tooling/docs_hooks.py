@@ -1,4 +1,4 @@
-"""What MkDocs cannot know by itself: the operations of the contract, the decisions, how our pages look.
+"""Adds the decisions, and the dashboard's colours, font and logo, to the documentation.
 
 MkDocs calls the functions that begin with ``on_`` at their moment of the build (mkdocs.yml, hooks).
 """
@@ -8,15 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
 STATIC = ROOT / "dashboard" / "static"
 FONTS = "vendored/@fontsource-variable/inter/*"
-OPERATIONS = "<!-- operations -->"
 LIST_OF_DECISIONS = "<!-- decisions -->"
-METHODS = ("get", "post", "put", "patch", "delete")
+SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 # A tag that loads something from elsewhere; a plain link (<a href>) is the reader's own choice.
 LOADS = re.compile(
     r"""<(?:script|img|iframe|source|link\b[^>]*?rel="?(?:stylesheet|preload|icon))\b
@@ -46,23 +43,30 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in what is generated."""
-    if OPERATIONS in markdown:
-        contract = yaml.safe_load((ROOT / "openapi.yaml").read_text())
-        markdown = markdown.replace(OPERATIONS, operations(contract))
+    """Fill in the list of decisions."""
     return markdown.replace(LIST_OF_DECISIONS, list_of_decisions())
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Make empty headers of tables plain cells: a screen reader would announce a header without a name."""
+    return html.replace("<th></th>", "<td></td>")
+
+
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Warn of a page that would load something from another host."""
+    """Warn of a page that would load something from another host, and name its search dialog."""
     for address in LOADS.findall(output):
         log.warning("%s loads %s", page.file.src_uri, address)
-    return output
+    return with_search_named(output)
 
 
-def operations(contract: dict[str, Any]) -> str:
-    """The operations of a contract by tag, in Markdown."""
-    return "\n\n".join(_of_tag(contract, tag) for tag in contract["tags"])
+def on_post_template(output_content: str, **_: Any) -> str:
+    """Name the search dialog of the page for addresses that do not exist."""
+    return with_search_named(output_content)
+
+
+def with_search_named(output: str) -> str:
+    """The page with a name for the theme's search dialog, which screen readers announce."""
+    return output.replace(SEARCH, f'{SEARCH} aria-label="Search"')
 
 
 def decisions() -> list[Path]:
@@ -74,21 +78,3 @@ def list_of_decisions() -> str:
     """A link to each decision by its title, in Markdown."""
     titles = ((path.name, path.read_text().partition("\n")[0]) for path in decisions())
     return "\n".join(f"- [{title.removeprefix('# ')}]({name})" for name, title in titles)
-
-
-def _of_tag(contract: dict[str, Any], tag: dict[str, str]) -> str:
-    found = [
-        (method, path, operation)
-        for path, item in contract["paths"].items()
-        for method, operation in item.items()
-        if method in METHODS and tag["name"] in operation["tags"]
-    ]
-    sections = [f"## {tag['name'].capitalize()}", tag["description"]]
-    return "\n\n".join(sections + [_operation(*one) for one in found])
-
-
-def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
-    answers = ", ".join(f"`{status}`" for status in operation["responses"])
-    heading = f"### {operation['summary']} {{ #{operation['operationId']} }}"
-    call = f"`{method.upper()} {path}` (`{operation['operationId']}`)"
-    return "\n\n".join([heading, call, operation["description"].strip(), f"Answers: {answers}"])
