@@ -25,7 +25,7 @@ RUN_BY = {
     ("docs/receiving.md", "php"): "contract_tests/test_doc_signatures.py",
     ("docs/receiving.md", "ruby"): "contract_tests/test_doc_signatures.py",
     ("docs/events.md", "python"): "contract_tests/test_events.py",
-    ("docs/testing-against-us.md", "sh"): "contract_tests/stranger.py",
+    ("docs/testing.md", "bash"): "contract_tests/stranger.py",
 }
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 BIN = Path(sys.executable).parent

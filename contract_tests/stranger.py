@@ -16,7 +16,7 @@ from contract_tests.doc_blocks import BIN, blocks
 from contract_tests.fuzz_report import Report
 from contract_tests.harness import ROOT, free_port
 
-PAGE = "docs/testing-against-us.md"
+PAGE = "docs/testing.md"
 # The port of the protocol "discard": nobody listens.
 NOBODY = "http://127.0.0.1:9"
 STEERED = {"SCHEMATHESIS_HOOKS": "contract_tests.stranger_hooks", "STRANGER_WEBHOOKS": NOBODY}
@@ -66,7 +66,7 @@ def fuzz(folder: Path, options: str, alone: tuple[str, ...]) -> Fuzzed:
 
 
 def _script(options: str) -> str:
-    start, run = (block.text for block in blocks(PAGE)[:2])
+    start, run = (block.text for block in blocks(PAGE) if block.language == "bash")
     assert run.startswith("st run ")
     port = free_port()
     up = f"gateway up --port {port} --sandbox-port {free_port()}"

@@ -21,7 +21,8 @@ PHONE: ViewportSize = {"width": 390, "height": 800}
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 # The theme's script gives the buttons of all code blocks the same label.
 OF_THE_THEME = ".md-code__nav"
-RUN = f"""async rules => (await axe.run({{exclude: ["{OF_THE_THEME}"]}}, {{resultTypes: ["violations"], ...rules}}))
+RUN = f"""async rules =>
+  (await axe.run({{exclude: ["{OF_THE_THEME}"]}}, {{resultTypes: ["violations"], ...rules}}))
   .violations.map(found => `${{found.id}}: ${{found.nodes.map(node => node.target).join(" | ")}}`)"""
 # Colours are compared at once, not while they change from one scheme to the other.
 STILL = """addEventListener("DOMContentLoaded", () => {

@@ -30,7 +30,7 @@ def test_what_is_not_in_the_table_keeps_its_words(code: str) -> None:
 
 def test_an_error_is_told_with_its_code() -> None:
     pair = told(ThrottledError("131056", "pair rate limit hit"))
-    assert pair.startswith("131056 pair rate limit hit. This number sent this one person too many")
+    assert pair.startswith("131056 pair rate limit hit. The number sent this person too many")
     assert "Others are not affected." in pair
     assert told(RefusedError("999999", "")) == "999999"
     assert told(NotReachedError("unreachable", "Gone")) == "unreachable Gone."

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from contract_tests.contract import load_contract
 from contract_tests.doc_blocks import RUN_BY, Block, blocks, pages_of_use
 from contract_tests.doc_reader import ACTIONS
 from handlers.network_failures import ANSWERS
-from networks.error_codes import ERROR_CODES, PERMISSIONS, ErrorCode
-from tooling.docs_hooks import LOADS, METHODS, decisions, list_of_decisions, operations
+from networks.error_codes import ERROR_CODES, PERMISSIONS, explanation
+from tooling.api_reference import METHODS, anchor, code, reference
+from tooling.docs_hooks import LOADS, decisions, list_of_decisions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -74,12 +76,23 @@ def test_a_link_to_nowhere_is_found(tmp_path: Path) -> None:
     assert broken(page) == ["#other", "gone.md"]
 
 
-def test_every_operation_is_in_the_reference() -> None:
-    reference = operations(CONTRACT)
+def test_every_operation_and_every_event_is_in_the_reference() -> None:
+    text = reference(CONTRACT)
     for path, item in CONTRACT["paths"].items():
-        for method in METHODS & item.keys():
+        for method in item.keys() & set(METHODS):
             call = f"`{method.upper()} {path}` (`{item[method]['operationId']}`)"
-            assert reference.count(call) == 1, call
+            assert text.count(call) == 1, call
+    assert [kind for kind in SCHEMAS["EventKind"]["enum"] if f"\n`{kind}`\n" not in text] == []
+
+
+def test_every_schema_with_its_properties_and_every_example_is_in_the_reference() -> None:
+    text = reference(CONTRACT)
+    for name, schema in SCHEMAS.items():
+        section = text.partition(f'<h3 id="{anchor(name)}">{name}</h3>')[2].partition("<h3 ")[0]
+        assert [p for p in schema.get("properties", {}) if f"| {code(p)} |" not in section] == []
+        assert section, name
+    summaries = [f"<summary>{escape(e['summary'])}</summary>" for e in EXAMPLES.values()]
+    assert [summary for summary in summaries if summary not in text] == []
 
 
 def test_every_decision_is_in_the_index() -> None:
@@ -101,20 +114,30 @@ def test_every_error_code_is_explained() -> None:
     assert rows == codes
 
 
-def test_the_table_of_the_network_s_codes_is_the_code_s() -> None:
+def test_the_tables_of_the_network_s_codes_are_the_code_s() -> None:
     section = (DOCS / "errors.md").read_text().partition("## Codes of the network")[2]
-    shown = re.findall(r"^\| [0-9].*$", section, re.MULTILINE)
+    shown = [
+        (int(status), row)
+        for status, text in re.findall(
+            r"^### Status (\d+)(.+?)(?=^###|\Z)", section, re.DOTALL | re.MULTILINE
+        )
+        for row in re.findall(r"^\| \d.*$", text, re.MULTILINE)
+    ]
     # One row for all of this range.
     codes = sorted(ERROR_CODES.keys() - set(PERMISSIONS[1:]))
     assert {ERROR_CODES[code] for code in PERMISSIONS} == {ERROR_CODES[PERMISSIONS[0]]}
-    rows = [f"| {code} | {in_docs(ERROR_CODES[code])} |" for code in codes]
-    label = f"{PERMISSIONS[0]} to {PERMISSIONS[-1]}"
-    assert [row.replace(label, str(PERMISSIONS[0])) for row in shown] == rows
+    rows = [(status_of(code), f"| {label(code)} | {explanation(str(code))} |") for code in codes]
+    assert shown == sorted(rows, key=lambda row: row[0])
 
 
-def in_docs(known: ErrorCode) -> str:
-    """The status of a request that gets this code, and its texts."""
-    return f"{ANSWERS[known.error][0].status} | {known.means} | {known.to_do}"
+def status_of(code: int) -> int:
+    """The status of a request that gets this code."""
+    return ANSWERS[ERROR_CODES[code].error][0].status
+
+
+def label(code: int) -> str:
+    """How the page names a code, or the range that begins with it."""
+    return f"{PERMISSIONS[0]} to {PERMISSIONS[-1]}" if code == PERMISSIONS[0] else str(code)
 
 
 def test_every_event_and_every_state_is_explained() -> None:
