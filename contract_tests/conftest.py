@@ -15,6 +15,7 @@ from contract_tests.harness import Customer, Gateway, Receiver, running
 # These, or the folders that they are in, take the longest. Begun last, one of them would keep one process
 # busy long after the others have nothing left to do.
 LONGEST = (
+    "test_docs_site.py",
     "test_dashboard_axe.py",
     "test_fuzz.py",
     "test_conformance_limits.py",

@@ -154,7 +154,7 @@ class Reference:
                 value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
             )
             yield (
-                f"<details><summary>{html.escape(example['summary'])}</summary>"
+                f"<details><summary>Example: {html.escape(example['summary'])}</summary>"
                 f'<div class="highlight"><pre tabindex="0"><code>{html.escape(shown)}</code></pre>'
                 "</div></details>"
             )

@@ -91,7 +91,7 @@ def test_every_schema_with_its_properties_and_every_example_is_in_the_reference(
         section = text.partition(f'<h3 id="{anchor(name)}">{name}</h3>')[2].partition("<h3 ")[0]
         assert [p for p in schema.get("properties", {}) if f"| {code(p)} |" not in section] == []
         assert section, name
-    summaries = [f"<summary>{escape(e['summary'])}</summary>" for e in EXAMPLES.values()]
+    summaries = [f"<summary>Example: {escape(e['summary'])}</summary>" for e in EXAMPLES.values()]
     assert [summary for summary in summaries if summary not in text] == []
 
 
