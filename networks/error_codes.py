@@ -113,7 +113,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Send only messages that people want.",
         ),
         131056: (
-            "The number sent this person too many messages in a short time.",
+            "The number sent this person too many messages in a short time. Others are not affected.",
             "Wait before the next message to this person. The limit is one in 6 seconds.",
         ),
         131057: (
