@@ -31,7 +31,7 @@ PARAMETER = 100
 PERMISSIONS = range(200, 300)
 
 _SIGN_UP = "Send the number's owner a new signup link."
-_MANAGER = "The account's owner settles it in WhatsApp Manager."
+_MANAGER = "The account's owner resolves it in WhatsApp Manager."
 _STATUS = "Send it again only if its status is failed."
 _TEMPLATE = "Compare the message with the template in WhatsApp Manager."
 _PHONE = "Send it to the person's phone number."
@@ -81,7 +81,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
         133005: (
             "The two-step PIN is wrong.",
-            "Enter the right PIN at the signup, or turn it off in WhatsApp Manager.",
+            "Enter the correct PIN at the signup, or disable it in WhatsApp Manager.",
         ),
         133006: (
             "The number must be verified again.",
@@ -125,7 +125,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Continue tomorrow. Good quality raises the limit.",
         ),
         132069: (
-            "The flow is throttled for its poor health.",
+            "The flow is throttled because of its poor health.",
             "Fix the flow's endpoint, then try again.",
         ),
         133000: (
@@ -134,12 +134,12 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
         133004: ("The platform's server for registrations is not available.", "Try again later."),
         133008: (
-            "The two-step PIN was wrong too often.",
-            "Wait, then enter the right PIN.",
+            "The two-step PIN was wrong too many times.",
+            "Wait, then enter the correct PIN.",
         ),
         133009: (
-            "Two-step PINs were given too fast.",
-            "Wait, then enter the right PIN.",
+            "Two-step PINs were entered too fast.",
+            "Wait, then enter the correct PIN.",
         ),
         133015: ("The number was deleted moments ago.", "Try again after 5 minutes."),
         133016: (
@@ -251,7 +251,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Wait until the pause ends, or improve the template.",
         ),
         132016: (
-            "The template was paused too often and is disabled.",
+            "The template was paused too many times and is permanently disabled.",
             "Create a new template with other content.",
         ),
         132018: ("The parameters of the template are not valid.", _TEMPLATE),
