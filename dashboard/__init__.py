@@ -1,1 +1,1 @@
-"""The web pages for people. What they do, they do through tasks and models, as the handlers do."""
+"""The web pages for people. Like the handlers, they act through tasks and models."""

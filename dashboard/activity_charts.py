@@ -1,4 +1,4 @@
-"""The charts of an account's activity, and of one webhook's, over the time that the address chooses."""
+"""Charts of the activity of an account or a webhook, over the time span in the URL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,13 +33,13 @@ SHARES = (("Median", "round", 0.5), ("95th percentile", "square", 0.95))
 
 
 def chosen_span() -> str:
-    """The key of SPANS that the address names, DEFAULT if it names none."""
+    """The key of SPANS in the URL, DEFAULT if there is none."""
     asked = request.args.get("range", "")
     return asked if asked in SPANS else DEFAULT
 
 
 def of_account(account_id: str, webhooks: Sequence[Webhook]) -> list[Chart]:
-    """Messages sent and received, attempts to deliver, and how long the answers took."""
+    """Messages sent and received, delivery attempts, and response times."""
     span, now = SPANS[chosen_span()], clock.now()
     found = messages(account_id, span, now)
     since = as_typed(span.starts(now)[0])
@@ -55,7 +55,7 @@ def of_account(account_id: str, webhooks: Sequence[Webhook]) -> list[Chart]:
 
 
 def of_webhook(webhook: Webhook) -> Mapping[str, Any]:
-    """What webhook_charts.html shows of one webhook."""
+    """The charts of one webhook, for webhook_charts.html."""
     span, now = SPANS[chosen_span()], clock.now()
     tried = attempts([webhook.id], span, now)
     shares = [100 * step.delivered / step.count if step.count else None for step in tried]
@@ -86,7 +86,7 @@ def _messages(
     look: str,
     statuses: Sequence[MessageStatus],
 ) -> Series:
-    """Messages with one of these statuses. A list can be filtered by one only."""
+    """Messages with one of these statuses. A link filters only if there is exactly one."""
     counts = [sum(step[status] for status in statuses) for step in found]
     counted = _counts(label, look, counts)
     if len(statuses) > 1 or not any(counts):

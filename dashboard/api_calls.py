@@ -1,6 +1,6 @@
-"""The API's own operations, for pages: what a person does here runs through the contract and the handlers.
+"""Calls to the API's operations from pages, through the contract and the handlers.
 
-They stand above this package, so the application hands in a way to call them.
+They are above this package in the layers, so the application injects a function that calls them.
 """
 
 import json
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Body:
-    """The body of a request: its content type, its size in bytes, and its pieces, which are read once."""
+    """The body of a request: content type, size in bytes, and chunks, which can be read once."""
 
     content_type: str
     size: int
@@ -49,7 +49,7 @@ class Body:
 
 
 class Call(Protocol):
-    """Calls an operation for an account, as a request with a key of the account would."""
+    """Calls an operation for an account, like a request with an API key of the account."""
 
     def __call__(
         self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
@@ -67,6 +67,6 @@ def call_api(account: Account, method: str, path: str, payload: object, key: str
 def call_with(
     account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
 ) -> Answer:
-    """Call an operation with any body."""
+    """Call an operation with a body of any content type."""
     call = cast("Call", current_app.extensions[EXTENSION])
     return call(account, method, path, headers, body)

@@ -1,4 +1,4 @@
-"""The dashboard's own style sheet and script: small files, kept by browsers until they change."""
+"""The dashboard's style sheets and scripts. Browsers cache them until they change."""
 
 import hashlib
 from functools import cache
@@ -11,6 +11,6 @@ CACHE_CONTROL = f"public, max-age={LIFETIME_SECONDS}, immutable"
 
 @cache
 def asset(name: str) -> str:
-    """The address of a static file, which changes with its content."""
+    """The URL of a static file. It changes with the content."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()
     return f"/dashboard/static/{name}?v={digest[:12]}"

@@ -1,8 +1,8 @@
-"""A row of the audit log for each change through the dashboard, written around its view.
+"""Writes a row to the audit log for each change through the dashboard.
 
-A change that was refused leaves no row: its view answers with an error, or says ``unchanged``. The row of an
-atomic view is written in the same transaction. Others hash passwords or wait for hosts, during which no
-transaction is open: if the process ends right after the change, the row is missing.
+A refused change has no row: its view returns an error, or calls ``unchanged``. The row of an atomic view is
+written in the same transaction. Other views hash passwords or wait for hosts, so they hold no transaction
+open: if the process ends right after the change, the row is missing.
 """
 
 import functools
@@ -45,5 +45,5 @@ def about(subject: str | None = None, **detail: Any) -> None:
 
 
 def unchanged() -> None:
-    """Nothing was changed, although the answer is no error."""
+    """Nothing was changed, although the response is not an error."""
     g.is_unchanged = True

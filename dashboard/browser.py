@@ -1,10 +1,10 @@
-"""Who asks, as sessions and the audit log show it: the address, and the browser in two words."""
+"""The client's address and browser, for sessions and the audit log."""
 
 from flask import g, request
 
 from models.sign_in import Client
 
-# The first that a header names: most browsers name others as well.
+# The first match wins: most browsers name other browsers as well.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -35,7 +35,7 @@ def address() -> str:
 
 
 def shortened(agent: str) -> str:
-    """A header User-Agent as people say it, such as ``Firefox on Linux``."""
+    """The browser and system of a User-Agent header, such as ``Firefox on Linux``."""
     browser = next((name for sign, name in _BROWSERS if sign in agent), "Unknown browser")
     system = next((name for sign, name in _SYSTEMS if sign in agent), None)
     return f"{browser} on {system}" if system else browser

@@ -1,4 +1,4 @@
-"""/dashboard/deliveries/redeliver: deliver once more what was ticked in the list, or all that match."""
+"""/dashboard/deliveries/redeliver: redeliver the selected deliveries, or all that match."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ from tasks.redeliver import redeliver_chosen
 
 @blueprint.post("/deliveries/redeliver-selected")
 def redeliver_selected() -> Response:
-    """Those that were ticked. Other accounts' are left out, as are those of webhooks that are disabled."""
+    """Redeliver the selected ones, except those of other accounts and of disabled webhooks."""
     asked = read_filters()
     rows = Delivery.mine(account().id, request.form.getlist("id")[:PER_PAGE])
     chosen = list(_that_can_go(asked, rows))
@@ -31,7 +31,7 @@ def redeliver_selected() -> Response:
 
 @blueprint.get("/deliveries/redeliver")
 def confirm_redeliver() -> Response:
-    """Say how many match, and ask first."""
+    """Ask for confirmation, with the number of matches."""
     asked = read_filters()
     if asked.filter is None:
         return go(_list_of(asked))
@@ -49,7 +49,7 @@ def confirm_redeliver() -> Response:
 
 @blueprint.post("/deliveries/redeliver")
 def redeliver() -> Response:
-    """Schedule them. If there may be more, the next page asks about those after them."""
+    """Schedule the matches. If there may be more, the next page asks about the rest."""
     asked = read_filters()
     if asked.filter is None:
         unchanged()
@@ -65,7 +65,7 @@ def redeliver() -> Response:
 
 
 def _oldest(asked: Asked) -> list[Delivery]:
-    """The oldest that match and can go, after the one that the address names."""
+    """The oldest matches that can be redelivered, after the delivery in the URL."""
     if asked.filter is None:
         return []
     active = [each for each in asked.filter.webhook_ids if each in _active(asked)]
@@ -78,7 +78,7 @@ def _active(asked: Asked) -> set[str]:
 
 
 def _that_can_go(asked: Asked, rows: Iterable[Delivery]) -> Iterator[Delivery]:
-    """Those of enabled webhooks that neither wait for an attempt nor to be redelivered."""
+    """Deliveries of enabled webhooks that wait neither for an attempt nor for a redelivery."""
     active = _active(asked)
     waiting = Redelivery.waiting(list(active))
     for row in rows:
@@ -87,7 +87,7 @@ def _that_can_go(asked: Asked, rows: Iterable[Delivery]) -> Iterator[Delivery]:
 
 
 def _schedule(asked: Asked, rows: list[Delivery]) -> Response | None:
-    """Note them for the worker, or answer why not."""
+    """Schedule them for the worker. Returns an error page if that is refused."""
     webhook_ids = {row.webhook_id for row in rows}
     about(webhook_ids.pop() if len(webhook_ids) == 1 else None, count=len(rows))
     if not rows:

@@ -19,7 +19,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 10, 14, 30
 PLOT_WIDTH, PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 BAR_SHARE = 0.72
 MOST_TICKS = 4
-# Of how many steps one is labelled, by the step: six or seven labels fit below a chart on a phone.
+# Every nth step has a label, by the length of a step: six or seven labels fit below a chart on a phone.
 LABEL_EVERY = {5 * MINUTE_MS: 2, HOUR_MS: 4, 6 * HOUR_MS: 4, DAY_MS: 5}
 Value = float | None
 
@@ -92,7 +92,7 @@ class Chart:
     @property
     def is_empty(self) -> bool:
         """Whether no step has a value."""
-        # A line at 0 is visible, a bar of 0 is not.
+        # A line at 0 is visible, a bar with the value 0 is not.
         values = (value for series in self.series for value in series.values)
         return all(value is None if self.is_lines else not value for value in values)
 

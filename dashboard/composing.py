@@ -1,4 +1,4 @@
-"""/dashboard/webhooks/<webhook_id>/compose: a test with an event of one's choice, and a payload to edit."""
+"""/dashboard/webhooks/<webhook_id>/compose: a test with a chosen event and an editable payload."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ WORDS = {str: "a string", dict: "an object"}
 
 
 class PayloadError(ValueError):
-    """Says what is wrong with a payload, and where."""
+    """The payload is invalid. The text says what is wrong and where."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Composed:
 
 @blueprint.get("/webhooks/<webhook_id>/compose")
 def compose(webhook_id: str) -> Response:
-    """The sample of the event that the address names, to be edited."""
+    """The sample payload of the event in the URL, to be edited."""
     asked = request.args.get("kind", "")
     kind = EventKind(asked if asked in {*EventKind} else find(webhook_id).events[0])
     sample = json.loads(sample_event(kind, clock.now(), new_id))
@@ -46,7 +46,7 @@ def compose(webhook_id: str) -> Response:
 
 @blueprint.post("/webhooks/<webhook_id>/compose")
 def send_composed(webhook_id: str) -> Response:
-    """Send what was typed, signed as an event is. It is recorded nowhere."""
+    """Send the payload, signed like an event. It is not recorded."""
     row, typed = find(webhook_id), request.form.get("payload", "")
     try:
         payload = read_envelope(typed)
@@ -72,12 +72,12 @@ def read_envelope(text: str) -> dict[str, object]:
         payload = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise PayloadError(
-            f"This is no JSON. Line {error.lineno}, column {error.colno}: {error.msg}."
+            f"This is not JSON. Line {error.lineno}, column {error.colno}: {error.msg}."
         ) from None
     except RecursionError:
         raise PayloadError("The payload is nested too deeply.") from None
     if not isinstance(payload, dict):
-        raise PayloadError("The payload is no object. Begin it with { and end it with }.")
+        raise PayloadError("The payload is not an object. Begin it with { and end it with }.")
     for name, kind in MEMBERS.items():
         if not isinstance(payload.get(name), kind):
             raise PayloadError(f"{name} is not {WORDS[kind]}. An event has event, timestamp, data.")

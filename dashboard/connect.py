@@ -1,6 +1,6 @@
 """/connect/{slug}: where the owner of a number connects it, by the platform's embedded signup.
 
-Public, made for a phone. Every answer is a page for people, errors included.
+Public, designed for phones. Every response is a page for people, also errors.
 """
 
 import logging
@@ -25,7 +25,7 @@ blueprint = Blueprint("connect", __name__)
 
 @blueprint.get("/connect/<slug>")
 def invite(slug: str) -> Response:
-    """The invitation, which the platform's SDK turns into a claim."""
+    """The first page. The platform's SDK turns its form into a claim."""
     try:
         link = onboarding.open_link(slug)
     except SignupError as error:
@@ -44,7 +44,7 @@ def invite(slug: str) -> Response:
 
 @blueprint.post("/connect/<slug>")
 def connect(slug: str) -> Response:
-    """Connect the claimed number, now: its code lives 30 seconds."""
+    """Connect the claimed number at once: its code is valid for 30 seconds."""
     try:
         link = onboarding.open_link(slug)
         claim = signup_form.read_claim(request)
@@ -63,7 +63,7 @@ def _carry_out(link: SignupLink, claim: SignupClaim) -> Page:
     except (SignupError, NumberTakenError, NetworkError) as error:
         return _outcome(signup_results.of_error(error), link.slug, claim)
     except Exception as error:
-        # Said here, not at the edge, because here the claim is known and can be posted again.
+        # Reported here, not at the edge, because the claim is known here and can be posted again.
         logger.exception("a signup crashed")
         return _outcome(signup_results.of_error(error), link.slug, claim)
     return _connected(link, number)

@@ -55,7 +55,7 @@ def change_words() -> Response:
 
 
 def _split(text: str) -> list[str]:
-    """What stands between commas and line breaks."""
+    """The words between commas and line breaks."""
     parts = (part for line in text.splitlines() for part in line.split(","))
     return [part for part in parts if part.strip()]
 
@@ -87,6 +87,6 @@ def _find(chosen: dict[str, str]) -> Page[Contact]:
 
 
 def as_kept(text: str) -> str:
-    """A phone number without what people write between its digits, a username without the ``@``."""
+    """A phone number without the separators between its digits, a username without the ``@``."""
     digits = PUNCTUATION.sub("", text)
     return digits if digits.isdecimal() else text.removeprefix("@")

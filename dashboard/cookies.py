@@ -22,14 +22,14 @@ def cookie_name(kind: str) -> str:
 
 
 def set_cookie(response: Response, kind: str, value: str) -> None:
-    """Set a cookie until the browser closes, or until its other end says that it is void."""
+    """Set a cookie until the browser closes. The server may end its session earlier."""
     response.set_cookie(
         cookie_name(kind), value, path="/", secure=_is_https(), httponly=True, samesite="Lax"
     )
 
 
 def clear_cookie(response: Response, kind: str) -> None:
-    """Have the browser forget a cookie."""
+    """Delete a cookie in the browser."""
     response.delete_cookie(
         cookie_name(kind), path="/", secure=_is_https(), httponly=True, samesite="Lax"
     )

@@ -6,7 +6,7 @@ from models.delivery import Delivery
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE
 
-# Stands where the secret belongs, which is never shown again.
+# Placeholder of the secret, which is never shown again.
 PLACEHOLDER = "whsec_..."
 # X-Service-Signature is made with the whole secret, the other one with the bytes that its base64 stands for.
 _HEX_KEY = (

@@ -1,4 +1,4 @@
-"""/dashboard/deliveries: what all webhooks were sent, and what of it matches a filter."""
+"""/dashboard/deliveries: the deliveries of all webhooks, with filters."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -37,7 +37,7 @@ def deliveries() -> Response:
 
 
 def missed(webhook_ids: Sequence[str]) -> str:
-    """The address of the list of what these webhooks missed, since the oldest of it. Empty if nothing."""
+    """The URL of the list of missed deliveries of these webhooks, since the oldest. Empty if there are none."""
     oldest = next(DeliveryFilter(webhook_ids, states=UNDELIVERED).oldest(), None)
     if oldest is None:
         return ""

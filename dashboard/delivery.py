@@ -28,7 +28,7 @@ def delivery(delivery_id: str) -> Response:
 
 @blueprint.post("/deliveries/<delivery_id>/redeliver")
 def redeliver_delivery(delivery_id: str) -> Response:
-    """Deliver it once more, now. An inactive webhook's page says what to do first."""
+    """Redeliver it now. For a disabled webhook, the page says what to do first."""
     row = find_delivery(delivery_id)
     try:
         redeliver_one(row)
@@ -38,7 +38,7 @@ def redeliver_delivery(delivery_id: str) -> Response:
 
 
 def find_delivery(delivery_id: str) -> Delivery:
-    """The account's delivery, or a page that says there is nothing here."""
+    """The account's delivery. Ends the request with a 404 page if there is none."""
     row: Delivery = existing(Delivery.find(delivery_id))
     mine(row.webhook)
     return row
@@ -64,7 +64,7 @@ def _page(row: Delivery, status: int = 200) -> Response:
 
 
 def _headers(attempt: Attempt, row: Delivery) -> dict[str, str | None] | None:
-    """None when the service cannot read the secret that signs them."""
+    """None if the service cannot decrypt the secret that signs them."""
     try:
         return headers_of(attempt, row)
     except SecretUnreadableError:

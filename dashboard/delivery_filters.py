@@ -27,9 +27,9 @@ MOST_PEOPLE = 50
 
 @dataclass(frozen=True)
 class Asked:
-    """What the address asks for, as typed, and by field what cannot be understood.
+    """The filters of the URL as typed, and the error of each invalid field.
 
-    ``filter`` is None where something cannot. ``hooks`` are the account's webhooks, the newest first.
+    ``filter`` is None if a field is invalid. ``hooks`` are the account's webhooks, newest first.
     """
 
     chosen: Mapping[str, str]
@@ -50,7 +50,7 @@ class Asked:
 
 
 def read_filters() -> Asked:
-    """Another account's webhook is not there."""
+    """A webhook of another account is not found."""
     hooks = newest_first()
     chosen = {name: request.args.get(name, "").strip() for name in NAMES}
     hook: Webhook | None = mine(Webhook.by_id(chosen["webhook"])) if chosen["webhook"] else None
@@ -89,7 +89,7 @@ def _people(text: str) -> list[str]:
 
 
 def _check(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
-    """The bounds in time, and by field what cannot be understood."""
+    """The time bounds, and the error of each invalid field."""
     times, problems = read_times(chosen)
     unknown = {
         name: f"There is no such {name}. Choose one of the list."

@@ -1,4 +1,4 @@
-"""Why deliveries of a webhook failed lately: one line for each cause."""
+"""The causes of a webhook's recent failures, one line for each cause."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from models.attempt import Attempt
 from models.delivery import DeliveryState
 from models.delivery_filter import DeliveryFilter, answer_of, last_attempts
 
-# The newest of each state that are looked at.
+# The number of newest deliveries of each state that are counted.
 MOST = 200
 
 

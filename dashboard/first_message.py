@@ -1,4 +1,4 @@
-"""A command that sends a first message, made for the reader's own account."""
+"""A command that sends a first message from the reader's account."""
 
 import json
 import shlex
@@ -6,14 +6,14 @@ import shlex
 from gateway.settings import get_settings
 from models.number import Number, NumberStatus
 
-# Where a reader puts a key of theirs: no key is known here after it was made.
+# The variable for the reader's API key: keys are not known here after their creation.
 KEY_VARIABLE = "$GATEWAY_KEY"
 # A fictitious number. The sandbox accepts it, and the platform refuses it without harm.
 RECIPIENT = "15551234567"
 
 
 def first_message(account_id: str, key: str = KEY_VARIABLE) -> str | None:
-    """The command, to be pasted into a shell. None while no number of the account can send."""
+    """The command for a shell. None while no number of the account can send."""
     numbers = Number.all(account_id)
     active = [number for number in numbers if number.status == NumberStatus.ACTIVE]
     if not active:

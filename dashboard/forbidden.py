@@ -1,4 +1,4 @@
-"""What a page says when the user's role does not allow it: which role does, and who can give it."""
+"""The page for a role that is not allowed: the required role, and who can grant it."""
 
 from flask import Response, request
 

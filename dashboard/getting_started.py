@@ -23,7 +23,7 @@ class Step:
 def first_steps(
     account_id: str, webhooks: Sequence[Webhook], numbers: Sequence[Number]
 ) -> list[Step]:
-    """In their order; none when all are done."""
+    """All steps in order. Empty if all are done."""
     is_connected = any(number.activated_at for number in numbers)
     has_key = any(key.revoked_at is None for key in ApiKey.all(account_id))
     is_verified = any(not webhook.on_trial for webhook in webhooks)
@@ -38,6 +38,6 @@ def first_steps(
 
 
 def _has_sent(account_id: str) -> bool:
-    """Whether it ever sent a message. Totals of usage outlive the messages."""
+    """Whether the account ever sent a message. Totals of usage outlive the messages."""
     kept = MessageFilter(direction=Direction.OUTBOUND).page(account_id, 0, 0).total
     return kept > 0 or UsageTotal.has_any(account_id, Direction.OUTBOUND)

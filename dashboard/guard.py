@@ -35,7 +35,7 @@ class ForbiddenError(Exception):
 
 
 class GuardedBlueprint(Blueprint):
-    """A blueprint that takes no view without a rule, and records what the views change.
+    """A blueprint that refuses views without a rule, and records their changes in the audit log.
 
     Raises UnguardedViewError.
     """
@@ -57,10 +57,10 @@ class GuardedBlueprint(Blueprint):
 
 
 def check_request() -> Response | None:
-    """Before each request: load the session, ask to sign in, refuse other roles and forms of others."""
+    """Before each request: load the session, require the sign-in, check the role and the form's origin."""
     token = cookie(SESSION)
     g.session = UserSession.resume(token) if token else None
-    # A visitor's forms are bound to a cookie of their own, which the page with the form sets.
+    # A visitor's forms are bound to a separate cookie, which the page with the form sets.
     g.form_secret = token if g.session else cookie(VISITOR)
     rule = rule_of(request.endpoint)
     if g.session is None and not rule.is_public:
@@ -76,7 +76,7 @@ def check_request() -> Response | None:
 
 
 def rule_of(endpoint: str | None) -> Rule:
-    """Who may use an endpoint of the application. Nobody may use one that is not in the table."""
+    """The rule of an endpoint. Nobody may use an endpoint without a rule."""
     return RULES.get((endpoint or "").removeprefix("dashboard."), NOBODY)
 
 
@@ -99,7 +99,7 @@ def _is_allowed(rule: Rule) -> bool:
 
 
 def account() -> Account:
-    """Whom the session's user signed in to."""
+    """The account of the session's user."""
     found: Account = g.session.user.account
     return found
 
@@ -128,7 +128,7 @@ def _is_our_form() -> bool:
 
 
 def _is_our_origin() -> bool:
-    """Whether the form stood on one of our pages. Programs that are no browsers name no origin."""
+    """Whether the form was on one of our pages. Clients other than browsers send no origin."""
     origin = request.headers.get("Origin")
     if origin is None:
         return True

@@ -1,4 +1,4 @@
-"""A message's text, with the words marked that were searched for, from the first of them on."""
+"""A message's text from the first search hit, with all hits marked."""
 
 import re
 from collections.abc import Sequence

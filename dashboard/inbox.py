@@ -74,7 +74,7 @@ def conversation(contact_id: str) -> Response:
 
 @blueprint.post("/inbox/<contact_id>")
 def reply(contact_id: str) -> Response:
-    """Send what was typed. What is wrong stands in the form, with what was typed."""
+    """Send the reply. An error is shown in the form, with the text as typed."""
     row, typed, key = _find(contact_id), request.form, _key()
     template = _chosen(row, typed)
     if typed.get("reply") == "template" and template is None:
@@ -101,13 +101,13 @@ def reply_with_media(contact_id: str) -> Response:
 
 
 def _key() -> str:
-    """The idempotency key of the form. Ends the request if it is none that a form has."""
+    """The idempotency key of the form. Ends the request if it is invalid."""
     key = request.form.get("once", "")
     return key if KEY.fullmatch(key) else abort(400)
 
 
 def _outcome(row: Contact, answer: Answer, key: str) -> Response:
-    """Back to the conversation, or the form with what is wrong.
+    """Redirect to the conversation, or the form with the error.
 
     The form keeps its key unless its message was certainly not sent, so that it never sends a second one.
     """
@@ -150,7 +150,7 @@ def _chosen(row: Contact, typed: Mapping[str, str]) -> Template | None:
 
 
 def _templates(number: Number) -> list[Template]:
-    """Those that the number can send. Where they were never read, the worker reads them now."""
+    """The templates that the number can send. If they were never read, the worker reads them now."""
     if TemplateList.of(number) is None and number.status == NumberStatus.ACTIVE:
         with writing():
             TemplateList.ask(number)
@@ -198,5 +198,5 @@ def _by_day(found: Newest[Message]) -> list[tuple[date, list[Message]]]:
 
 
 def _is_fresh(found: Newest[Any]) -> bool:
-    """Whether an answer or a status is likely soon."""
+    """Whether a reply or a status is likely soon."""
     return bool(found.rows) and clock.now() - found.rows[0].created_at < STATUS_LIKELY_MS

@@ -21,7 +21,7 @@ def keys() -> Response:
 
 @blueprint.post("/keys")
 def create_key() -> Response:
-    """Create a key and show it this once, on the very answer: it is kept nowhere."""
+    """Create a key and show it once, in this response: it is not stored."""
     name = " ".join(request.form.get("name", "").split())
     if not 1 <= len(name) <= MAX_NAME:
         return _list(422, problem=f"A name has 1 to {MAX_NAME} characters.", name=name)
@@ -33,7 +33,7 @@ def create_key() -> Response:
 
 @blueprint.get("/keys/<key_id>/revoke")
 def confirm_revoke_key(key_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     row: ApiKey = mine(ApiKey.by_id(key_id))
     if row.revoked_at is not None:
         abort(404)
@@ -47,7 +47,7 @@ def confirm_revoke_key(key_id: str) -> Response:
 
 @blueprint.post("/keys/<key_id>/revoke")
 def revoke_key(key_id: str) -> Response:
-    """Make the key void at once."""
+    """Revoke the key at once."""
     row: ApiKey = mine(ApiKey.by_id(key_id))
     if row.revoked_at is not None:
         unchanged()

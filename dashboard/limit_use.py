@@ -1,6 +1,6 @@
-"""How much of its requests a minute an account has used, as its programs see it.
+"""An account's use of the rate limit, as API clients see it.
 
-The rate limit is counted at the edge, above this package, so the application hands in a way to look.
+The edge counts requests. It is above this package, so the application injects a function that reads the count.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class LimitUse:
 
 
 def limit_use(account: Account) -> LimitUse:
-    """Where the account stands, without counting this look."""
+    """The account's use. This query is not counted."""
     look = cast("Look", current_app.extensions[EXTENSION])
     limit, remaining, reset = look(account)
     return LimitUse(limit, limit - remaining, max(0, reset - clock.now() // 1000))

@@ -58,7 +58,7 @@ def link(link_id: str) -> Response:
 
 @blueprint.get("/links/<link_id>/revoke")
 def confirm_revoke_link(link_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     row = _open_link(link_id)
     return confirm(
         title=f"Revoke the link “{row.slug}”?",
@@ -70,7 +70,7 @@ def confirm_revoke_link(link_id: str) -> Response:
 
 @blueprint.post("/links/<link_id>/revoke")
 def revoke_link(link_id: str) -> Response:
-    """Close an unused link."""
+    """Revoke an unused link."""
     row: SignupLink = mine(SignupLink.by_id(link_id))
     row.revoke()
     # It may have been used in the meantime, and then the list says so instead.

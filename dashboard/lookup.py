@@ -1,4 +1,4 @@
-"""The page of an identifier of ours, whatever kind it is of."""
+"""Finds the page of an identifier of the gateway, of any kind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from models.webhook import Webhook
 
 
 def page_of(identifier: str) -> str | None:
-    """The address of the page, None where there is none or it is another account's."""
+    """The URL of the page. None if there is none or it belongs to another account."""
     find = _PAGES.get(identifier.partition("_")[0])
     return None if find is None else find(identifier)
 

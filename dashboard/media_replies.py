@@ -1,8 +1,8 @@
 """A reply with media: by a link, or with a file that is uploaded first.
 
-A file gets another media id with each upload, and the API takes an Idempotency-Key only with the same request
-again. So a form that is sent twice with the same file repeats the media id of its first request. With another
-file it is another request, which the API refuses.
+Each upload of a file gets a new media id, but the API accepts a repeated Idempotency-Key only with the same
+request. So a form that is sent twice with the same file repeats the media id of the first request. With
+another file it is a different request, which the API refuses.
 """
 
 import hashlib
@@ -31,13 +31,13 @@ _ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
 
 
 class NoMediaError(Exception):
-    """Nothing that can be sent was chosen. The text says so."""
+    """Nothing was chosen, or the choice cannot be sent. The text says what to do."""
 
 
 def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
     """Send what was chosen, once for each ``key``. Raises NoMediaError.
 
-    The answer is that of the upload if the upload failed.
+    Returns the response to the upload if the upload failed.
     """
     file, link = request.files.get("file"), typed.get("link", "").strip()
     chosen = file if file and file.filename else None
@@ -80,7 +80,7 @@ def _send(
 
 
 def _mark(key: str, content: IO[bytes]) -> str:
-    """What stands for this file in the form with this key."""
+    """A hash that identifies this file in the form with this key."""
     digest = hashlib.file_digest(content, "sha256")  # type: ignore[arg-type]
     content.seek(0)
     digest.update(key.encode())
@@ -88,7 +88,7 @@ def _mark(key: str, content: IO[bytes]) -> str:
 
 
 def _keep(mark: str, key: str, media_id: str) -> None:
-    """Keep the mark of the file beside the key of its message, if the message was written with this file."""
+    """Store the mark of the file next to the key of its message, if the message has this file."""
     with writing():
         known = IdempotencyKey.find(account().id, key)
         if known is None:
@@ -107,7 +107,7 @@ def _first_content(key: str, mark: str) -> tuple[str, dict[str, str]] | None:
         message = Message.get_by_id(known.message_id)
         marks = IdempotencyKey.keys_of(message.id) - {key}
     body: dict[str, str] = message.body
-    # The first request keeps its mark at its end. Until then the form was most likely sent twice at once.
+    # The first request stores its mark last. Until then the form was most likely sent twice at once.
     if "id" not in body or (marks and mark not in marks):
         return None
     return message.type, {name: body[name] for name in ("id", "filename") if name in body}
@@ -119,7 +119,7 @@ def _upload(contact: Contact, file: FileStorage) -> Answer:
 
 
 def _form_of(file: FileStorage) -> Body:
-    """A form with this file, which is read as it is sent."""
+    """A form with this file, which is streamed."""
     boundary = secrets.token_hex(16)
     name, mime_type = ((text or "").translate(_ESCAPED) for text in (file.filename, file.mimetype))
     head = (

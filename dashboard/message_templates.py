@@ -21,9 +21,9 @@ KIND = {
 
 @blueprint.get("/numbers/<number_id>/templates")
 def message_templates(number_id: str) -> Response:
-    """The templates of a number's business account, as the platform last told of them.
+    """The templates of a number's business account, as last read from the platform.
 
-    Where it was never asked, the worker asks it now, and the page loads itself again.
+    If they were never read, the worker reads them now, and the page reloads itself.
     """
     number = mine(Number.by_id(number_id))
     known = TemplateList.of(number)

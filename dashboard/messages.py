@@ -1,4 +1,4 @@
-"""/dashboard/messages: what was sent and received, and what came of it."""
+"""/dashboard/messages: the account's messages, with their statuses, events and deliveries."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from models.page import Page
 from networks.error_codes import explanation
 
 FILTERS = {"direction": [*Direction], "status": [*MessageStatus]}
-# A page asks again only while an answer is likely: the next status, or an attempt that is due.
+# A page polls only while a change is likely: the next status, or an attempt that is due.
 STATUS_LIKELY_MS = 10 * 60_000
 ATTEMPT_LIKELY_MS = 60_000
 UNDER_WAY = {MessageStatus.PENDING, MessageStatus.SENT, MessageStatus.DELIVERED}

@@ -52,7 +52,7 @@ def test_notifications() -> Response:
 
 
 def _check(emails: list[str]) -> None:
-    """Raise ValueError with what is wrong with the addresses."""
+    """Raises ValueError with the reason if an address is invalid."""
     if len(emails) > MAX_ADDRESSES:
         raise ValueError(f"{len(emails)} addresses are too many. Give at most {MAX_ADDRESSES}.")
     for email in emails:

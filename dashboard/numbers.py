@@ -1,4 +1,4 @@
-"""/dashboard/numbers: connected phone numbers, and what the platform told of them."""
+"""/dashboard/numbers: connected phone numbers, with the platform's notices."""
 
 from flask import Response
 
@@ -16,7 +16,7 @@ MEANS = {
     "DISCONNECTED": "Its owner or WhatsApp disconnected it. A new signup connects it again.",
     "BANNED": "WhatsApp banned it. Its owner can request a review.",
 }
-# For a number that is lost, step by step.
+# The steps to recover a number, by its state.
 WHAT_TO_DO = {
     "DISCONNECTED": (
         "Ask the owner of the number whether they removed it or withdrew the permission on purpose.",

@@ -1,4 +1,4 @@
-"""A page as it goes out: HTML, escaped throughout, with the headers that every page carries."""
+"""Renders pages: HTML with autoescape, and the headers of every page."""
 
 import json
 import secrets

@@ -9,7 +9,7 @@ MAX_PAGE = 1_000_000
 
 
 def page_number() -> int:
-    """The page that the address asks for, from 1."""
+    """The page number in the URL, from 1."""
     asked = request.args.get("page", "1")
     is_number = asked.isascii() and asked.isdecimal() and len(asked) < len(str(MAX_PAGE))
     return max(1, int(asked)) if is_number else 1

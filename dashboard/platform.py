@@ -1,4 +1,4 @@
-"""What the signup page has to know of the platform: its SDK, and whose window messages to believe.
+"""The platform's settings for the signup page: its SDK, and the origin of its window messages.
 
 Source: Cloud API, Embedded signup, Implementation. The sandbox serves an SDK of its own with the same
 interface, so that the page has one way only (docs/decisions/0020).

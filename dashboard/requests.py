@@ -1,4 +1,4 @@
-"""/dashboard/requests: the API request log, and for each request that failed what to do."""
+"""/dashboard/requests: the API request log, with advice for each failed request."""
 
 import re
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ CODE = "/dashboard/sign-in/code"
 
 @blueprint.get("/sign-in")
 def sign_in_form() -> Response:
-    """The form, or where it leads to when it is not needed."""
+    """The form, or a redirect if the user is signed in."""
     target = guard.safe_next(request.args.get("next", ""))
     return go(target) if g.session else _form(target)
 
@@ -84,7 +84,7 @@ def enter(token: str, target: str, say: str | None = None) -> Response:
 
 
 def explain(error: TooManyAttemptsError) -> str:
-    """What a form says instead of checking anything."""
+    """The form's error. Nothing is checked."""
     return f"Too many attempts. Try again in {-(-error.retry_after // 60)} min."
 
 

@@ -1,4 +1,4 @@
-"""What a page says when the database cannot be read: its frame stays, and it can be loaded again."""
+"""The page for an unavailable database. It keeps the layout and can be reloaded."""
 
 import logging
 
@@ -17,7 +17,7 @@ RETRY_AFTER = 5
 def show_broken(error: Exception) -> Response:
     """503, in the layout and with the navigation where the session is known."""
     if isinstance(error, IntegrityError):
-        # The database answered: what was asked of it is a mistake of ours.
+        # The database answered, so the query is wrong: a bug.
         raise error
     logger.error("a page could not be loaded", exc_info=error)
     if "session" not in g:

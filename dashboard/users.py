@@ -29,7 +29,7 @@ def users() -> Response:
 
 @blueprint.post("/users")
 def invite() -> Response:
-    """Make an invitation and show its link this once: it is kept nowhere."""
+    """Create an invitation and show its link once: it is not stored."""
     email, role = request.form.get("email", "").strip(), _role()
     if not EMAIL.fullmatch(normalise(email)):
         return _list(422, problem="This is not an email address.", email=email, role=role)
@@ -56,7 +56,7 @@ def confirm_withdraw_invitation(invitation_id: str) -> Response:
 
 @blueprint.post("/users/invitations/<invitation_id>/withdraw")
 def withdraw_invitation(invitation_id: str) -> Response:
-    """Close an invitation that was not accepted."""
+    """Withdraw an invitation that was not accepted."""
     row: Invitation = mine(Invitation.by_id(invitation_id))
     row.withdraw()
     about(email=row.email)
@@ -65,7 +65,7 @@ def withdraw_invitation(invitation_id: str) -> Response:
 
 @blueprint.get("/users/<user_id>")
 def user(user_id: str) -> Response:
-    """One user, and what can be done about them."""
+    """One user, with the possible actions."""
     return _page(_find(user_id))
 
 
@@ -99,7 +99,7 @@ def confirm_create_reset(user_id: str) -> Response:
 
 @blueprint.post("/users/<user_id>/reset")
 def create_reset(user_id: str) -> Response:
-    """Make the link and show it this once."""
+    """Create the link and show it once."""
     row = _another(user_id)
     url = _url("password", PasswordReset.open(row))
     about(email=row.email)

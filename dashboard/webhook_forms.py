@@ -49,7 +49,7 @@ def new_webhook() -> Response:
 
 @blueprint.post("/webhooks")
 def create_webhook() -> Response:
-    """Create a webhook and show its secret this once."""
+    """Create a webhook and show its secret once."""
     filled = _read()
     if filled.problems:
         return _form(filled, 422)

@@ -1,4 +1,4 @@
-"""/dashboard/webhooks: where the account's events go, how each webhook is, and what can be done about it."""
+"""/dashboard/webhooks: the account's webhooks, their states, and their actions."""
 
 import asyncio
 from collections.abc import Mapping
@@ -57,13 +57,13 @@ def webhooks() -> Response:
 
 @blueprint.get("/webhooks/<webhook_id>")
 def webhook(webhook_id: str) -> Response:
-    """One webhook, and what is wrong with it."""
+    """One webhook, with its problems."""
     return _page(find(webhook_id))
 
 
 @blueprint.post("/webhooks/<webhook_id>/test")
 def send_test(webhook_id: str) -> Response:
-    """Send one sample event now, and show the receiver's answer."""
+    """Send one sample event now, and show the endpoint's response."""
     row = find(webhook_id)
     try:
         answer = asyncio.run(send_test_delivery(row))
@@ -107,7 +107,7 @@ def confirm_switch_off(webhook_id: str) -> Response:
 
 @blueprint.post("/webhooks/<webhook_id>/off")
 def switch_off(webhook_id: str) -> Response:
-    """Stop events."""
+    """Disable the webhook."""
     row = find(webhook_id)
     if not row.active:
         unchanged()
@@ -117,7 +117,7 @@ def switch_off(webhook_id: str) -> Response:
 
 @blueprint.post("/webhooks/<webhook_id>/on")
 def switch_on(webhook_id: str) -> Response:
-    """Let events flow again."""
+    """Enable the webhook."""
     row = find(webhook_id)
     if row.active:
         unchanged()
@@ -140,13 +140,13 @@ def confirm_delete_webhook(webhook_id: str) -> Response:
 
 @blueprint.post("/webhooks/<webhook_id>/delete")
 def delete_webhook(webhook_id: str) -> Response:
-    """Remove it with all that was delivered to it."""
+    """Delete it with its deliveries."""
     subscriptions.delete(find(webhook_id))
     return go(PATH, say="webhook-deleted")
 
 
 def find(webhook_id: str) -> Webhook:
-    """The account's webhook, or a page that says there is nothing here."""
+    """The account's webhook. Ends the request with a 404 page if there is none."""
     found: Webhook = mine(Webhook.by_id(webhook_id))
     return found
 

@@ -1,4 +1,4 @@
-"""/dashboard/you: one's own password and sessions."""
+"""/dashboard/you: the user's own password and sessions."""
 
 from flask import Response, g, request
 
@@ -15,13 +15,13 @@ WRONG = "The current password is wrong."
 
 @blueprint.get("/you")
 def you() -> Response:
-    """Who one is here, the password's form and the sessions."""
+    """The user's role, the password form and the sessions."""
     return _page()
 
 
 @blueprint.post("/you")
 def change_own_password() -> Response:
-    """Set another password, and end all other sessions."""
+    """Change the password, and end all other sessions."""
     try:
         problem = problem_of_new() or problem_of_password()
     except TooManyAttemptsError as error:
@@ -34,7 +34,7 @@ def change_own_password() -> Response:
 
 @blueprint.post("/you/sessions/<session_id>/revoke")
 def revoke_session(session_id: str) -> Response:
-    """End one of one's sessions."""
+    """End one of the user's sessions."""
     row = UserSession.by_id(session_id)
     row = existing(row if row is not None and row.user_id == me().id else None)
     row.delete_instance()
@@ -43,7 +43,7 @@ def revoke_session(session_id: str) -> Response:
 
 @blueprint.post("/you/sessions/revoke")
 def revoke_other_sessions() -> Response:
-    """End all of one's sessions but this one."""
+    """End all sessions of the user except this one."""
     UserSession.end_all(me(), but=g.session.id)
     return go(PATH, say="sessions-revoked")
 

@@ -1,7 +1,7 @@
 "use strict";
 // Copy buttons need a script, so the style sheet shows them only where this one runs.
 document.documentElement.classList.add("scripted");
-// Loading a page again asks for it, and never posts the form once more that it is the answer to.
+// A reload requests the page, and never posts the form again.
 history.replaceState(null, "", location.href);
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
@@ -18,19 +18,19 @@ document.addEventListener("click", async (event) => {
   }
   setTimeout(() => { button.textContent = label; }, 2000);
 });
-// One checkbox selects all rows of its form.
+// This checkbox selects all rows of its form.
 document.addEventListener("change", ({target}) => {
   if (!target.matches("[data-all]")) return;
   for (const box of target.form.querySelectorAll("tbody [type=checkbox]")) box.checked = target.checked;
 });
-// A file that is too large is not sent: the answer would be a page without the form.
+// A file that is too large is not sent: the response would be a page without the form.
 document.addEventListener("change", ({target}) => {
   if (!target.matches("[type=file][data-most]")) return;
   const most = Number(target.dataset.most), isTooLarge = target.files[0]?.size > most;
   target.setCustomValidity(isTooLarge ? `This file is too large. WhatsApp takes files of up to ${most / 1024 ** 2} MiB.` : "");
   target.reportValidity();
 });
-// htmx asks for a piece of a page. Who is no longer signed in gets the whole sign-in, and afterwards this page again.
+// htmx requests a part of a page. A user whose session has ended gets the sign-in page, then this page again.
 document.addEventListener("htmx:before:response", (event) => {
   const {raw} = event.detail.ctx.response;
   if (!raw.redirected) return;
@@ -39,7 +39,7 @@ document.addEventListener("htmx:before:response", (event) => {
   signIn.searchParams.set("next", location.pathname + location.search);
   location.assign(signIn);
 });
-// What is asked for again and again needs no words when it fails; what somebody pressed does.
+// A failed poll shows no error. A failed action of the user does.
 function explain({request, target}, words) {
   if (request.method !== "GET") target.textContent = words;
 }

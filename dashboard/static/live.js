@@ -1,5 +1,5 @@
 "use strict";
-// What happens, as it happens: events, delivery attempts, notices of WhatsApp. What comes while the page is paused waits.
+// Events, delivery attempts and notices of WhatsApp as they happen. While the page is paused, new rows are queued.
 (() => {
   // Rows kept of each kind: a flood of one pushes out no other.
   const MOST = 100;

@@ -40,7 +40,7 @@ function loadSdk() {
   setTimeout(() => { if (button.disabled) show("no-sdk"); }, SDK_PATIENCE);
 }
 
-// The platform's SDK tells nobody when the browser blocks its window, so this looks over its shoulder.
+// The platform's SDK does not report a blocked window, so this script wraps window.open to detect it.
 function watchWindow(call) {
   const open = window.open;
   let opened;
@@ -136,6 +136,6 @@ button.hidden = false;
 button.addEventListener("click", start);
 document.getElementById("reload").addEventListener("click", () => location.reload());
 addEventListener("message", hear);
-// Who comes back with the browser's button finds the page as it was left, which is over.
+// The browser's back button restores the page in its old state, which is no longer valid.
 addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
 loadSdk();
