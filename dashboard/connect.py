@@ -25,7 +25,7 @@ blueprint = Blueprint("connect", __name__)
 
 @blueprint.get("/connect/<slug>")
 def invite(slug: str) -> Response:
-    """The first page. The platform's SDK turns its form into a claim."""
+    """The invitation page, where the platform's SDK creates the claim."""
     try:
         link = onboarding.open_link(slug)
     except SignupError as error:

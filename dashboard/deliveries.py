@@ -37,7 +37,7 @@ def deliveries() -> Response:
 
 
 def missed(webhook_ids: Sequence[str]) -> str:
-    """The URL of the list of missed deliveries of these webhooks, since the oldest. Empty if there are none."""
+    """The URL of the list of these webhooks' missed deliveries, from the oldest. Empty if there are none."""
     oldest = next(DeliveryFilter(webhook_ids, states=UNDELIVERED).oldest(), None)
     if oldest is None:
         return ""

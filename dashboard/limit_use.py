@@ -1,6 +1,6 @@
 """An account's use of the rate limit, as API clients see it.
 
-The edge counts requests. It is above this package, so the application injects a function that reads the count.
+The edge, which is above this package, counts requests. The application injects a function to read the count.
 """
 
 from collections.abc import Callable

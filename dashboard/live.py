@@ -1,4 +1,4 @@
-"""/dashboard/live: the account's events and attempts as they happen. Its script reads a stream (gateway.http.live)."""
+"""/dashboard/live: events and attempts as they happen. Its script reads a stream (gateway.http.live)."""
 
 from flask import Response
 

@@ -84,12 +84,12 @@ def enter(token: str, target: str, say: str | None = None) -> Response:
 
 
 def explain(error: TooManyAttemptsError) -> str:
-    """The form's error. Nothing is checked."""
+    """The text of the form's error. The credentials were not checked."""
     return f"Too many attempts. Try again in {-(-error.retry_after // 60)} min."
 
 
 def too_many(error: TooManyAttemptsError, response: Response) -> Response:
-    """The same for programs."""
+    """Add the header Retry-After, for clients that are programs."""
     response.headers["Retry-After"] = str(error.retry_after)
     return response
 

@@ -1,4 +1,4 @@
-"""Bans, disconnections and their ends, as the ``account_update`` webhook announces them."""
+"""Bans, disconnections and reinstatements, and their ``account_update`` callbacks."""
 
 from __future__ import annotations
 

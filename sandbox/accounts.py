@@ -1,4 +1,4 @@
-"""Paths of a WhatsApp Business Account, and of any node by its id."""
+"""The paths of a WhatsApp Business Account, and of any node by its id."""
 
 from __future__ import annotations
 

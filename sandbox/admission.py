@@ -1,4 +1,4 @@
-"""Whether a send is accepted: the number's state, the platform's limits, the recipient's fate."""
+"""Decides whether a send is accepted: the number's state, the platform's limits, the recipient's fate."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sandbox.orders import Order
 from sandbox.people import Person
 
 CLOSED = 131047
-# Nobody is found at a phone number or user id that its person has given up.
+# A phone number or user id that its person has given up reaches nobody.
 GONE, OPTED_OUT, NO_USER_ID = 131026, 131050, 131062
 
 
 def check(network: Network, number: Number, order: Order, person: Person) -> int | None:
-    """The error code with which the accepted message fails, None where nothing stands against it.
+    """The error code with which the accepted message fails, None if it can be delivered.
 
-    Raises GraphError when it is not accepted.
+    Raises GraphError if the send is refused.
     """
     _require_connected(number)
     if inbound.is_blocked(number, person):
@@ -49,7 +49,7 @@ def check(network: Network, number: Number, order: Order, person: Person) -> int
 
 
 def _unreachable(number: Number, order: Order, person: Person, category: str) -> int | None:
-    """Why the platform takes the message and cannot deliver it, None where it can."""
+    """The reason why the platform accepts the message but cannot deliver it, None if it can."""
     if order.flaw is not None:
         return order.flaw.code
     if order.to in person.former:

@@ -1,4 +1,4 @@
-"""Putting the parts together: the application, its error answers, its start and its end."""
+"""Assembles the application: routes, error responses, start and stop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_BODY = 4 * 1024 * 1024
 
 
 def build(settings: Settings) -> tuple[web.Application, Journal]:
-    """The application with its state loaded.
+    """The application with its stored state.
 
     Raises JournalError when the data directory cannot be used.
     """

@@ -16,11 +16,11 @@ from sandbox.keys import NETWORK, SETTINGS
 from sandbox.media import INBOUND_LIFE, UPLOADED_LIFE, Stored, TooLargeError
 from sandbox.numbering import digits_of
 
-# Where the bytes are, under a host of its own at the platform.
+# The path of the bytes. The platform serves them from a separate host.
 DOWNLOAD = "/whatsapp_business/attachments/"
 CHUNK = 64 * 1024
 MAX_FIELD = 4096
-# Shown in a page of ours; anything else is handed over as a file.
+# Shown in a page of the sandbox. Any other type is downloaded as a file.
 SHOWN = ("audio/", "image/", "video/")
 
 
@@ -89,7 +89,7 @@ async def delete(request: web.Request) -> web.Response:
 
 
 async def download(request: web.Request) -> web.StreamResponse:
-    """The bytes, to whoever has the address and the token. An address whose time is over is a 404."""
+    """The bytes, for requests with the URL and the token. An expired URL is a 404."""
     token, query = auth.require_token(request), request.query
     media_id, ends, given = (query.get(name, "") for name in ("mid", "ext", "hash"))
     expected = media.sign(request.app[SETTINGS].app_secret, media_id, ends)
@@ -124,7 +124,7 @@ async def attach(request: web.Request) -> web.Response:
 async def show(request: web.Request) -> web.StreamResponse:
     """The bytes, for the page with the phone and for tests."""
     response = _bytes(request, _known_media(request))
-    # What somebody uploaded must not act as a page of this host.
+    # An uploaded file must not run as a page of this host.
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     if not response.headers["Content-Type"].startswith(SHOWN):
         response.headers["Content-Disposition"] = "attachment"
@@ -132,7 +132,7 @@ async def show(request: web.Request) -> web.StreamResponse:
 
 
 async def lose(request: web.Request) -> web.Response:
-    """The platform loses a media object before its time."""
+    """Deletes a media object before it expires."""
     media.lose(request.app[NETWORK], request.app[SETTINGS].data_dir, _known_media(request))
     return web.json_response({"success": True})
 

@@ -1,4 +1,4 @@
-"""Who may call the Graph paths: access tokens and the app's own credentials."""
+"""Authenticates calls of the Graph paths: access tokens and the app's credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A certificate authority of its own, so that clients with the platform's fixed host can be pointed here.
+"""The sandbox's certificate authority, for clients that are fixed to the platform's host.
 
 Its key never leaves the data directory. Its certificates are valid for the platform's host only, so a client
 that trusts the authority does not accept any other host because of it.

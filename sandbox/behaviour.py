@@ -49,13 +49,13 @@ class Behaviour:
     batch_size: int = knob(1, whole(1, MAX_BATCH))
     media_url_ms: float = knob(300_000, milliseconds)
 
-    # Shares of accepted messages, by what becomes of their statuses.
+    # Shares of accepted messages, by the change to their statuses.
     skip_delivered: float = knob(0, share)
     delivered_before_response: float = knob(0, share)
     failed_after_delivered: float = knob(0, share)
     no_status: float = knob(0, share)
 
-    # Shares of updates, by what their callbacks lack or have too much.
+    # Shares of updates, by the missing or extra parts of their callbacks.
     missing_contacts: float = knob(0, share)
     missing_profile: float = knob(0, share)
     missing_wa_id: float = knob(0, share)
@@ -80,7 +80,7 @@ class Behaviour:
     more_fates: bool = knob(default=False, check=switch)
     known_templates: bool = knob(default=False, check=switch)
 
-    # What the review of a template ends with, and when.
+    # The result of a template's review, and its duration.
     template_review: str = word(APPROVE, APPROVE, REJECT, NO_REVIEW)
     template_review_ms: float = knob(1000, milliseconds)
     template_reject_reason: str = word(INVALID_FORMAT, *REASONS)
@@ -91,7 +91,7 @@ class Behaviour:
     seed: int | None = knob(None, optional(whole(0, MAX_SEED)))
 
     def changed(self, changes: dict[str, Any]) -> Behaviour:
-        """These knobs with some turned.
+        """These knobs with the given changes.
 
         Raises ValueError with the reason; then nothing has changed.
         """
@@ -106,5 +106,5 @@ class Behaviour:
         return replace(self, **changes)
 
     def as_dict(self) -> dict[str, Any]:
-        """All knobs as JSON shows them."""
+        """All knobs as JSON."""
         return asdict(self)

@@ -11,7 +11,7 @@ from aiohttp import web
 from sandbox import graph_errors
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-# Parameters that say who asks, and never what for.
+# Parameters that identify the caller.
 OF_THE_CALLER = ("access_token", "appsecret_proof")
 # Parameters that are texts, whatever they look like.
 TEXTS = ("biz_opaque_callback_data", "prefilled_message")

@@ -1,4 +1,4 @@
-"""What became of callbacks: counters of the process, and a record of the last ones."""
+"""Results of callbacks: counters of the process, and a record of the last ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUCCESS = 2
 
 @dataclass(slots=True)
 class Counters:
-    """What happened since the start of the process."""
+    """Counters since the start of the process."""
 
     delivered: int = 0
     attempts: int = 0
@@ -73,7 +73,7 @@ class Record:
     attempts: deque[Attempt] = field(default_factory=lambda: deque(maxlen=KEPT_ATTEMPTS))
 
     def add(self, attempt: Attempt) -> None:
-        """Take note of one more."""
+        """Record an attempt."""
         self.count += 1
         self.attempts.append(attempt)
 

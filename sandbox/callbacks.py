@@ -1,4 +1,4 @@
-"""Callbacks on their way out: batched, sent concurrently, retried until a 2xx."""
+"""Sends callbacks: batched, concurrent, retried until a 2xx."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 # intervals are not published; these suit a local network, where an outage lasts seconds.
 FIRST_DELAY = 0.2
 GIVE_UP_AFTER = 7 * 24 * 3600.0
-# How long a callback that is not full waits for company when batching is on. This is the sandbox's
-# own haste and no time of the protocol, so the machine's clock measures it.
+# Batching delay of a callback that is not full. It is not a time of the protocol, so the machine's
+# clock measures it.
 LINGER = 0.02
 
 
@@ -47,7 +47,7 @@ class Outbox:
         self.client = Client(settings, self.counters)
 
     async def close(self) -> None:
-        """Stop at once. What is not delivered stays owed in the journal."""
+        """Stop at once. Undelivered updates stay in the journal."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Whose requests are answered: programs of this machine, and no web site open in its browser.
+"""Accepts requests of programs on this machine, and refuses those of web sites in its browser.
 
 A site can have a name of its own resolve to 127.0.0.1 (DNS rebinding). Its pages then call the sandbox as
 their own origin, and only the Host header gives them away.

@@ -6,7 +6,7 @@ import random
 
 
 class Chance:
-    """Two streams: the order of sends is the client's, that of callbacks is nobody's.
+    """Separate random streams for sends and callbacks: only the client decides the order of sends.
 
     With one stream a callback that overtakes another would change what becomes of the next send.
     """

@@ -39,7 +39,7 @@ class Client:
         )
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the session."""
         if self._session is not None:
             await self._session.close()
 
@@ -86,6 +86,6 @@ class Client:
         async with self.session.post(
             _parsed(url), data=body, headers=headers, allow_redirects=False
         ) as answer:
-            # Read to the end, because only then the connection can be kept.
+            # Read to the end: otherwise the connection cannot be reused.
             await answer.read()
             return answer.status

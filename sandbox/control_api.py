@@ -1,4 +1,4 @@
-"""``/_sandbox/*``: what tests and people do to the network.
+"""``/_sandbox/*``: the control paths, for tests and people.
 
 Apart from the Graph paths.
 """
@@ -60,9 +60,9 @@ async def get_health(request: web.Request) -> web.Response:
 
 
 async def get_state(request: web.Request) -> web.Response:
-    """What the network knows, in short.
+    """A summary of the network's state.
 
-    ``owed`` is 0 when everything has been told and confirmed.
+    ``owed`` is 0 when all updates are delivered and confirmed.
     """
     network, counters = request.app[NETWORK], request.app[OUTBOX].counters
     owed = {"statuses": network.statuses_owed, "other": len(network.owed)}
@@ -101,7 +101,7 @@ async def get_behaviour(request: web.Request) -> web.Response:
 
 
 async def change_behaviour(request: web.Request) -> web.Response:
-    """Turn the knobs that are given; the others stay. Answers with all of them."""
+    """Set the given knobs; the others stay. Returns all knobs."""
     network = request.app[NETWORK]
     try:
         body = await json_object(request)
@@ -144,7 +144,7 @@ async def write_inbound(request: web.Request) -> web.Response:
 
 
 async def list_people(request: web.Request) -> web.Response:
-    """Everybody about whom something was told."""
+    """All people with recorded data."""
     found = request.app[NETWORK].people.all()
     return web.json_response({"data": [people.view(each) for each in found]})
 

@@ -92,7 +92,7 @@ def people(network: Network, number_id: str) -> list[str]:
 
 
 def latest_person(network: Network, number_id: str) -> str:
-    """Whom to show when nobody was chosen."""
+    """The default person."""
     return next(iter(people(network, number_id)), DEFAULT_PERSON)
 
 

@@ -1,4 +1,4 @@
-"""What the network still has to say, and when."""
+"""Schedules the updates that are not delivered yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.timetable import Timetable
 class Dispatcher:
     """Hands updates to the outbox when they are due.
 
-    Holds nothing that the journal cannot give back.
+    All its state can be rebuilt from the journal.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Dispatcher:
         self._app_url = app_url
 
     def resume(self) -> None:
-        """After a start: take up everything that was owed when the process ended."""
+        """After a start: schedule all updates that were undelivered when the process ended."""
         for message in self._network.messages.values():
             self.follow(message)
         for owed in list(self._network.owed.values()):

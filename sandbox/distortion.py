@@ -1,4 +1,4 @@
-"""Callbacks as the field reports them: without what one relies on, or with what nobody knows."""
+"""Callbacks with missing fields or unknown fields, as seen in production."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The things the network knows. Plain data; ``state.py`` is the only place that changes them."""
+"""The network's entities. Plain data; only ``state.py`` changes them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Token:
     revoked: bool = False
 
     def is_expired(self, now: float) -> bool:
-        """Whether its time is over."""
+        """Whether it has expired."""
         return self.expires_at is not None and self.expires_at <= now
 
 

@@ -1,4 +1,4 @@
-"""What numbers and people have written to each other, and when a person wrote last."""
+"""Messages between numbers and people, and the time of each person's last message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a message, decided by its recipient alone (numbers of the fiction range)."""
+"""The fate of a message, which only its recipient decides (fictitious numbers)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SENT, DELIVERED, READ, FAILED = "sent", "delivered", "read", "failed"
 
 
 class Answer(Enum):
-    """How the send request is answered once the message has been accepted and recorded."""
+    """The response to the send request, after the message is accepted and recorded."""
 
     OK = "ok"
     SERVER_ERROR = "server_error"
@@ -19,7 +19,7 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The statuses that follow in order, and how the send is answered.
+    """The statuses in order, and the response to the send.
 
     ``refusal`` is the error code of a send that is not accepted, ``failure`` that of a ``failed``.
     """

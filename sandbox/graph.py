@@ -25,7 +25,7 @@ from sandbox.keys import NETWORK
 
 VERSION = r"/{version:v\d+\.\d+}"
 OBJECT = r"/{object_id:[^/_][^/]*}"
-# A slash at the end changes nothing.
+# A trailing slash is ignored.
 END = "{end:/?}"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -43,7 +43,7 @@ async def change_node(request: web.Request) -> web.StreamResponse:
     return await numbers.change(request)
 
 
-# What is asked for most often stands first: paths are tried in this order.
+# The most frequent paths come first: they are tried in this order.
 ROUTES: dict[str, dict[str, Handler]] = {
     f"{OBJECT}/messages": {"POST": sending.post_message},
     f"{OBJECT}/marketing_messages": {"POST": sending.post_message},

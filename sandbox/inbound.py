@@ -17,7 +17,7 @@ MAX_NAME = 128
 BODILESS = {"unsupported", "request_welcome"}
 # Keys of the control call that are not passed on as they are.
 OWN_KEYS = {"to", "from", "from_user_id", "type", "profile_name", "name", "username", "context"}
-# What the platform sets itself.
+# Keys that the platform sets.
 RESERVED = {"id", "timestamp", "from_parent_user_id"}
 
 

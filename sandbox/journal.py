@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 Fact = dict[str, Any]
-# Made once: json.dumps would build an encoder for each line.
+# Created once: json.dumps would create an encoder for each line.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 

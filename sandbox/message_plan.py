@@ -1,4 +1,4 @@
-"""What becomes of an accepted message: its recipient's fate, and the knobs."""
+"""The outcome of an accepted message, from its recipient's fate and the knobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.network import Network
 
 # What became of a message that failed although it had been delivered is told in the vaguest way.
 VAGUE = 131000
-# Seconds after which a send that is never answered loses its connection.
+# Seconds until the connection of a send without a response is closed.
 SILENCE = 60.0
 
 

@@ -1,4 +1,4 @@
-"""How fast a number sends, and how fast to one person (Cloud API, Throughput and pair limits).
+"""Rate limits of a number, and of a number and a person (Cloud API, Throughput and pair limits).
 
 A meter remembers for each key until when what has passed keeps it busy. What has passed is counted
 as facts are applied, so that a restart finds the meters as they were.
@@ -24,7 +24,7 @@ class Meter:
         self._busy_until[key] = min(until, at + interval * burst)
 
     def is_full(self, key: object, at: float, interval: float, burst: int) -> bool:
-        """Whether one more at this time would be one too many."""
+        """Whether one more at this time exceeds the limit."""
         # Half an interval of tolerance: sums of intervals are not exact.
         return self._busy_until.get(key, at) - at > interval * (burst - 0.5)
 
@@ -49,7 +49,7 @@ class Meters:
             self._numbers.count(number_id, at, 1 / rate, rate)
 
     def refusal(self, number_id: str, person: str, at: float, behaviour: Behaviour) -> int | None:
-        """The error code of a send that comes too fast, None when it does not."""
+        """The error code of a send that exceeds a limit, None if it does not."""
         rate = behaviour.throughput_per_second
         if rate and self._numbers.is_full(number_id, at, 1 / rate, rate):
             return 130429

@@ -1,4 +1,4 @@
-"""The aggregate: everything the network knows, and the only door through which it changes.
+"""The network's whole state, and the only interface that changes it.
 
 A change is a list of facts. ``record`` writes them to the journal and only then applies them; a
 start replays the journal through the same ``apply``. So what was answered is on file, and what is
@@ -98,7 +98,7 @@ class Network:
             self._journal.rewrite(self.snapshot())
 
     def record(self, *facts: Fact) -> None:
-        """Make facts durable, then true.
+        """Write facts to the journal, then apply them.
 
         Raises OSError when they cannot be written; then nothing has changed.
         """
@@ -107,7 +107,7 @@ class Network:
             self.apply(fact)
 
     def apply(self, fact: Fact) -> None:
-        """Make one fact true in memory."""
+        """Apply one fact in memory."""
         data = dict(fact)
         self._appliers[data.pop("fact")](**data)
 

@@ -1,4 +1,4 @@
-"""Who the people of the network are: phone numbers, user ids, usernames, and what became of them.
+"""The people of the network: present and former phone numbers, user ids and usernames.
 
 Anybody may be written to and may write: a person about whom nothing was told has the phone number or
 the user id by which he is called, and the other one is derived from it or absent.
@@ -112,7 +112,7 @@ class People:
             self._by_name[each] = person
 
     def all(self) -> list[Person]:
-        """Everybody, each once."""
+        """All people, each once."""
         return list({id(each): each for each in self._by_name.values()}.values())
 
 

@@ -105,7 +105,7 @@ async def get_file(request: web.Request) -> web.StreamResponse:
 
 
 def _chosen(request: web.Request, number_id: str) -> list[str]:
-    """Whose phones lie on the table; one at least."""
+    """The people whose phones are shown, at least one."""
     people = [named(each) or "" for each in request.query.getall("person", [])][:MOST_PHONES]
     if len(people) < 2:  # noqa: PLR2004 - only beside others may a phone be nobody's yet
         people = list(filter(None, people))

@@ -1,4 +1,4 @@
-"""What the process is told from outside: environment variables, checked before it starts."""
+"""Settings from environment variables, checked before the start."""
 
 from __future__ import annotations
 

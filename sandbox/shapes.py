@@ -16,7 +16,7 @@ STATUSES, MESSAGES = "statuses", "messages"
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One thing a callback tells.
+    """One update in a callback.
 
     ``key`` is how its obligation is written off, ``at`` when it arose (Unix seconds).
 

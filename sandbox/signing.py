@@ -7,7 +7,7 @@ import hmac
 import json
 from typing import Any
 
-# Made once: json.dumps would build an encoder for each call.
+# Created once: json.dumps would create an encoder for each call.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 

@@ -43,7 +43,7 @@ async def list_templates(request: web.Request) -> web.Response:
 
 
 async def change_template(request: web.Request) -> web.Response:
-    """The platform changes a template, and says so.
+    """Change a template as the platform, and send its callbacks.
 
     ``status`` (with ``reason`` for REJECTED), ``category``, ``quality_score``, and ``refusal``, the error
     code that each send of it gets, or null. A review that is under way is over with a new status.

@@ -1,4 +1,4 @@
-"""What else can be asked of templates: several languages at once, a comparison, the end of a pause."""
+"""Other paths of templates: several languages at once, comparison, end of a pause."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def to_review(template: Template, behaviour: Behaviour) -> Template:
 
 
 class Reviewer:
-    """Changes templates, and has each change told. Holds nothing that the journal cannot give back."""
+    """Changes templates and sends their callbacks. All its state can be rebuilt from the journal."""
 
     def __init__(self, network: Network, dispatcher: Dispatcher, timetable: Timetable) -> None:
         self._network = network
@@ -58,7 +58,7 @@ class Reviewer:
         self._timetable = timetable
 
     def resume(self) -> None:
-        """After a start: go on with every review that was under way."""
+        """After a start: continue every pending review."""
         for template in self._network.templates.values():
             self.follow(template)
 

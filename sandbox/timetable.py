@@ -1,4 +1,4 @@
-"""What is to be done later, by the network's own clock.
+"""Schedules calls by the network's own clock.
 
 Everything the protocol puts off goes through here, because only here an advanced clock is noticed.
 """
@@ -41,7 +41,7 @@ class Timetable:
         await due
 
     def catch_up(self) -> None:
-        """Do now whatever is due by the clock, the earliest first."""
+        """Run all due calls, the earliest first."""
         now = clock.now()
         while self._entries and self._entries[0][0] <= now:
             act = heapq.heappop(self._entries)[2]
@@ -49,13 +49,13 @@ class Timetable:
                 act()
             except Exception:
                 # One that fails, because the disk is full say, must not take the others with it.
-                log.exception("something that was due failed")
+                log.exception("a scheduled call failed")
         self._wakes_at = math.inf
         if self._entries:
             self._set_timer(self._entries[0][0])
 
     def close(self) -> None:
-        """Do nothing any more. What was to come is in the journal."""
+        """Stop. Pending work is in the journal."""
         self._entries.clear()
         if self._timer is not None:
             self._timer.cancel()

@@ -1,4 +1,4 @@
-"""Adding a number to an account and proving that it is one's own (Cloud API, Phone numbers)."""
+"""Adds a number to an account and verifies its owner (Cloud API, Phone numbers)."""
 
 from __future__ import annotations
 

@@ -111,10 +111,10 @@ def test_what_was_typed_is_sent_signed_and_not_recorded(
 @pytest.mark.parametrize(
     ("payload", "problem"),
     [
-        ("", "This is no JSON. Line 1, column 1"),
+        ("", "This is not JSON. Line 1, column 1"),
         ('{\n  "event": nope\n}', "Line 2, column 12"),
         ('{"event": NaN}', "NaN is no JSON"),
-        ("[]", "The payload is no object"),
+        ("[]", "The payload is not an object"),
         (json.dumps(ENVELOPE | {"event": 1}), "event is not a string"),
         (json.dumps(ENVELOPE | {"timestamp": None}), "timestamp is not a string"),
         (json.dumps(ENVELOPE | {"data": []}), "data is not an object"),

@@ -1,4 +1,4 @@
-// Each form is posted as JSON to the control path that it names; then the page shows what is the case.
+// Each form is posted as JSON to the control path that it names. Then the page shows the new state.
 
 import { call } from "./network.js";
 
