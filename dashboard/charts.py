@@ -55,7 +55,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Tick:
-    """A line across the plot, and what stands at its end."""
+    """A line across the plot, and its label."""
 
     y: float
     label: str
@@ -134,7 +134,7 @@ class Chart:
 
     @property
     def bars(self) -> Iterator[tuple[Series, str]]:
-        """Each series with the path of its bars, which stand on those of the series before."""
+        """Each series with the path of its bars, stacked on those of the series before."""
         below = [0.0] * len(self.starts)
         width = PLOT_WIDTH / len(self.starts) * BAR_SHARE
         for series in self.series:

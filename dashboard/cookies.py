@@ -17,7 +17,7 @@ def _is_https() -> bool:
 
 
 def cookie_name(kind: str) -> str:
-    """The name of SESSION, PENDING, VISITOR or FLASH, as it stands in the header."""
+    """The name of SESSION, PENDING, VISITOR or FLASH, as written in the header."""
     return f"{'__Host-' if _is_https() else ''}gateway_{kind}"
 
 
@@ -46,7 +46,7 @@ def session_token(header: str) -> str | None:
 
 
 def _value(header: str, kind: str) -> str | None:
-    """No value of ours is quoted, so nothing is unescaped: that takes milliseconds for 30 KB of escapes."""
+    """Our values are never quoted, so nothing is unescaped: that takes milliseconds for 30 KB of escapes."""
     name = cookie_name(kind)
     pairs = (pair.strip().partition("=") for pair in header.split(";"))
     return next((value for key, _, value in pairs if key == name), None)

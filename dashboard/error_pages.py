@@ -16,7 +16,7 @@ _NOTHING_HERE = (
 _DASHBOARD_WORDS = {
     403: (
         "This form is no longer good",
-        "Nothing was changed. Go back, load the page again, and send it once more.",
+        "Nothing was changed. Go back, reload the page, and send the form again.",
     ),
     404: _NOTHING_HERE,
     405: _NOTHING_HERE,

@@ -73,7 +73,7 @@ def revoke_link(link_id: str) -> Response:
     """Revoke an unused link."""
     row: SignupLink = mine(SignupLink.by_id(link_id))
     row.revoke()
-    # It may have been used in the meantime, and then the list says so instead.
+    # It may have been used in the meantime, and then the list reports that.
     is_revoked = state_of(mine(SignupLink.by_id(link_id))) == "revoked"
     if row.why_closed() or not is_revoked:
         unchanged()

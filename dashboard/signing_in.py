@@ -73,7 +73,7 @@ def sign_out() -> Response:
 
 
 def enter(token: str, target: str, say: str | None = None) -> Response:
-    """Give the browser a session that has begun, in place of the one before."""
+    """Give the browser a new session instead of its old one."""
     _end_session()
     response = go(target, say)
     cookies.set_cookie(response, cookies.SESSION, token)

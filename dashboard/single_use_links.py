@@ -1,8 +1,8 @@
 """Pages behind single-use links: /dashboard/invitation/<token> and /dashboard/password/<token>.
 
-The token stands in the path, so that the link works without scripts. The log of requests names the route in
-place of the path, and no other page or host is told the address (Referrer-Policy). To open a page spends
-nothing: programs that look at links for people do that.
+The token is in the path, so that the link works without scripts. The request log has the route instead of the
+path, and no other page or host gets the URL (Referrer-Policy). Opening the page does not use up the link,
+because link scanners open links as well.
 """
 
 from flask import Response

@@ -63,7 +63,7 @@ class Outbox:
             self._flush_timer = asyncio.get_running_loop().call_later(LINGER, self._flush)
 
     def release(self, keys: list[str]) -> None:
-        """Updates with these keys are written off: whoever waits for one goes on."""
+        """Updates with these keys are delivered: wake up the tasks that wait for them."""
         for key in keys:
             if key in self._awaited:
                 self._awaited[key].set()

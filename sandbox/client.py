@@ -21,7 +21,7 @@ _parsed = lru_cache(maxsize=64)(URL)
 
 
 class Client:
-    """Makes attempts, of which only so many run at the same time."""
+    """Makes attempts, with a limit of concurrent ones."""
 
     def __init__(self, settings: Settings, counters: Counters) -> None:
         self._secret = settings.app_secret

@@ -51,7 +51,7 @@ class Dispatcher:
             person = self._network.people.find(owed.person)
             self._offer(shapes.inbound_update(owed, number, person), number.waba_id, number)
         elif owed.entry_id == PROVIDER_BUSINESS_ID:
-            # What becomes of a partnership is told to the app, whatever the customer subscribed.
+            # Updates about a partnership always go to the app, without a subscription of the customer.
             self._outbox.add(shapes.account_update(owed), self._app_url)
         else:
             self._offer(shapes.account_update(owed), owed.waba_id)

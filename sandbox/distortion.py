@@ -15,7 +15,7 @@ _NEWS = {"since": "a later version", "levels": [1, {"deep": None}]}
 
 
 def distort(update: Update, behaviour: Behaviour, chance: Stream) -> Update:
-    """The update as it is told. The thing it tells of stays as it is."""
+    """The update as sent. Its entity does not change."""
     if update.number is None:
         return update
     if chance.happens(behaviour.missing_wa_id):

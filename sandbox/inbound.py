@@ -66,7 +66,7 @@ def inbound_fact(
 
 
 def is_blocked(number: Number, person: Person) -> bool:
-    """Whether the number has blocked the person, by whatever name."""
+    """Whether the number has blocked the person, by any name."""
     return not set(person.names).isdisjoint(number.kept.get("block_users", ()))
 
 

@@ -24,7 +24,7 @@ from sandbox.numbering import new_object_id
 DAY = 24 * 60 * 60.0
 # Seconds for which the platform keeps what a business uploaded, and what a person sent.
 UPLOADED_LIFE, INBOUND_LIFE = 30 * DAY, 7 * DAY
-# A type as it may stand in a header.
+# A media type that is valid in a header.
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 
 

@@ -25,7 +25,7 @@ LIMITS: dict[str, int] = {
     "text/plain": MOST,
     "image/jpeg": 5 * MEGABYTE,
     "image/png": 5 * MEGABYTE,
-    # A sticker. A static one may have a fifth of this; which it is stands in the bytes.
+    # A sticker. A static one may have a fifth of this; the bytes tell which it is.
     "image/webp": 500 * 1024,
     "video/3gpp": 16 * MEGABYTE,
     "video/mp4": 16 * MEGABYTE,

@@ -11,7 +11,7 @@ from sandbox.chance import Stream
 from sandbox.fates import DELIVERED, FAILED, READ, SENT, Answer, Fate, fate_of
 from sandbox.network import Network
 
-# What became of a message that failed although it had been delivered is told in the vaguest way.
+# A message that failed after its delivery has the least specific error.
 VAGUE = 131000
 # Seconds until the connection of a send without a response is closed.
 SILENCE = 60.0

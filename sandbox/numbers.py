@@ -55,7 +55,7 @@ async def deregister(request: web.Request) -> web.Response:
 async def change(request: web.Request) -> web.Response:
     """``POST {phone_number_id}``: set the PIN, where its callbacks go, another display name, or a username.
 
-    A PIN may also stand in ``whatsapp_business_api_data``. Nothing changes when one of them is refused.
+    A PIN may also be in ``whatsapp_business_api_data``. Nothing changes when one of them is refused.
     """
     number = auth.own_number(request)
     payload = await graph_body(request)

@@ -67,7 +67,7 @@ def in_force(request: web.Request, number: Number) -> dict[str, str]:
 
 
 async def shake_hands(request: web.Request, url: str, token: str) -> None:
-    """Ask whoever listens at a URL to echo a challenge. Raises GraphError 2200."""
+    """Send a challenge to a URL, which must echo it. Raises GraphError 2200."""
     challenge = str(secrets.randbelow(9_000_000_000) + 1_000_000_000)
     try:
         asked = _ask(request, url, token, challenge)

@@ -65,7 +65,7 @@ def wa_id(digits: str) -> str:
 
 
 def stranger(name: str) -> Person:
-    """A person about whom nothing was told, by wa_id or user id."""
+    """A person without recorded data, by wa_id or user id."""
     if USER_ID.fullmatch(name):
         return Person(user_id=name)
     return Person(user_id=user_id(name), phone=name)
@@ -84,7 +84,7 @@ class People:
 
     def __init__(self) -> None:
         self._by_name: dict[str, Person] = {}
-        # Whose derived user id was told to a business: so it leads back to the phone number.
+        # People whose derived user id a business has received, to find their phone number by it.
         self._met: dict[str, str] = {}
 
     def find(self, name: str) -> Person:
@@ -98,7 +98,7 @@ class People:
         return name if known is None else known.key
 
     def is_known(self, name: str) -> bool:
-        """Whether something was told about the person with this name."""
+        """Whether there is recorded data about the person with this name."""
         return name in self._by_name
 
     def meet(self, key: str) -> None:
@@ -107,7 +107,7 @@ class People:
             self._met.setdefault(user_id(key), key)
 
     def put(self, person: Person) -> None:
-        """What is known of a person, in place of what was known."""
+        """Replace the recorded data of a person."""
         for each in person.names:
             self._by_name[each] = person
 

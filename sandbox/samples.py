@@ -1,4 +1,4 @@
-"""What the platform tells of accounts and numbers, filled in (Cloud API, Webhooks reference)."""
+"""Sample callbacks about accounts and numbers (Cloud API, Webhooks reference)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from sandbox.people import Person
 
 # Shown to the person until the answer, 25 s at most. The sandbox's people see nothing.
 TYPING = fields({"type": word("text")})
-# Seconds for which the answer to a send is held back until its statuses have been told.
+# Seconds for which the answer to a send waits for its statuses to be delivered.
 LONGEST_WAIT = 5.0
 
 

@@ -37,7 +37,7 @@ def status_update(
 ) -> Update:
     """A status of an outbound message to this person."""
     at = message.happened_at(status)
-    # Who sent to a phone number knows it; who sent to a user id is told it only if it is not hidden.
+    # A client that sent to a user id gets the phone number only if it is not hidden.
     phone = person.visible_phone if message.by_user_id else message.to
     item: dict[str, Any] = {"id": message.id, "status": status, "timestamp": str(int(at))}
     if phone is not None:

@@ -38,7 +38,7 @@ async def upsert(request: web.Request) -> web.Response:
 
 
 def _put(request: web.Request, waba: Waba, payload: dict[str, Any]) -> dict[str, Any]:
-    """Create a template, or put its components in place of those that one of this name has."""
+    """Create a template, or replace the components of the one with this name."""
     template = drafted(waba.id, payload)
     place = (template.name, template.language)
     known = (e for e in of_account(request, waba.id) if (e.name, e.language) == place)

@@ -52,7 +52,7 @@ def matching(pattern: str, what: str) -> Check:
     return check
 
 
-# An id of the platform's own: whoever hands on another system's has mixed them up.
+# An id of the platform. An id of another system is a mistake of the client.
 MESSAGE_ID = matching(r"wamid\.\S+", "the id of a message")
 
 
