@@ -42,8 +42,8 @@ ADVICE = {
     "NOT_FOUND": "Check the identifier and the path.",
     "METHOD_NOT_ALLOWED": "Use one of the methods in the response header Allow.",
     "REQUEST_TIMEOUT": "Send the request again. Nothing was done.",
-    "CONFLICT": "The message says what stands in the way. With the header Retry-After, repeat the request"
-    " after so many seconds. Otherwise change it first.",
+    "CONFLICT": "The message gives the reason. With the header Retry-After, repeat the request"
+    " after that many seconds. Otherwise change it first.",
     "PAYLOAD_TOO_LARGE": "Send a smaller body or file.",
     "UNSUPPORTED_MEDIA_TYPE": "Send JSON in UTF-8, or a file of one of the listed types.",
     "RATE_LIMITED": "Wait for the seconds in the header Retry-After. The overview shows how much of the"

@@ -109,7 +109,7 @@ def _knows(network: Network, number: Number, person: Person) -> bool:
 def _marketing(
     network: Network, person: Person, body: dict[str, Any], numbers: list[Number]
 ) -> Any:
-    """Opt the person out of marketing, or back in: what each number is told of it."""
+    """Opt the person out of marketing, or back in. Returns the update for each number."""
     value, waba_id = body.get("marketing"), body.get("waba_id")
     if value not in (None, STOP, RESUME):
         raise ValueError("marketing must be stop or resume")

@@ -170,7 +170,7 @@ async def sign_up(request: web.Request) -> web.Response:
 
 
 async def change_status(request: web.Request) -> web.Response:
-    """The platform bans, disconnects or reinstates a number, and says so.
+    """Ban, disconnect or reinstate a number as the platform, and send the callback.
 
     Answers with the number.
     """

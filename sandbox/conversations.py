@@ -77,7 +77,7 @@ def read(
 
 
 def version(network: Network, number_id: str, person: str, shown: int = SHOWN) -> str:
-    """Changes whenever the page would look different; far cheaper than reading."""
+    """Changes with the content of the page; far cheaper than reading it."""
     things = network.exchanges.of.get((number_id, person), [])
     now = clock.now()
     numbers = [(each.id, each.verified_name, each.status) for each in network.numbers.values()]

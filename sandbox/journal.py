@@ -1,7 +1,7 @@
 """The append-only file that outlives the process.
 
 One line is one JSON array of facts that hold together. A line is handed to the operating system by
-one unbuffered write before the caller goes on, so a SIGKILL loses nothing that was answered. It is
+one unbuffered write before the caller continues, so a SIGKILL loses nothing that was answered. It is
 not synced to the disk per line: a power cut is not what a sandbox has to survive.
 """
 

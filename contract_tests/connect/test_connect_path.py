@@ -23,7 +23,7 @@ def test_a_number_is_connected_by_clicking_through_and_announced_once(
     visit.open(link.slug)
     assert "Acme" in visit.sees("Connect your WhatsApp number")
     popup = visit.begin()
-    visit.sees("Go on in the other window")
+    visit.sees("Continue in the other window")
     popup.up_to_finish("+1 555 300 1001").finish()
     text = visit.sees("Your number is connected")
     assert "+15553001001" in text

@@ -11,7 +11,7 @@ from contract_tests.connect.visitor import Popup, Visit
 from contract_tests.harness import Gateway
 
 # What the page says while the platform's window is open.
-WAITING = "Go on in the other window"
+WAITING = "Continue in the other window"
 TO_STEP: dict[str, Callable[[Popup], object]] = {
     "choose your business account": lambda popup: popup.log_in(),
     "choose a phone number": lambda popup: popup.log_in().choose_business(),
