@@ -14,18 +14,18 @@ VENDORED := dashboard/static/vendored
 # Runs pip, and shows how far it is.
 PIP := $(BIN)/python tooling/install.py
 
-# The packages and tests that are there; one that does not exist yet is no error.
+# The existing packages and tests. A missing one is no error.
 PACKAGES := $(wildcard gateway handlers models tasks networks webhooks dashboard sandbox)
 TESTS := $(wildcard tests contract_tests)
 CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
 
 ARGS ?=
 PYTEST_ARGS ?=
-# Chromium without its windows: the same engine and pages for a third of the processor's time.
+# Headless Chromium: the same engine and pages for a third of the CPU time.
 BROWSER := chromium-headless-shell
-# More processes than cores, for many tests wait: for a window of a minute, for a timeout, for a server to start.
+# More processes than cores, because many tests wait: for a window of a minute, a timeout, or a server's start.
 # In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
-# What is measured in milliseconds runs by itself.
+# Tests that measure milliseconds run alone.
 ALONE := contract_tests/test_attacks.py
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
 # Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and what is about processes
@@ -38,9 +38,9 @@ OF_KILLS := contract_tests/chaos/test_chaos.py
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 alone = $(BIN)/pytest $(ALONE) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
-# npm and the linters start `node` by name; the virtual environment holds the locked one.
+# npm and the linters start `node` by name. The virtual environment has the locked one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# Tests start the service some sixty times. Compiled modules that are not kept are compiled each time.
+# Tests start the service about sixty times, and would otherwise compile its modules each time.
 unexport PYTHONDONTWRITEBYTECODE
 # The contract linters stay off the network.
 export REDOCLY_TELEMETRY := off
@@ -51,7 +51,7 @@ export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-run: $(VENV)/.runtime ## Start the whole service here, sandbox included (ARGS="--port 9000")
+run: $(VENV)/.runtime ## Start the whole service on this machine, with the sandbox (ARGS="--port 9000")
 	@exec $(BIN)/gateway up $(ARGS)
 
 test: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Run all tests (PYTEST_ARGS="-k retry")
@@ -77,10 +77,10 @@ contract: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Ru
 fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)
 
-fuzz-stranger: $(VENV)/.dev ## Fuzz it as another company does, three seeds, 200 examples for each operation (STRANGER_SEEDS="1 2 3")
+fuzz-stranger: $(VENV)/.dev ## Fuzz the running server without our hooks, 200 examples for each operation (STRANGER_SEEDS="1 2 3")
 	@STRANGER_EXAMPLES=$${STRANGER_EXAMPLES:-200} $(BIN)/pytest --timeout=0 contract_tests/test_stranger_fuzz.py contract_tests/make_fuzz_stranger.py $(PYTEST_ARGS)
 
-chaos: $(VENV)/.dev | servers ## Kill, freeze, silence and fill up everything 60 times in 2,000 messages, on each backend (TEST_BACKEND=redis: one)
+chaos: $(VENV)/.dev | servers ## Inject 60 faults into 2,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-60} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
 
 upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)
@@ -95,13 +95,13 @@ usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 
 clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in twelve languages, build them, drive most of them
 	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(CLIENTS)/make_clients.py $(PYTEST_ARGS)
 
-bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Measure us beside our baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
+bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Compare the performance with baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-flamegraphs: $(VENV)/.dev $(PEERS)/.installed ## Draw where the time of web and worker goes: docs/flamegraphs
+flamegraphs: $(VENV)/.dev $(PEERS)/.installed ## Draw flame graphs of web and worker in docs/flamegraphs
 	@$(BIN)/python -m benchmarks.flamegraphs
 
-bench-isolation: $(VENV)/.dev ## Measure what hostile accounts do to the others (BENCH_RATES=50,200)
+bench-isolation: $(VENV)/.dev ## Measure how hostile accounts delay the others (BENCH_RATES=50,200)
 	@$(BIN)/python -m benchmarks.isolation
 
 bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_BACKLOG=100000)
@@ -149,7 +149,7 @@ release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of th
 docs: $(VENV)/.docs node_modules/.installed ## Build the documentation into build/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-format: $(VENV)/.dev ## Format the code and mend what ruff can mend
+format: $(VENV)/.dev ## Format the code and apply ruff's fixes
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
 
@@ -157,7 +157,7 @@ format: $(VENV)/.dev ## Format the code and mend what ruff can mend
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-config --custom-compile-command "make lock"
 
-lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade takes the newest)
+lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the newest versions)
 	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock
 	@$(COMPILE) pyproject.toml --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
 	@$(COMPILE) --group pages --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-pages.lock
@@ -167,11 +167,11 @@ lock: $(VENV)/bin/uv ## Bring the lock files up to date (LOCK_ARGS=--upgrade tak
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 	@cd $(CLIENTS)/node && npm install --package-lock-only --ignore-scripts --silent
 
-clean: ## Remove what make installed and the tools cached; data in var/ stays
+clean: ## Remove installed packages and caches; data in var/ stays
 	@rm -rf $(VENV) $(PEERS) $(VENDORED) node_modules $(CLIENTS)/node/node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Each stamp below says that its step is done, so that a second run does nothing.
+# Each stamp below marks its step as done, so that a second run skips it.
 
 $(VENV)/bin/python:
 	@tooling/find-python >/dev/null || tooling/system-packages python3-venv
@@ -195,7 +195,7 @@ $(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
 	@$(PIP) --require-hashes -r requirements-docs.lock
 	@touch $@
 
-# What writes and validates the SBOM, locked like the documentation's.
+# The packages that write and validate the SBOM, locked like those of the documentation.
 $(VENV)/.release: requirements-release.lock | $(VENV)/.dev
 	@$(PIP) --require-hashes -r requirements-release.lock
 	@touch $@
@@ -208,7 +208,7 @@ $(PEERS)/.installed: benchmarks/peers/requirements.lock | $(VENV)/bin/python
 	@$(PEERS)/bin/python tooling/install.py --require-hashes -r benchmarks/peers/requirements.lock
 	@touch $@
 
-# Not $(VENV)/.dev: that one needs locks that agree with pyproject.toml, and this target is what makes them agree.
+# Not $(VENV)/.dev, which needs locks that agree with pyproject.toml. This target makes them agree.
 $(VENV)/bin/uv: | $(VENV)/bin/python
 	@$(PIP) --require-hashes -r requirements-dev.lock
 

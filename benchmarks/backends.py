@@ -1,4 +1,4 @@
-"""What a gateway keeps its state in, by the name that a table gives it."""
+"""The backends of a gateway's state, by their names in the tables."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ SQLITE, POSTGRESQL_AND_REDIS = "SQLite", "PostgreSQL+Redis"
 
 @dataclass(frozen=True)
 class Backend:
-    """The settings that lead to it, and the servers that it is made of, by name."""
+    """The settings of a backend, and its servers by name."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
     servers: Mapping[str, Server] = field(default_factory=dict)
@@ -21,7 +21,7 @@ class Backend:
 
 @contextmanager
 def running_backend(name: str) -> Iterator[Backend]:
-    """A backend, whose servers run inside."""
+    """A backend. Its servers run inside the block."""
     if name == SQLITE:
         yield Backend()
         return

@@ -28,7 +28,7 @@ class CeleryPeer:
 
     @contextmanager
     def enqueuer(self, url: str) -> Iterator[Callable[[str], float]]:
-        """What enqueues one event by its name, and gives the moment (Unix seconds) before it did."""
+        """A function that enqueues one event by its name and returns the time (Unix seconds) just before."""
         command = self._enqueuing(0, [url])
         with subprocess.Popen(
             command, env=self._env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -37,7 +37,7 @@ class CeleryPeer:
 
     @contextmanager
     def worker(self, log: Path) -> Iterator[None]:
-        """Its worker. What it says goes to the file ``log``."""
+        """Its worker. Its output goes to the file ``log``."""
         app = f"benchmarks.peers.{self.name}.app"
         pool = ("--pool", "prefork", "--concurrency", str(PROCESSES))
         command = [str(PEERS_PYTHON), "-m", "celery", "-A", app, "worker", *pool, *_QUIET]
@@ -54,7 +54,7 @@ class CeleryPeer:
         return [str(PEERS_PYTHON), "-m", module, str(count), *urls]
 
     def _env(self) -> dict[str, str]:
-        # What peers warn of is not ours to mend.
+        # Warnings of peers are not ours to fix.
         own = {"BROKER_URL": self.broker, "PYTHONWARNINGS": "ignore"}
         return os.environ | own | self.environment
 

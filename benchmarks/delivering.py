@@ -1,4 +1,4 @@
-"""How many deliveries a second: our worker beside Celery, django-webhook and a bare loop.
+"""Deliveries a second of our worker, Celery, django-webhook and a bare loop.
 
 All deliver a backlog that was there before they started, of the same signed body of 500 bytes, to the
 same receiver process. The rate is taken from its arrivals between the first tenth and the last, so that
@@ -40,7 +40,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class Backlog:
-    """What a contender is to deliver, and the receiver that says when it has."""
+    """The deliveries of a contender, and the receiver that reports their arrival."""
 
     receiver: str
     addresses: int
@@ -65,7 +65,7 @@ class Backlog:
 
 @dataclass(frozen=True)
 class Contender:
-    """Whoever delivers a backlog; ``drain`` returns when everything arrived."""
+    """A contender that delivers a backlog. ``drain`` returns when everything has arrived."""
 
     name: str
     drain: Callable[[Backlog], None]
@@ -120,7 +120,7 @@ def _drain_by_loops(backlog: Backlog, processes: int) -> None:
 
 
 def run(rounds: int) -> list[Table]:
-    """Let all contenders deliver in turns."""
+    """Run all contenders in turns."""
     ours = Contender("our worker, 20 addresses", lambda b: _drain_by_us(b, 1))
     loop = Contender("bare requests loop, 20 addresses", lambda b: _drain_by_loops(b, 1))
     celery = Contender(

@@ -1,4 +1,4 @@
-"""``make flamegraphs``: where the time of web and worker goes under whole lives of messages, on SQLite.
+"""``make flamegraphs``: profiles web and worker under whole lives of messages, on SQLite.
 
 py-spy looks at both for BENCH_SECONDS=30, so many times a second, while they are under load, and draws
 docs/flamegraphs/web.svg and worker.svg. What waits is left out: a look counts who holds Python's lock.
@@ -30,7 +30,7 @@ def main() -> None:
         receiver, _ = stack.enter_context(life.receiver_process())
         gateway = stack.enter_context(parts(folder, *life.PARTS))
         load = replace(life.make_load(gateway, receiver), rate=RATE, seconds=SECONDS)
-        # Until the worker is up and has begun.
+        # Warm up until the worker is running.
         drive(replace(load, seconds=life.WARM_UP))
         recorders = [_record(gateway, part) for part in DRAWN]
         drive(load)
@@ -47,7 +47,7 @@ def _record(gateway: Parts, part: str) -> "subprocess.Popen[bytes]":
         "--output": str((FOLDER / f"{part}.svg").relative_to(ROOT)),
     }
     flags = ["--gil", "--function", "--format", "flamegraph"]
-    # It writes its command into the picture: no path of this machine.
+    # py-spy writes its command into the picture, so it must not contain paths of this machine.
     command = [str(PEERS_PYTHON.with_name("py-spy").relative_to(ROOT)), "record", *flags]
     return subprocess.Popen(
         [*command, *(word for pair in options.items() for word in pair)], cwd=ROOT

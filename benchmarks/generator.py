@@ -95,7 +95,7 @@ class Generator:
         self._loop = asyncio.get_running_loop()
         self._requests = make_requests(load)
         self._failed: asyncio.Future[None] = self._loop.create_future()
-        # The longest idle is asked first: servers close what is idle for seconds.
+        # The longest idle connection is used first, because servers close idle ones after seconds.
         self._idle: deque[Connection] = deque()
         self._late: deque[float] = deque()
         self._answers: list[tuple[float, float]] = []
@@ -170,7 +170,7 @@ class Generator:
         self._cpu_at_begin = cpu_seconds(self._load.pid)
 
     def _sum_up(self) -> Answers:
-        # The closed loop's answers after its end came from a server that has ever less to do.
+        # Responses after the end of a closed loop come from a server with falling load.
         last = float("inf") if self._load.rate else self._end
         counted = [lag for at, lag in self._answers if self._begin <= at < last]
         if not counted:
@@ -182,7 +182,7 @@ class Generator:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has had of the processors so far; 0 for none."""
+    """The CPU time of a process in seconds, or 0 without a process."""
     if not pid:
         return 0
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""Does anything take longer because there is more? The lists, a send, a callback, a claim, retention.
+"""Measures how lists, a send, a callback, a claim and retention slow down as the database grows.
 
 ``make bench ARGS=growth`` runs it. BENCH_SIZES=1000,10000,100000,1000000 are the messages in the
 databases, which are filled anew: the largest takes some minutes and 5 GB of the temporary folder.
@@ -27,7 +27,7 @@ SIZES = [
 BACKENDS = os.environ.get("BENCH_GROWTH_BACKENDS", "SQLite,PostgreSQL").split(",")
 REPEATS, WARM_UPS = 7, 3
 MAX_GROWTH = 1.5
-# The removed rows lie all over some indexes, and of the smallest database everything is in the cache.
+# The removed rows are spread over some indexes, and the smallest database is entirely in the cache.
 MAX_GROWTH_OF_REMOVALS = 3
 METHOD = (
     "Databases with so many messages, 3.4 times as many steps of their history and 2.5 times as many"
@@ -39,7 +39,7 @@ METHOD = (
 
 @dataclass
 class Stock:
-    """A filled database, and what each operation took on it, in ms, once a round."""
+    """A filled database, and the time of each operation on it in each round, in ms."""
 
     size: int
     url: str
@@ -91,7 +91,7 @@ def run(rounds: int) -> Iterator[Table]:
 def measure(backend: str, stocks: list[Stock], rounds: int) -> Table:
     """The table: every operation at every size, and how much it grew."""
     table = Table(f"Growth with the number of messages, on {backend}", METHOD)
-    # A machine that is busy for a second slows one round of an operation, and not all of them.
+    # Rounds are the outer loop, so that a machine busy for a second slows only one round.
     for _ in range(more_rounds(rounds)):
         for name in stocks[0].operations:
             for stock in stocks:

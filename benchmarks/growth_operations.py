@@ -1,4 +1,4 @@
-"""What the growth benchmark times: the lists of the API, a send, a callback, a claim, retention.
+"""The operations of the growth benchmark: the lists of the API, a send, a callback, a claim, retention.
 
 They are the product's own functions below its HTTP layer, whose cost does not depend on the database.
 """
@@ -35,11 +35,11 @@ _numbers = count()
 
 
 class UndoneError(Exception):
-    """Ends a transaction whose work is not to stay."""
+    """Rolls back a transaction."""
 
 
 class AcceptingNetwork:
-    """A messaging network that accepts whatever is sent, at once."""
+    """A messaging network that accepts every message immediately."""
 
     async def send(self, sender: Sender, _message: OutboundMessage) -> str:
         """A new identifier."""
@@ -48,7 +48,7 @@ class AcceptingNetwork:
 
 @contextmanager
 def accepting_network() -> Iterator[None]:
-    """Inside, what is sent goes nowhere."""
+    """Inside the block, no message leaves the process."""
     with mock.patch("handlers.sending.get_network", AcceptingNetwork):
         yield
 
@@ -103,7 +103,7 @@ def lists(owner: Owner) -> dict[str, Operation]:
 
 
 def changes(owner: Owner) -> dict[str, Operation]:
-    """Sending, taking in, claiming and recording. Each leaves nothing due behind it."""
+    """Sending, ingesting, claiming and recording. None leaves due work behind."""
     return {
         "send": lambda: _finishing(lambda: timed(lambda: _send(owner))),
         "ingest a status": lambda: _finishing(lambda: _ingest(owner)),
@@ -169,7 +169,7 @@ def _finishing(operation: Operation) -> float:
 
 
 def removals() -> dict[str, Operation]:
-    """A batch of retention, of each kind that grows. What it removed is there again afterwards."""
+    """A batch of retention of each kind that grows. The removed rows are restored afterwards."""
     # Deliveries, messages and events.
     kinds = {kind.name: kind for kind in KINDS[:3]}
 
@@ -178,7 +178,7 @@ def removals() -> dict[str, Operation]:
         took = 0.0
         with suppress(UndoneError), writing():
             for each, removal in kinds.items():
-                # An event goes when its deliveries and its message are gone.
+                # An event is removed after its deliveries and its message.
                 if name in {each, "events"}:
                     took = timed(lambda removal=removal: removal.remove(before, BATCH_SIZE))  # type: ignore[misc]
             raise UndoneError

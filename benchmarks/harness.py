@@ -1,4 +1,4 @@
-"""What the benchmarks share: a database of their own, a worker process, and receivers in a process."""
+"""Shared by the benchmarks: a separate database, a worker process, and receivers in a process."""
 
 import os
 import subprocess
@@ -58,7 +58,7 @@ def worker(**settings: str) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     except Exception as error:
-        # The folder goes, so the reader gets what the worker said last.
+        # The folder is deleted, so the end of the worker's log is printed.
         error.add_note("\n".join(path.read_text().splitlines()[-LAST_LINES:]))
         raise
     finally:
@@ -88,7 +88,7 @@ def emit(webhooks: Sequence[Webhook], name: str, *, wake: bool = True) -> None:
 
 
 def emit_backlog(webhooks: list[Webhook], count: int) -> None:
-    """Events that go to the webhooks in turns, committed, of which nobody is told."""
+    """Committed events for the webhooks in turns, without a wake-up."""
     for start in range(0, count, ROWS_PER_TRANSACTION):
         with writing():
             for number in range(start, min(start + ROWS_PER_TRANSACTION, count)):

@@ -47,7 +47,7 @@ BACKENDS = os.environ.get("BENCH_BACKENDS", f"{SQLITE},{POSTGRESQL_AND_REDIS}").
 
 @dataclass(frozen=True)
 class Round:
-    """What the hostile accounts do. They get a tenth of the events, or with ``floods`` nine tenths.
+    """A behaviour of hostile accounts. They get a tenth of the events, or with ``floods`` nine tenths.
 
     ``receiver`` is the kind of their receivers, ``webhooks`` how many each of them has.
     """

@@ -34,10 +34,10 @@ RATE = float(os.environ.get("BENCH_LIFE_RATE", "100"))
 BACKENDS = os.environ.get("BENCH_LIFE_BACKENDS", "SQLite,PostgreSQL+Redis").split(",")
 WARM_UP, CONNECTIONS = 5.0, 32
 SAMPLE_SECONDS = 0.5
-# What is under way at the end of the load has so long to arrive.
+# Seconds that running lives have to finish after the load.
 PATIENCE_SECONDS = 30
 SHARE_COMPLETE = 0.99
-# What came within so long is on its way and no backlog.
+# Seconds within which waiting work is normal and no backlog.
 IN_HAND_SECONDS = 0.1
 EVENTS = ["message.sent", "message.delivered", "message.read"]
 PARTS = ("sandbox", "web", "worker")
@@ -55,7 +55,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class Sample:
-    """What waited at a moment (Unix seconds)."""
+    """The waiting work at a time (Unix seconds)."""
 
     at: float
     due: int
@@ -63,13 +63,13 @@ class Sample:
 
     @property
     def backlog(self) -> int:
-        """All that waited."""
+        """The sum of all waiting work."""
         return self.due + self.callbacks
 
 
 @dataclass(frozen=True)
 class Course:
-    """What a run showed. ``lives`` are pairs of creation and end in Unix seconds; CPU in seconds.
+    """The result of a run. ``lives`` are pairs of creation and end in Unix seconds. CPU times are in seconds.
 
     ``idle`` is the share of all cores that had nothing to do during the load, from 0 to 1.
     """
@@ -118,7 +118,7 @@ def receiver_process() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
 
 
 def _lives(receiver: str, count: int) -> list[tuple[float, float]] | None:
-    """The complete lives once there are so many, or whatever there is when patience ends."""
+    """The complete lives as soon as there are enough, or those at the timeout."""
     try:
         found = requests.get(f"{receiver}/arrivals/{count}", timeout=PATIENCE_SECONDS).json()
     except requests.ReadTimeout:
@@ -148,7 +148,7 @@ def make_load(gateway: Parts, receiver: str) -> Load:
 
 
 class Sampler(threading.Thread):
-    """Looks at what waits, on a connection of its own, until it is told to stop."""
+    """Samples the waiting work on a separate connection until it is stopped."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""The receiver of the benchmark of whole lives, in a process of its own.
+"""The receiver of the benchmark of whole lives, in a separate process.
 
 A life is complete when the message's three events have come, in whatever order and however often.
 ``GET /arrivals/N`` is answered when at least N are. It gives the time of each one's end (Unix seconds) by
@@ -21,7 +21,7 @@ _CREATED_AT = re.compile(rb'"createdAt": ?"([^"]+)"')
 
 
 class Lives(Arrivals):
-    """Notes an arrival only when it is the last that a life was missing."""
+    """Records an arrival only if it completes a life."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Load on an HTTP server, from a process of its own (benchmarks.generator), and what came of it.
+"""Puts load on an HTTP server from a separate process (benchmarks.generator), and returns the result.
 
 The same generator asks every contender, so what it costs itself is the same for all of them.
 """
@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# Stands in a head and a body for 15 digits that no two requests share: a recipient, an identifier.
+# A placeholder in head and body for 15 digits unique to each request: a recipient, an identifier.
 FRESH = "100000000000000"
-# A server that answers nothing any more ends the benchmark.
+# Seconds. A server that stops responding ends the benchmark.
 PATIENCE_SECONDS = 60
 
 

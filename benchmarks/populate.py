@@ -48,7 +48,7 @@ class Owner:
 
 
 def populate(messages: int) -> list[Owner]:
-    """Write so many messages down, the newest one of this moment. Returns the owners, the large first."""
+    """Write this number of messages, the newest dated now. Returns the owners, the largest first."""
     owners = make_owners()
     values = {
         "places": ", ".join(places(owners)),
@@ -112,7 +112,7 @@ def _fill(values: dict[str, str], first: int, last: int) -> None:
     for name, number in (("first", first), ("last", last + 1)):
         at = int(values["begin"]) + number * SPAN_MS // int(values["count"])
         bounds[f"{name}_id"] = id_bound("msg", at)
-    # What belongs to a message has its time and its number.
+    # The rows of a message have its time and its number.
     for kind, prefix in (("event", "evt"), ("delivery", "dlv")):
         for name in ("first", "last"):
             bounds[f"{name}_{kind}_id"] = prefix + bounds[f"{name}_id"].removeprefix("msg")
@@ -142,7 +142,7 @@ def _fill_callbacks(count: int) -> None:
 
 
 def tidy_up() -> None:
-    """What the database itself would do in the course of time."""
+    """Maintenance that the database would do by itself over time."""
     is_postgresql = isinstance(database.obj, PostgresqlDatabase)
     with reading():
         database.execute_sql(

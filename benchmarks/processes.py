@@ -1,4 +1,4 @@
-"""What a second process adds: two webs beside one, and two workers beside one, on PostgreSQL and Redis.
+"""Compares one and two web processes, and one and two workers, on PostgreSQL and Redis.
 
 Each process has a fixed share of a core, so that a machine with two cores can tell: the rest of it, for
 the databases, the sandbox, the receiver and the load, is not what is measured. BENCH_SHARE=0.2 is that
@@ -35,9 +35,9 @@ COUNT = int(os.environ.get("BENCH_PROCESSES_BACKLOG", "4000"))
 ADDRESSES = 100
 CONNECTIONS, WARM_UP = 8, 2
 FACTOR, IDLE = 1.6, 0.1
-# The wake-up of a backlog reaches one worker; the other one learns of it from its sweep.
+# The wake-up of a backlog reaches one worker. The other one finds the work by polling.
 SWEEP_SECONDS = "0.5"
-UNBOUNDED = "No control group may be made here: the processes share whatever the machine has."
+UNBOUNDED = "No control groups are permitted on this machine: the processes share all cores."
 SENDING = (
     "PostgreSQL and Redis. Each web process listens at a port of its own and is asked over"
     f" {CONNECTIONS} kept connections in a closed loop, as behind a balancer that deals evenly; one sandbox"

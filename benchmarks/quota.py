@@ -1,6 +1,6 @@
 """A fixed share of a core for a process, by a control group of Linux.
 
-So that what is measured is what a process makes of its share, and not how many cores are left for it.
+The result then depends on the process's share, and not on how many cores are left for it.
 """
 
 import os
@@ -34,7 +34,7 @@ class Share:
 
 @contextmanager
 def share(cores: float) -> Iterator[Share]:
-    """A share of so many cores, for processes that end before it does; none where none is to be had."""
+    """A share of some cores, for processes that end first. None if control groups are unavailable."""
     if not is_available():
         yield Share(None)
         return
@@ -74,7 +74,7 @@ def _bound(group: Path, quota_us: int) -> None:
 
 
 def _is_removed(group: Path) -> bool:
-    """A process that was told to end is in its group for a moment more."""
+    """A stopped process stays in its group for a moment."""
     try:
         group.rmdir()
     except OSError:

@@ -1,4 +1,4 @@
-"""Receivers for the benchmarks, in a process of their own: say when each event arrived.
+"""Receivers for the benchmarks, in a separate process. They report when each event arrived.
 
 ``/ok/N`` answers at once, ``/hang/N`` never, ``/slow/N`` after 9 s. ``GET /arrivals/N`` is answered when
 at least N events have arrived, and gives the time of arrival (Unix seconds) of each event by its
@@ -22,7 +22,7 @@ _IDENTIFIER = re.compile(rb'"id": ?"([^"]+)"')
 
 @dataclass
 class Arrivals:
-    """When each event arrived, and who waits for how many of them."""
+    """The arrival of each event, and the requests that wait for a number of them."""
 
     times: dict[str, float] = field(default_factory=dict)
     waiting: list[tuple[int, asyncio.Transport]] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Arrivals:
             self.tell()
 
     def tell(self) -> None:
-        """Answer those who waited for no more than there is."""
+        """Respond to the requests whose number has been reached."""
         ready = [asker for count, asker in self.waiting if count <= len(self.times)]
         self.waiting = [each for each in self.waiting if each[0] > len(self.times)]
         for asker in ready:

@@ -1,4 +1,4 @@
-"""What a benchmark found: figures of contenders side by side, and whether their ratios reach a goal.
+"""The results of a benchmark: figures of contenders side by side, and ratios compared with goals.
 
 A figure is the median of its rounds. All contenders of a table ran in turns, in the same run: a busy
 machine slows all of them, so the ratios hold where the figures do not.
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that was measured, once a round."""
+    """One figure, measured once a round."""
 
     name: str
     unit: str
@@ -35,7 +35,7 @@ class Goal:
 
     @property
     def is_met(self) -> bool:
-        """Whether the value keeps to the bound."""
+        """Whether the value reaches the goal."""
         return self.value <= self.bound if self.at_most else self.value >= self.bound
 
 

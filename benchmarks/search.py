@@ -1,4 +1,4 @@
-"""How long does the search of the dashboard take, and what does its index cost?
+"""Measures the dashboard's search, and the cost of its index.
 
 ``make bench-search`` runs it, with BENCH_MESSAGES=1000000 messages of forty days and BENCH_CONTACTS=200000
 contacts, on BENCH_SEARCH_BACKENDS=SQLite,PostgreSQL. One account has 5 of 8 of both.
@@ -38,7 +38,7 @@ PARTS = 100
 SHOWN = 20
 RUNS, WARM_UPS = 40, 3
 MOST_MS = 150
-# Of what a send costs (docs/performance.md), in ms of CPU.
+# The cost of a send (docs/performance.md), in ms of CPU.
 MOST_CPU = 0.1
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 SYLLABLES = "".join(f"{consonant}{vowel}" for consonant in "bdfgklmnprstvz"[:8] for vowel in "aeiu")
@@ -148,7 +148,7 @@ def _used(pid: int | None) -> float:
 
 
 def _pages(account: Account) -> Mapping[str, Work]:
-    """The page, with everything that it looks for."""
+    """The page, with all its queries."""
     user = User.enrol(account, "bench@example.com", "correct horse battery")
     app = Flask("pages")
     app.register_blueprint(blueprint)

@@ -1,4 +1,4 @@
-"""What benchmarks start: the parts of a gateway and the peers, each a process of its own."""
+"""Starts the parts of a gateway and the peers, each in a separate process."""
 
 import os
 import subprocess
@@ -135,7 +135,7 @@ def _spawn(
 
 
 def _wait_until_served(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Any answer will do: that it is the right one is what the load checks."""
+    """Any response is enough here. The load generator checks its content."""
 
     def is_served() -> bool:
         if process.poll() is not None:

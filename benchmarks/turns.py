@@ -1,4 +1,4 @@
-"""Contenders asked in turns, so that a machine that is busy for a while slows all of them."""
+"""Loads contenders in turns, so that a busy machine slows all of them equally."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,15 +11,15 @@ Rounds = dict[str, list[Answers]]
 
 
 def more_rounds(rounds: int) -> int:
-    """How many rounds to take the median of where a single stall makes a round's figure.
+    """Rounds for the median of figures that a single stall can distort.
 
-    It makes a p99, and whatever takes milliseconds altogether (docs/performance.md).
+    These are a p99, and operations of milliseconds (docs/performance.md).
     """
     return 2 * rounds + 1
 
 
 def drive_in_turns(rounds: int, loads: Mapping[str, Load]) -> Rounds:
-    """Each load once a round, and what came of it by its name. Raises LoadError."""
+    """Run each load once a round. Returns the results by name. Raises LoadError."""
     answers: Rounds = {name: [] for name in loads}
     for _ in range(rounds):
         for name, load in loads.items():
@@ -28,7 +28,7 @@ def drive_in_turns(rounds: int, loads: Mapping[str, Load]) -> Rounds:
 
 
 def at_share(share: float, answers: Rounds, loads: Mapping[str, Load]) -> dict[str, Load]:
-    """The loads once more, paced at this share of the rate that each contender reached."""
+    """Run the loads again, paced at this share of each contender's rate."""
     return {
         name: replace(load, rate=share * median(each.rate for each in answers[name]))
         for name, load in loads.items()

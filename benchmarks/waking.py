@@ -1,4 +1,4 @@
-"""How long from an event's commit to its receiver, on a service that has nothing else to do.
+"""Measures the time from an event's commit to its arrival, on an idle service.
 
 One event at a time, at moments that no poll can be in step with. Ours on each of its backends, and
 Celery on Redis, in turns; for Celery the commit is the moment before the task is enqueued.
@@ -43,7 +43,7 @@ Begin = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Contender:
-    """Whoever wakes; ``ready`` starts it for a receiver."""
+    """A contender. ``ready`` starts it for a receiver."""
 
     name: str
     ready: Callable[[str], Iterator[Begin]]
@@ -75,7 +75,7 @@ def _measure(receiver: str, begin: Begin) -> list[float]:
 
 
 def _arrivals(receiver: str, count: int, patience: float) -> dict[str, float]:
-    """When each event arrived, once so many have. Raises requests.ReadTimeout."""
+    """The arrival of each event, once this number have arrived. Raises requests.ReadTimeout."""
     answer = requests.get(f"{receiver}/arrivals/{count}", timeout=patience)
     arrived: dict[str, float] = answer.json()
     return arrived
@@ -114,7 +114,7 @@ def _celery(receiver: str) -> Iterator[Begin]:
 
 
 def run(rounds: int) -> list[Table]:
-    """Wake all contenders in turns."""
+    """Run all contenders in turns."""
     sqlite = Contender("SQLite + SQLite", _we)
     postgresql = Contender("PostgreSQL + PostgreSQL", _we_on_postgresql)
     redis = Contender("PostgreSQL + Redis", _we_on_postgresql_and_redis)

@@ -31,10 +31,10 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, Sett
 from gateway import __version__
 
 PREFIX = "GATEWAY_"
-# Not of the service: where the commands for developers keep their profile.
+# Not a setting of the service: the path of the developer commands' profile.
 PROFILE = f"{PREFIX}PROFILE"
-# What Kubernetes sets for a Service whose name begins with "gateway", such as GATEWAY_PORT_8080_TCP_ADDR.
-# GATEWAY_PORT itself might be a mistake for --port, but not with such a value.
+# Variables that Kubernetes sets for a Service whose name begins with "gateway", such as
+# GATEWAY_PORT_8080_TCP_ADDR. GATEWAY_PORT may be a mistake for --port, but not with such a value.
 _OF_KUBERNETES = re.compile(
     rf"{PREFIX}(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)=|PORT=(tcp|udp|sctp)://|"
     r"PORT_\d+_(TCP|UDP|SCTP)(_ADDR|_PORT|_PROTO)?=)"
@@ -56,7 +56,7 @@ def _sqlite_url(path: Path) -> str:
 
 
 def _check_place(starts: tuple[str, ...], text: str) -> str:
-    """Check the URL of a file or server; or nothing, or the word memory. Returns its normal form."""
+    """Check the URL of a file or server, an empty value, or the word memory. Returns its normal form."""
     if text and not text.startswith(starts):
         raise ValueError(f"must start with {' or '.join(starts)}")
     if text in {"", "memory"}:
@@ -74,7 +74,7 @@ def _check_file(text: str) -> str:
 
 
 def _check_server(text: str) -> str:
-    """Have the driver read the URL, without a connection."""
+    """Let the driver parse the URL, without connecting."""
     refusal = ValueError(
         "is no URL that the server's driver accepts; look at its host, port and parameters, and "
         "percent-encode the special characters of user and password"
@@ -98,13 +98,13 @@ def _check_server(text: str) -> str:
 
 
 def _check_base(text: str) -> str:
-    """Check a public URL, to which paths are added; or nothing."""
+    """Check a public URL, to which paths are appended, or an empty value."""
     if not text:
         return text
     try:
         url = HttpUrl(text)
     except ValidationError as error:
-        # Its message alone: pydantic's whole error quotes the value.
+        # Only its message, because pydantic's whole error quotes the value.
         raise ValueError(error.errors()[0]["msg"]) from None
     if any(part is not None for part in (url.username, url.password, url.query, url.fragment)):
         raise ValueError("must have no user, password, query or fragment")
@@ -114,7 +114,7 @@ def _check_base(text: str) -> str:
 
 
 def _check_smtp(url: SecretStr) -> SecretStr:
-    """Check the URL of a mail server, or nothing."""
+    """Check the URL of a mail server, or an empty value."""
     parts = urlsplit(url.get_secret_value())
     try:
         is_whole = parts.scheme in {"smtp", "smtps"} and parts.hostname and parts.port != 0
@@ -152,7 +152,7 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Path("var")
-    # These URLs may hold a password, so repr() leaves them out.
+    # These URLs may contain a password, so repr() omits them.
     database_url: _DatabaseUrl = Field(default="", repr=False)
     database_connections: PositiveInt = 10
     queue_url: _QueueUrl = Field(default="", repr=False)
@@ -163,7 +163,7 @@ class Settings(BaseSettings):
     sandbox_port: _Port = 8081
     network_url: _BaseUrl = ""
     network_version: str = Field(default="v25.0", pattern=r"^v\d+\.\d+$")
-    # The sandbox's own values.
+    # The sandbox's values.
     network_app_id: str = "100000000000001"
     network_app_secret: SecretStr = SecretStr("sandbox-app-secret")
     network_config_id: str = "200000000000001"
@@ -183,7 +183,7 @@ class Settings(BaseSettings):
     retention_days: PositiveInt = 30
     request_log_days: NonNegativeInt = 7
 
-    # It may hold a password.
+    # It may contain a password.
     smtp_url: _SmtpUrl = SecretStr("")
     smtp_from: str = Field(default="", pattern=r"^([^@\s]+@[^@\s]+)?$")
 
@@ -197,7 +197,7 @@ class Settings(BaseSettings):
     @field_validator(*_LIMITS, mode="before")
     @classmethod
     def _parse_limits(cls, value: Any, info: ValidationInfo) -> Any:
-        """Read ``starter=100,pro=500``. A plan that is not named keeps its limit."""
+        """Parse ``starter=100,pro=500``. Other plans keep their limit."""
         if isinstance(value, str):
             pairs = [item.partition("=") for item in value.split(",") if item.strip()]
             value = {name.strip(): limit.strip() for name, _, limit in pairs}
@@ -260,22 +260,22 @@ class Settings(BaseSettings):
 
     @property
     def key_file(self) -> Path:
-        """Where a generated key for secrets at rest is kept."""
+        """The path of a generated key for secrets at rest."""
         return self.data_dir / "secret.key"
 
     @property
     def has_key(self) -> bool:
-        """Whether encryption_key() finds a key, and makes none."""
+        """Whether encryption_key() finds a key instead of generating one."""
         return bool(self.secret_key) or self.key_file.exists()
 
     def encryption_key(self) -> str:
-        """The key for secrets at rest: SECRET_KEY, or one generated once and kept in DATA_DIR."""
+        """The key for secrets at rest: SECRET_KEY, or one generated once and stored in DATA_DIR."""
         if given := self.secret_key.get_secret_value():
             return given
         path = self.key_file
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            # Linked only when complete: processes that start together must not read half a key.
+            # Linked only when complete, so that processes that start together never read half a key.
             with tempfile.NamedTemporaryFile("w", dir=self.data_dir, encoding="ascii") as file:
                 file.write(secrets.token_urlsafe(32))
                 file.flush()
@@ -299,7 +299,7 @@ def _one_line(error: ErrorDetails) -> str:
 
 
 def find_mistakes() -> list[str]:
-    """Every mistake in the settings, in one line that names the setting."""
+    """One line for each mistake, with the name of the setting."""
     try:
         Settings()
     except ValidationError as error:

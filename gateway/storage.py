@@ -14,7 +14,7 @@ from gateway.settings import PREFIX, Settings, SettingsError
 from models import database, secret, sole_web
 from tasks import queue
 
-# What a file, PostgreSQL or Redis raises when it cannot be used.
+# Exceptions of an unusable file, PostgreSQL or Redis.
 REFUSALS = (OSError, DatabaseError, sqlite3.Error, psycopg.Error, RedisError)
 # PostgreSQL, libpq or PgBouncer refuses this client. A connection that fails has no SQLSTATE to tell by.
 _REFUSED = re.compile(
@@ -22,24 +22,24 @@ _REFUSED = re.compile(
     r"(role|database) \".*\" does not exist|no such (user|database)|startup parameter|"
     r"certificate verify failed|SSL was required"
 )
-# How long to wait for a web process that is ending.
+# Seconds to wait for a web process that is stopping.
 OTHER_WEB_SECONDS = 5
 
 
 class AwayError(SettingsError):
-    """A server does not answer. Its setting may be right, and the server back in a moment."""
+    """A server does not respond. Its setting may be correct, and the outage short."""
 
 
 def make_folder(settings: Settings) -> None:
-    """Create DATA_DIR where there is none. Raises SettingsError."""
+    """Create DATA_DIR if it is missing. Raises SettingsError."""
     with usable("DATA_DIR"):
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def connect_state(settings: Settings) -> None:
-    """Point this process to its database and queue. Creates no tables. Raises SettingsError.
+    """Configure the database and queue of this process. Creates no tables. Raises SettingsError.
 
-    A server is connected to at its first use.
+    Connects to a server only at its first use.
     """
     with usable("DATA_DIR"):
         secret.use_key(settings.encryption_key())
@@ -50,19 +50,19 @@ def connect_state(settings: Settings) -> None:
 
 
 def reach_database() -> None:
-    """Look whether the database can be used. Raises SettingsError."""
+    """Check that the database can be used. Raises SettingsError."""
     with usable("DATABASE_URL"), database.reading():
         pass
 
 
 def reach_queue() -> None:
-    """As reach_database(), of the queue."""
+    """Like reach_database(), for the queue."""
     with usable("QUEUE_URL"):
         queue.huey.pending_count()
 
 
 def be_sole_web(settings: Settings) -> None:
-    """Be the only web process on the database until this process ends, or raise SettingsError."""
+    """Lock the database against other web processes until this one ends, or raise SettingsError."""
     try:
         with usable("DATABASE_URL"):
             sole_web.be_sole(settings.database_url, OTHER_WEB_SECONDS)
@@ -75,9 +75,9 @@ def be_sole_web(settings: Settings) -> None:
 
 @contextmanager
 def usable(name: str) -> Iterator[None]:
-    """Raise SettingsError, which names this setting, when its file or server cannot be used.
+    """Raise SettingsError with this setting's name if its file or server cannot be used.
 
-    It is an AwayError where the server may be back in a moment.
+    It is an AwayError if the server may soon be back.
     """
     try:
         yield

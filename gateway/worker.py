@@ -29,13 +29,13 @@ logger = logging.getLogger(__name__)
 
 # A consumer waits for its queue, and sleeps only after a failure.
 RETRY_SECONDS = 0.5
-# Between two looks for work that is due: deliveries and callbacks, and checks of numbers. A look costs one
-# query.
+# Seconds between two polls for due work: deliveries and callbacks, and checks of numbers. A poll costs
+# one query.
 LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 
 
 class Rounds(threading.Thread):
-    """Does ``work`` at once, then whenever ``bell`` rings, and at least every ``interval`` seconds.
+    """Runs ``work`` at once, then whenever ``bell`` is set, and at least every ``interval`` seconds.
 
     An error ends only its round.
     """
@@ -54,7 +54,7 @@ class Rounds(threading.Thread):
     def run(self) -> None:
         """Work until ``stop``."""
         while True:
-            # First: what is committed after this line rings again.
+            # Clear first: work that is committed after this line sets it again.
             self._woken.clear()
             if self._stopping:
                 return
@@ -72,9 +72,9 @@ class Rounds(threading.Thread):
 
 
 class StoppingConsumer(Consumer):
-    """Huey's consumer, with the engine and the looks for work that has no wake-up.
+    """Huey's consumer, with the engine and the polls for work without a wake-up.
 
-    At SIGTERM the engine stops claiming, then tasks and looks finish.
+    At SIGTERM the engine stops claiming, then tasks and polls finish.
     """
 
     def __init__(self, engine: deliver.Engine, rounds: Sequence[Rounds], **options: object) -> None:
@@ -83,7 +83,7 @@ class StoppingConsumer(Consumer):
         self._rounds = rounds
 
     def start(self) -> None:
-        """Start all threads. A signal that comes meanwhile stops them once they run.
+        """Start all threads. A signal that arrives meanwhile stops them once they run.
 
         Huey sets its signal handlers after its threads have started. Until then a SIGTERM would end the
         process at once, between an attempt and its record.
@@ -99,7 +99,7 @@ class StoppingConsumer(Consumer):
             signal.raise_signal(early[0])
 
     def stop(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - Huey's signature
-        """Stop claiming, then stop. Attempts under way finish."""
+        """Stop claiming, then stop. Running attempts finish."""
         self._engine.stop_claiming()
         super().stop(graceful=graceful)
 
@@ -114,7 +114,7 @@ def _serve_metrics(at: str) -> None:
 
 
 def run_worker(settings: Settings) -> None:
-    """Work until SIGTERM or SIGINT, then finish the attempts under way."""
+    """Work until SIGTERM or SIGINT, then finish the running attempts."""
     if settings.worker_metrics_at:
         _serve_metrics(settings.worker_metrics_at)
     engine = deliver.Engine(
@@ -125,7 +125,7 @@ def run_worker(settings: Settings) -> None:
     )
     rounds = [
         Rounds(sweep.sweep, settings.sweep_interval),
-        # Work is found without the queue, which may be away or have lost the wake-up.
+        # Polls find the work if the queue is unreachable or lost the wake-up.
         Rounds(engine.look, LOOK_SECONDS),
         Rounds(ingest.work_off, LOOK_SECONDS, ingest.bell),
         Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
@@ -146,7 +146,7 @@ def run_worker(settings: Settings) -> None:
         scheduler_interval=60,
         graceful_signal="TERM",
     )
-    # Start-up objects live on: collecting them again and again cost a sixth of a busy worker's time.
+    # Start-up objects are permanent. Collecting them repeatedly cost a sixth of a busy worker's time.
     gc.freeze()
     try:
         consumer.run()

@@ -29,7 +29,7 @@ class Comparison:
         self._schemas = Schemas(old, new)
 
     def breaks(self) -> Iterator[Break]:
-        """What breaks clients of the old contract."""
+        """Changes that break clients of the old contract."""
         yield from self._servers()
         yield from self._schemes()
         yield from self._paths(self._old["paths"], self._new["paths"], "#/paths", IN)

@@ -24,7 +24,7 @@ CEILINGS = ("maximum", "maxLength", "maxItems", "maxProperties")
 FLOORS = ("minimum", "minLength", "minItems", "minProperties")
 # A list that the gateway renders may grow with the enum values in it.
 GROWS = {("maxItems", Direction.RESPONSE)}
-# No order tells a narrower value from a wider one, so any other value is a break.
+# These values have no order from narrow to wide, so any change is a break.
 OPAQUE = (
     *(
         "type",
@@ -57,7 +57,7 @@ class Schemas:
         return resolved(self._old, old), resolved(self._new, new), place
 
     def breaks(self, old: Node, new: Node, place: str, direction: Direction) -> Iterator[Break]:
-        """What breaks clients between two versions of a schema."""
+        """Changes between two versions of a schema that break clients."""
         pair = (old.get("$ref", place), new.get("$ref", place), direction)
         if pair in self._seen:
             return
@@ -70,7 +70,7 @@ class Schemas:
 
 
 def resolved(contract: Node, node: Node) -> Node:
-    """A node, or what its reference leads to."""
+    """A node, or the target of its reference."""
     while "$ref" in node:
         found = contract
         for key in node["$ref"].removeprefix("#/").split("/"):

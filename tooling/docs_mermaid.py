@@ -1,6 +1,6 @@
 """Draws the Mermaid diagrams of the documentation with a script of the site's own.
 
-The theme draws them. It would load the library from another host if the page had none (mkdocs.yml, hooks).
+The theme draws them. Without a script in the page it loads one from another host (mkdocs.yml, hooks).
 """
 
 from pathlib import Path

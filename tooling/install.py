@@ -1,4 +1,4 @@
-"""Runs ``pip install`` into the environment of this Python and shows how far it is.
+"""Runs ``pip install`` in the environment of this Python and shows the progress.
 
 Takes the options of pip; ``-r FILE`` names the step. A terminal shows a counter of packages; any other
 output, such as the log of CI, gets two lines for each step. The output of pip itself appears if pip fails.

@@ -1,4 +1,4 @@
-"""Writes what people read in the tracked files to build/prose, for the linter of the language (make words).
+"""Writes the prose of the tracked files to build/prose, for the language linter (make words).
 
 Comments, docstrings and messages of Python files, the text of pages, and the descriptions of the contract
 become Markdown. A line keeps its number: ``build/prose/models/page.py.md:12`` is ``models/page.py:12``.
@@ -24,18 +24,18 @@ CODE = re.compile(
     r"|.*\bON \w+ \(|.*[;={<]\s*$",
     re.DOTALL,
 )
-# One character, so that the sentence keeps its shape.
+# A one-character placeholder, so that the sentence stays complete.
 PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 
 class Lines:
-    """Text by the line where it stands in its file."""
+    """Text by its line in the file."""
 
     def __init__(self, count: int) -> None:
         self._lines = [""] * (count + 1)
 
     def put(self, first: int, text: str) -> None:
-        """Add ``text``, whose first line stands at ``first``, counted from 1."""
+        """Add ``text``, whose first line is ``first``, counted from 1."""
         for number, line in enumerate(text.split("\n"), start=first):
             if number < len(self._lines):
                 self._lines[number] = f"{self._lines[number]} {line.strip()}".strip()

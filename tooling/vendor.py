@@ -32,7 +32,7 @@ FILES = {
         "LICENSE",
     ),
 }
-# Redoc loads its makers' logo from their server, and no option stops it. An image that is none is not shown.
+# Redoc loads its makers' logo from their server, and no option prevents it. Browsers hide an empty image.
 LOGO = b"https://cdn.redoc.ly/redoc/logo-mini.svg"
 NO_IMAGE = b"data:,"
 
@@ -72,7 +72,7 @@ def _content(path: Path) -> bytes:
 
 
 def main() -> None:
-    """Replace the folder as a whole, so that it is never there by half."""
+    """Replace the folder as a whole, so that it is never incomplete."""
     packages = json.loads((ROOT / "package-lock.json").read_bytes())["packages"]
     with tempfile.TemporaryDirectory(dir=TARGET.parent, prefix="vendored.") as folder:
         scratch, new = Path(folder), Path(folder) / "vendored"

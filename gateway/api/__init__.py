@@ -1,1 +1,1 @@
-"""The contract at work: its operations, and how a request is checked and handed to its handler."""
+"""Serves the contract: finds operations, validates requests and calls handlers."""

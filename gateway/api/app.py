@@ -1,4 +1,4 @@
-"""The web application: Connexion's AsyncApp, built from the contract, with Flask's pages beside it."""
+"""The web application: Connexion's AsyncApp, built from the contract, next to Flask's pages."""
 
 import asyncio
 import gc
@@ -42,7 +42,7 @@ from handlers import sending
 from networks.current import get_network
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
-# Threads that pages are made in. Probes have their own, so that they never wait behind a person.
+# Threads that render pages. Probes have their own, so that they never wait for pages.
 PAGE_THREADS, PROBE_THREADS = 10, 2
 # Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses.
 MIDDLEWARES = [
@@ -55,7 +55,7 @@ MIDDLEWARES = [
 
 
 def _flask_app() -> Flask:
-    """What is served beside the contract. Errors pass through to the edge."""
+    """The routes outside the contract. The edge handles their errors."""
     app = Flask("gateway")
     app.config |= {"PROPAGATE_EXCEPTIONS": True, "TRAP_HTTP_EXCEPTIONS": True}
     for module in (health, metrics, contract, reference, connect, urls):
@@ -64,7 +64,7 @@ def _flask_app() -> Flask:
 
 
 def handlers_of(paths: Mapping[str, Any]) -> Callable[[str], Callable[..., Any]]:
-    """From the contract's names to ours.
+    """Maps the contract's names to Python names.
 
     Tag ``messages`` and operationId ``sendMessage`` name handlers.messages.send_message.
     """
@@ -86,12 +86,12 @@ def handlers_of(paths: Mapping[str, Any]) -> Callable[[str], Callable[..., Any]]
 
 
 def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
-    """The contract at work: Connexion routes, authenticates, validates and calls the handlers."""
+    """The application of the contract: Connexion routes, authenticates, validates and calls the handlers."""
     app = AsyncApp(
         "gateway",
         lifespan=partial(_lifespan, request_log, calls),
         middlewares=MIDDLEWARES,
-        # It needs no more of one than dumps().
+        # Connexion only needs dumps().
         jsonifier=cast("Any", orjson),
         resolver=handlers_of(contract.load()["paths"]),
         validator_map=VALIDATORS,
@@ -103,7 +103,7 @@ def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
 
 @asynccontextmanager
 async def _lifespan(request_log: RequestLog, calls: InProcess, _app: object) -> AsyncIterator[None]:
-    """Bound the threads of plain handlers; record what was begun before the process ends."""
+    """Limit the threads of plain handlers. Write pending records before the process ends."""
     settings = get_settings()
     calls.loop = asyncio.get_running_loop()
     to_thread.current_default_thread_limiter().total_tokens = settings.threads
@@ -141,7 +141,7 @@ def build_app(settings: Settings) -> ASGIApp:
 
 
 def create_app() -> ASGIApp:
-    """The application of this process, as uvicorn's factory: one of several, or alone."""
+    """The application of this process, for uvicorn's ``factory``: the only process or one of several."""
     settings = get_settings()
     configure_logging(settings.log_format)
     tracing.start("web")
@@ -149,8 +149,8 @@ def create_app() -> ASGIApp:
     if settings.rate_limit_url == MEMORY:
         be_sole_web(settings)
     app = build_app(settings)
-    # What is there now stays. The collector need not look at it again, nor after each 700 new objects: a send
-    # makes some thousand, nearly all without cycles.
+    # Start-up objects are permanent, so the collector skips them. It also runs less often than after every
+    # 700 new objects: a send creates about a thousand, nearly all without cycles.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     return app

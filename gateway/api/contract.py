@@ -1,4 +1,4 @@
-"""The contract itself: where openapi.yaml lies, and how it is served."""
+"""The contract: the path of openapi.yaml, and its served forms."""
 
 from functools import cache
 from pathlib import Path
@@ -40,7 +40,7 @@ def operations() -> dict[str, str]:
 
 
 def _parse(text: str | bytes) -> Any:
-    # libyaml takes a seventh of the time: each start parses the contract.
+    # Each start parses the contract. libyaml takes a seventh of the time.
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
@@ -61,11 +61,11 @@ def served(public_url: str) -> tuple[str, bytes]:
 
 @blueprint.get("/api/openapi.yaml")
 def as_yaml() -> Response:
-    """The contract as it is written."""
+    """The contract in YAML."""
     return Response(served(get_settings().public_url)[0], content_type="application/yaml")
 
 
 @blueprint.get("/api/openapi.json")
 def as_json() -> Response:
-    """The same in JSON."""
+    """The contract in JSON."""
     return Response(served(get_settings().public_url)[1], content_type="application/json")

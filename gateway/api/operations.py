@@ -1,6 +1,6 @@
-"""What a request asks for, found once by the edge: an Operation of the contract, or a page beside it.
+"""The target of a request, found once by the edge: an operation of the contract, or a page.
 
-Everything that treats requests differently by their target reads it from the scope: the limits of size and
+Code that treats requests differently by their target reads it from the scope: the limits of size and
 rate, the places for media, the line of the log, the name of a span. Connexion's routers would name only the
 methods of the first route that fits a path in ``Allow``, and would take ``GET /messages/send`` for a message
 called "send". So a path or method that the contract does not have is refused by the edge.
@@ -26,24 +26,25 @@ BASE = "/api"
 CALLBACK = "/network/callback"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 STREAM = "streamEvents"
-# The same for users of the dashboard.
+# The path of the event stream for users of the dashboard.
 LIVE = "/dashboard/live/stream"
 # Of the view reply_with_media.
 REPLY_WITH_MEDIA = "/dashboard/inbox/<contact_id>/media"
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
 MEBIBYTE = 1024 * 1024
-# A document at its largest, and the multipart form around it.
+# The largest document, and the multipart form around it.
 UPLOAD_LIMIT = 100 * MEBIBYTE + 64 * 1024
 CALLBACK_LIMIT = 4 * MEBIBYTE
-# To parse more takes the event loop longer than a thread costs, and each copy takes memory that counts.
+# A larger body is parsed in a thread, which costs less than it would block the event loop. Copies of it
+# take significant memory.
 LARGE_BODY = 64 * 1024
 
 
 class Part(Enum):
-    """The part of the application that does what a request asks for.
+    """The part of the application that handles a request.
 
-    Callbacks and probes are not counted. Probes are not logged. Pages that take files have threads of their
-    own, so that slow uploads hold up no other page.
+    Callbacks and probes have no rate limit. Probes are not logged. Pages that take files have separate
+    threads, so that slow uploads block no other page.
     """
 
     API = auto()
@@ -58,7 +59,7 @@ class Operation:
     """The target of a request.
 
     ``name`` is the operationId, empty beside the contract. ``route`` is the template of its path, which logs
-    and spans show in place of the path. ``body_limit`` is in bytes; with ``roles`` it is that of users who
+    and spans show instead of the path. ``body_limit`` is in bytes; with ``roles`` it is that of users who
     have one of them, and MEBIBYTE is that of everybody else. A ``transfer`` moves media. A ``stream`` has no
     end. ``refusal`` says why there is no such operation.
     """
@@ -74,7 +75,7 @@ class Operation:
     roles: frozenset[Role] | None = None
 
     def limit_for(self, role: Role | None) -> int:
-        """How large a body may be, in bytes. ``role`` is None for a caller who is no user."""
+        """The largest body in bytes. ``role`` is None for a caller who is no user."""
         is_allowed = self.roles is None or role in self.roles
         return self.body_limit if is_allowed else MEBIBYTE
 
@@ -100,7 +101,7 @@ class Operations:
         self._contract = {
             BASE + path: _by_method(BASE + path, i) for path, i in contract["paths"].items()
         }
-        # Without methods: a concrete path wins over a template, whatever the method.
+        # Without methods: a concrete path wins over a template for every method.
         found = [
             Rule(path.replace("{", "<").replace("}", ">"), endpoint=path)
             for path in (*self._pages, *self._contract)

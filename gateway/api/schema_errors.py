@@ -1,8 +1,8 @@
-"""What to tell the caller of a value that does not fit its schema: one mistake, and its place.
+"""Describes why a value does not fit its schema: one mistake, and its place.
 
-A validator that lists all mistakes takes seconds and gigabytes for a body of 1 MiB, and of a union it tells
-what is wrong with each alternative. So the first mistake is looked for outside of unions, and then in the
-alternative of each union that the value means.
+Listing all mistakes takes seconds and gigabytes for a body of 1 MiB, and reports each alternative of a
+union. So this module reports the first mistake outside of unions, and then the first in the alternative
+that the value selects.
 """
 
 import json
@@ -20,18 +20,18 @@ Place = tuple[str | int, ...]
 
 # A longer pointer ends in a name of the caller's own, which the pointer to its object does not.
 MAX_POINTER_CHARACTERS = 256
-# Characters with which people group the digits of a phone number.
+# Characters that people put between the digits of a phone number.
 GROUPING = str.maketrans("", "", " +-.()/")
 # How many unknown properties of an object a message names.
 MAX_UNKNOWN = 10
 
-# By the identity of the schema, which Connexion keeps for as long as it runs.
+# By the identity of the schema, which lives as long as Connexion.
 _outside_unions: dict[int, tuple[Schema, Draft4Validator]] = {}
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong at ``place``; ``name`` is the property there that is missing or unknown."""
+    """A mistake at ``place``. ``name`` is the missing or unknown property there."""
 
     place: Place
     message: str
@@ -70,7 +70,7 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
         case ValidationErrorKind.Pattern():
             whole = cast("Any", schema)
             part = reduce(lambda inner, step: inner[step], error.schema_path[:-1], whole)
-            # It says more to a person than the pattern.
+            # It tells a person more than the pattern.
             if wanted := part.get("description"):
                 message = f"{json.dumps(error.instance)} does not match: {wanted}"
                 message += _correction(part["pattern"], str(error.instance))
@@ -78,7 +78,7 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
 
 
 def _correction(pattern: str, text: str) -> str:
-    """What to write instead, if only characters are too many with which people group digits."""
+    """The digits to write instead, if the value only has separators too many."""
     correct = text.translate(GROUPING)
     return f" Write {json.dumps(correct)}." if re.search(pattern, correct) else ""
 
@@ -96,7 +96,7 @@ def _without_unions(schema: Schema) -> Schema:
 
 
 def _outline(schema: Schema, value: Any, place: Place, unions: list[tuple[Any, ...]]) -> Any:
-    """As much of a value as shows a mistake in it: an error copies all that it is about.
+    """The part of a value that shows a mistake in it, because an error copies its whole value.
 
     What a union describes is left out, and added to ``unions`` with its schema and its place.
     """
@@ -121,7 +121,7 @@ def _alternatives(schema: Schema) -> Iterator[Schema]:
 
 
 def _meant(left: list[Schema], value: Any, place: Place) -> Schema | Complaint:
-    """The alternative that the words of a value (its ``type``) select, or what is wrong with them."""
+    """The alternative that a value's enumerations (its ``type``) select, or what is wrong with them."""
     if not isinstance(value, dict):
         return left[0]
     for name in dict.fromkeys(name for each in left for name in _words(each)):
@@ -138,13 +138,13 @@ def _meant(left: list[Schema], value: Any, place: Place) -> Schema | Complaint:
 
 
 def _words(schema: Schema) -> dict[str, list[str]]:
-    """What an alternative says of itself: the enumerations among the properties that it requires."""
+    """What identifies an alternative: the enumerations among its required properties."""
     inner = {name: schema["properties"][name] for name in schema.get("required", [])}
     return {name: each["enum"] for name, each in inner.items() if "enum" in each}
 
 
 def _by_property(left: list[Schema], value: dict[str, Any], place: Place) -> Schema | Complaint:
-    """The alternative of which a property is given that the others do not require."""
+    """The alternative that alone requires one of the given properties."""
     required = [set(each.get("required", [])) for each in left]
     own = [names - set.intersection(*required) for names in required]
     given = [each for each, names in zip(left, own, strict=True) if names & value.keys()]

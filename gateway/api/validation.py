@@ -1,4 +1,4 @@
-"""Requests against the contract: Connexion's ``validator_map``, stricter and faster than its own.
+"""Validates requests: a ``validator_map`` for Connexion, stricter and faster than its default.
 
 The body is read as strict UTF-8 JSON (no NaN, no unpaired surrogates, bounded nesting). Parameters are
 given once each, and integers are digits only. Schemas are compiled once.
@@ -29,10 +29,10 @@ MAX_QUERY_PARAMETERS = 100
 INTEGER = re.compile(r"-?[0-9]{1,30}", re.ASCII)
 
 BODY = "Request body"
-# Several at once would only take the interpreter from each other, and from the event loop.
+# Several at once would only compete for the interpreter with each other and the event loop.
 ONE_AT_A_TIME = CapacityLimiter(1)
 
-# By the identity of the schema, which Connexion keeps for as long as it runs.
+# By the identity of the schema, which lives as long as Connexion.
 _validators: dict[int, tuple[Schema, Draft4Validator]] = {}
 
 
@@ -49,13 +49,13 @@ def _problem(told: Complaint, where: str, field: str | None = None) -> BadReques
     inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
     message, half = told.message, MAX_MESSAGE_CHARACTERS // 2
     if len(message) > MAX_MESSAGE_CHARACTERS:
-        # It repeats a long value. What is wrong stands at its end.
+        # The message repeats a long value. The mistake is at its end.
         message = f"{message[:half]} ... {message[-half:]}"
     return _bad_request(f"{where}{inside}: {message}", field)
 
 
 def _bad_request(message: str, field: str | None) -> BadRequestProblem:
-    """400, with the JSON pointer to what is wrong where there is one."""
+    """400, with the JSON pointer to the mistake, if any."""
     problem = BadRequestProblem(message)
     if field is not None:
         problem.ext = {"field": field}
@@ -63,12 +63,12 @@ def _bad_request(message: str, field: str | None) -> BadRequestProblem:
 
 
 def _keep_payload(scope: Scope, payload: Any) -> None:
-    """Have Connexion pass what the body says to the handler, as the argument ``payload``."""
+    """Make Connexion pass the parsed body to the handler, as the argument ``payload``."""
     scope.setdefault("extensions", {}).setdefault("connexion_context", {})["payload"] = payload
 
 
 class JsonBody:
-    """Connexion's validator of a JSON body, which parses it once for everybody. Raises 400 or 415.
+    """Connexion's validator of a JSON body. It parses the body once for all. Raises 400 or 415.
 
     A body that is not required may be absent. Connexion makes one of these for each request.
     """
@@ -78,7 +78,7 @@ class JsonBody:
         self._required = required
 
     async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
-        """Check the body. Returns a request without one, with what was parsed as its payload."""
+        """Check the body. Returns a request without a body. Its payload is the parsed body."""
         body = await Request(scope, receive).body()
         payload = None
         if body or self._required:
@@ -96,7 +96,7 @@ class JsonBody:
     def _read(self, body: bytes) -> tuple[Any, Complaint | None]:
         """The payload, or what is wrong with it.
 
-        An error that a thread raises would keep the body until the next garbage collection.
+        An error raised by a thread would keep the body in memory until the next garbage collection.
         """
         if not body:
             return None, Complaint((), "it is empty. Send a JSON object.")
@@ -111,7 +111,7 @@ class JsonBody:
 
 
 class FormBody:
-    """Connexion's validator of a form in parts: its headers only, for the handler reads the parts.
+    """Connexion's validator of a multipart form. It checks only headers: the handler reads the parts.
 
     Connexion would hold a large file in memory.
     """
@@ -129,9 +129,9 @@ class FormBody:
 
 
 def _check_content_type(scope: Scope) -> dict[str, str]:
-    """The parameters of the content type. Raises 415 for none, several, or a coding that is not ours.
+    """The parameters of the content type. Raises 415 for none, several, or an unsupported content coding.
 
-    Connexion has refused types that the operation does not take.
+    Connexion has already refused media types that the operation does not accept.
     """
     headers = Headers(scope=scope)
     given = headers.getlist("content-type")

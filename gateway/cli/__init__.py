@@ -11,11 +11,11 @@ from gateway import __version__
 # The module of each command, and its line in the help. A module is imported when its command is used, for
 # the help of that command as well: importing all takes a second. A test compares the lines.
 OVER_API = {
-    "login": ("login", "Keep address and API key for the commands of this group."),
+    "login": ("login", "Store the address and API key for the commands of this group."),
     "send": ("messages", "Send a message."),
     "messages": ("messages", "List the newest messages."),
     "tail": ("listen", "Show events as they happen, one line each."),
-    "listen": ("listen", "Forward events to a URL that only this machine reaches."),
+    "listen": ("listen", "Forward events to a local URL."),
     "trigger": ("trigger", "Cause an event in the sandbox."),
 }
 ON_SERVER = {
@@ -23,30 +23,30 @@ ON_SERVER = {
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
     "contacts": ("contacts", "Contacts: the people whom numbers know."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
-    "demo": ("demo", "Print new credentials of the demo account."),
-    "doctor": ("doctor", "Say what is wrong here, and how to mend it."),
+    "demo": ("demo", "Create and print new credentials of the demo account."),
+    "doctor": ("doctor", "Check this installation, and say how to fix problems."),
     "keys": ("accounts", "API keys of accounts."),
-    "migrate": ("processes", "Bring the database's schema up to date."),
+    "migrate": ("processes", "Upgrade the database's schema."),
     "numbers": ("numbers", "Connected phone numbers."),
     "sandbox": ("processes", "Run the local messaging network."),
     "sandbox-connect": ("numbers", "Run the whole embedded signup against the sandbox."),
     "signup-links": ("numbers", "Signup links, through which an owner connects a number."),
-    "up": ("up", "Run all of it here: web, worker and sandbox."),
+    "up": ("up", "Run web, worker and sandbox on this machine."),
     "users": ("users", "People who sign in to the dashboard."),
     "web": ("processes", "Serve the API."),
     "webhooks": ("webhooks", "Webhooks of all accounts."),
     "worker": ("processes", "Deliver events and ingest callbacks."),
 }
 MODULES = OVER_API | ON_SERVER
-# As the help has them.
+# In the order of the help.
 GROUPS = {"For developers, over the API": OVER_API, "For operators, on the server": ON_SERVER}
 
 
 class LazyGroup(click.Group):
-    """Knows its commands by name, and imports one when it is used."""
+    """A group that imports a command when it is used."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command. None when there is none of this name."""
+        """Import the command. Returns None for an unknown name."""
         del ctx
         if cmd_name not in MODULES:
             return None
@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without an import."""
+        """List the commands without importing them."""
         del ctx
         for title, group in GROUPS.items():
             with formatter.section(title):
@@ -74,12 +74,12 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
-    # Files are readable by their owner only, whichever library makes them.
+    # Only the owner can read files that any library creates.
     os.umask(0o077)
     try:
         cli()
     except Exception as error:
-        # Not at the top: the settings alone take longer to import than the help to print.
+        # Not at the top of the module: importing the settings takes longer than printing the help.
         from gateway.settings import SettingsError  # noqa: PLC0415
         from models.secret import SecretUnreadableError  # noqa: PLC0415
 

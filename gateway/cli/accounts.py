@@ -62,9 +62,9 @@ def list_accounts() -> list[dict[str, Any]]:
 @click.argument("plan", type=click.Choice(PLANS))
 @prints()
 def set_plan(account_id: str, plan: str) -> dict[str, Any]:
-    """Put an account on another plan, from its next request on.
+    """Change an account's plan, effective from its next request.
 
-    A lower plan keeps the webhooks that the account has above its bound.
+    On a lower plan, the account keeps webhooks above the plan's limit.
     """
     account = find_account(account_id)
     account.amend(plan=plan)
@@ -75,9 +75,9 @@ def set_plan(account_id: str, plan: str) -> dict[str, Any]:
 @click.argument("account_id")
 @prints()
 def suspend(account_id: str) -> dict[str, Any]:
-    """Refuse an account's keys and the sign-in of its users.
+    """Suspend an account: refuse its keys and the sign-in of its users.
 
-    Events of the network are still taken in and delivered.
+    Callbacks of the network are still ingested, and events delivered.
     """
     account = find_account(account_id)
     account.suspend()
@@ -88,7 +88,7 @@ def suspend(account_id: str) -> dict[str, Any]:
 @click.argument("account_id")
 @prints()
 def resume(account_id: str) -> dict[str, Any]:
-    """Let the keys and users of a suspended account in again."""
+    """Resume a suspended account: accept its keys and users again."""
     account = find_account(account_id)
     account.resume()
     return _with_state(account)
@@ -100,10 +100,10 @@ def resume(account_id: str) -> dict[str, Any]:
 @click.option("--start", multiple=True, callback=_words, help="A word that opts a person in again.")
 @prints()
 def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
-    """Let people opt out of marketing, and in again, with a message of one word.
+    """Set the words with which people opt out of marketing, and in again.
 
-    Replaces all words of before. Without options no word does. Repeat an option for more words: each takes
-    20 words of at most 40 characters.
+    A message of one such word opts out or in. The command replaces all earlier words; without options it
+    removes them. Repeat an option for more words: up to 20 words of at most 40 characters.
     """
     account = find_account(account_id)
     account.heed(stop=stop, start=start)
@@ -122,7 +122,7 @@ def keys() -> None:
 )
 @prints()
 def create_key(account_id: str, name: str) -> dict[str, Any]:
-    """Create a key. It is shown this once."""
+    """Create a key. It is shown only once."""
     row, key = ApiKey.issue(find_account(account_id), name)
     return {"id": row.id, "key": key, **rendered(row, "name", "createdAt")}
 
@@ -142,6 +142,6 @@ def list_keys() -> list[dict[str, Any]]:
 @click.argument("key_id")
 @prints()
 def revoke(key_id: str) -> dict[str, Any]:
-    """Make a key void at once."""
+    """Revoke a key immediately."""
     found(ApiKey.by_id(key_id), "key", key_id).revoke()
     return {"id": key_id, "revoked": True}

@@ -11,7 +11,7 @@ from tasks import ingest
 
 MAX_LISTED = 100
 REASONS = click.Choice([str(reason) for reason in Reason])
-# No column with the text of a message.
+# No column contains the text of a message.
 COLUMNS = ("id", "createdAt", "reason", "phoneNumberId", "waMessageId", "error")
 
 
@@ -24,11 +24,11 @@ def callbacks() -> None:
 @click.option("--reason", type=REASONS, help="Set aside for this reason.")
 @json_option
 def aside_(reason: str | None, *, as_json: bool) -> None:
-    """List the oldest items that could not be taken in.
+    """List the oldest items that could not be processed.
 
     foreign_number: for a number that is not connected here. unknown_message: a status of a message that
-    was not sent here; it finds its message by itself. failed: every try to take it in failed.
-    unreadable: not understood.
+    was not sent here; it is applied if the message appears. failed: every attempt to process it failed.
+    unreadable: not in a known format.
     """
     open_state()
     rows = [rendered(aside, *COLUMNS) for aside in SetAside.waiting(reason, limit=MAX_LISTED)]
@@ -40,11 +40,11 @@ def aside_(reason: str | None, *, as_json: bool) -> None:
 
 @callbacks.command("replay")
 @click.argument("item_id", required=False)
-@click.option("--reason", type=REASONS, help="All that were set aside for this reason.")
+@click.option("--reason", type=REASONS, help="All items that were set aside for this reason.")
 @click.option("--all", "everything", is_flag=True, help="All.")
 @json_option
 def replay_(item_id: str | None, reason: str | None, *, everything: bool, as_json: bool) -> None:
-    """Try again to take items in: one by its ID, those of a reason, or all."""
+    """Process items again: one by its ID, those of a reason, or all."""
     if sum([item_id is not None, reason is not None, everything]) != 1:
         raise click.UsageError("Give an ID, or --reason, or --all.")
     open_state()

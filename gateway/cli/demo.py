@@ -1,4 +1,4 @@
-"""gateway demo: the account that the first ``gateway up`` makes, and new credentials for it."""
+"""gateway demo: new credentials for the account that the first ``gateway up`` creates."""
 
 import json
 import shlex
@@ -23,10 +23,10 @@ RECIPIENT = "15551234567"
 @click.command()
 @json_option
 def demo(*, as_json: bool) -> None:
-    """Print new credentials of the demo account.
+    """Create and print new credentials of the demo account.
 
-    Keys and passwords are kept as digests, so the old ones cannot be shown. The demo user gets another
-    password; keys that were made before stay valid.
+    Only digests of keys and passwords are stored, so the old ones cannot be shown. The demo user gets a new
+    password; earlier keys stay valid.
     """
     if not open_state().uses_sandbox:
         raise click.ClickException("The demo account is for the sandbox, which is not used here.")
@@ -42,7 +42,7 @@ def demo(*, as_json: bool) -> None:
 
 
 def new_credentials(account: Account) -> dict[str, Any]:
-    """A key of the account and a sign-in to the dashboard, with the account's oldest number."""
+    """A new API key and password of the account, with its oldest number."""
     number = next(iter(Number.all(account.id)), None)
     _, key = ApiKey.issue(account, "demo")
     return {
@@ -56,7 +56,7 @@ def new_credentials(account: Account) -> dict[str, Any]:
 
 
 def _sign_in(account: Account) -> dict[str, str]:
-    """Email and password of the demo user; nothing where the email is another account's."""
+    """Email and password of the demo user. Empty if the email belongs to another account."""
     user, password = User.find(EMAIL), new_password()
     if user is None:
         User.enrol(account, EMAIL, password)

@@ -19,11 +19,11 @@ OK, WARNING, PROBLEM = "ok", UnwellError.state, BrokenError.state
 COLOURS = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
 INDENT = " " * 27
 
-# For all checks together. The slowest, of a worker, may take half of it.
+# Seconds for all checks together. The slowest, of a worker, may take half of it.
 SECONDS = 8
 THREAD = "check"
 Probe = Callable[[Settings], str]
-# Each check, and the check that it needs: a check is skipped when that one finds a problem.
+# Each check, and the check that it depends on. A check is skipped if that one finds a problem.
 CHECKS: dict[str, tuple[Probe, str | None]] = {
     "public address": (installation.check_public_url, None),
     "data directory": (installation.check_directory, None),
@@ -43,13 +43,13 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "callback address": (installation.check_callback_address, None),
     "mail server": (mail.check_mail, None),
 }
-# The driver's text says what was refused; the page says how each server is set up.
+# The driver's text names the refused part. The page describes the setup of each server.
 REFUSED = "Check {}, and that its server runs and lets the gateway in: docs/operations.md."
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a check found, in one line, and how to mend it unless it is ok."""
+    """The result of a check in one line, and how to fix a problem."""
 
     name: str
     state: str
@@ -61,12 +61,12 @@ class Check:
 @json_option
 @click.pass_context
 def doctor(context: click.Context, *, as_json: bool) -> None:
-    """Say what is wrong here, and how to mend it.
+    """Check this installation, and say how to fix problems.
 
     Checks settings, data directory, key, database, queue, rate limits, worker, network, callback
     address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
-    mend = "Mend it in the environment or in .env; see docs/configuration.md."
+    mend = "Correct it in the environment or in .env; see docs/configuration.md."
     checks = [Check("settings", PROBLEM, mistake, mend) for mistake in find_mistakes()]
     if not checks:
         up_file.join(load_settings())
@@ -80,7 +80,7 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
 
 
 def examine(settings: Settings) -> list[Check]:
-    """Run all checks of ``CHECKS`` at the same time. They change nothing. One that hangs is a problem."""
+    """Run all checks of ``CHECKS`` concurrently. They change nothing. A check that hangs is a problem."""
     found: dict[str, Check] = {}
     failed = set[str]()
 
@@ -88,7 +88,7 @@ def examine(settings: Settings) -> list[Check]:
         if need:
             threads[need].join()
         if need in failed:
-            unmade = f"Not checked: it needs the {need}.", f"Mend the {need} first."
+            unmade = f"Not checked: it needs the {need}.", f"Fix the {need} first."
             found[name] = Check(name, WARNING, *unmade)
         else:
             found[name] = look(name, probe, settings)

@@ -1,4 +1,4 @@
-"""Forwarding an event to a local URL, as a delivery of it to a webhook would come."""
+"""Forwards an event to a local URL, in the form of a delivery to a webhook."""
 
 import json
 import time
@@ -13,14 +13,14 @@ from gateway.cli.stopping import held_back
 from webhooks import signing
 
 TIMEOUT_SECONDS = 10
-# Between the attempts at one event.
+# Seconds between the attempts to send one event.
 PAUSES = (1.0, 3.0, 10.0)
 SUCCESS = range(200, 300)
 
 
 @dataclass(frozen=True)
 class Try:
-    """One attempt. ``status`` is None without an answer; ``pause`` is how long the next one waits, if any."""
+    """One attempt. ``status`` is None without a response. ``pause`` is the delay of the next one, if any."""
 
     number: int
     status: int | None
@@ -35,7 +35,7 @@ class Try:
 
 
 class Forwarder:
-    """Sends events to one URL. ``secret`` signs them."""
+    """Sends events to one URL, signed with ``secret``."""
 
     def __init__(self, url: str, secret: str, pauses: Sequence[float] = PAUSES) -> None:
         self._url = url
@@ -43,9 +43,9 @@ class Forwarder:
         self._pauses = pauses
 
     def forward(self, record: dict[str, Any], note: Callable[[], None]) -> Iterator[Try]:
-        """Send an event until the receiver takes it, a few times at most; each attempt, as it ends.
+        """Send an event until the receiver accepts it or the attempts are used up. Yields each attempt.
 
-        Calls ``note`` when the event is done with. No signal stops the program in between.
+        Calls ``note`` after the last attempt. No signal stops the program in between.
         """
         body = encode(record)
         for number, pause in enumerate((*self._pauses, None), start=1):
@@ -62,9 +62,9 @@ class Forwarder:
     def _post(self, record: dict[str, Any], body: bytes, number: int, pause: float | None) -> Try:
         began = time.monotonic()
         status, error = None, None
-        # A connection for each attempt: one that the receiver has just closed would be a failed attempt.
+        # A connection for each attempt: reusing one that the receiver has just closed would fail.
         with requests.Session() as session:
-            # No proxy stands between two programs of one machine, and ~/.netrc has no say.
+            # No proxy and no ~/.netrc: both programs are on this machine.
             session.trust_env = False
             try:
                 status = session.post(
@@ -80,7 +80,7 @@ class Forwarder:
 
     def _headers(self, record: dict[str, Any], body: bytes, number: int) -> dict[str, str]:
         at = time.time_ns() // 1_000_000
-        # There is no delivery: the event stands for it.
+        # There is no delivery, so the event's identifier is used.
         about = {"event_id": record["id"], "kind": record["event"], "delivery_id": record["id"]}
         signed = signing.headers([self._secret], body, at, **about, number=number)
         ours = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Connection": "close"}

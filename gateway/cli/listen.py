@@ -20,7 +20,7 @@ from webhooks.kinds import EventKind
 
 KINDS = [str(kind) for kind in EventKind]
 KIND_WIDTH = max(map(len, KINDS))
-# Below the kinds, where a row goes on.
+# The indent of a row's second line, below the kinds.
 INDENT = " " * 10
 
 lines_option: Callable[[Any], Any] = click.option(
@@ -71,12 +71,12 @@ def tail(events: list[str], number_id: str | None, *, as_json: bool) -> None:
 @click.option("--forward-to", required=True, callback=_local, metavar="URL", help="Your receiver.")
 @events_option
 @number_option
-@click.option("--resume", is_flag=True, help="Begin behind the last event of an earlier listen.")
+@click.option("--resume", is_flag=True, help="Begin after the last event of an earlier listen.")
 @lines_option
 def listen(
     forward_to: str, events: list[str], number_id: str | None, *, resume: bool, as_json: bool
 ) -> None:
-    """Forward events to a URL that only this machine reaches.
+    """Forward events to a local URL.
 
     Ctrl-C ends it. Each event is a signed POST, as deliveries to a webhook are. The signing secret belongs
     to the profile. An event that the receiver does not answer with 2xx is tried four times, then passed over.
@@ -103,7 +103,7 @@ def _query(events: list[str], number_id: str | None) -> dict[str, str]:
 
 
 def _say(text: str) -> None:
-    """Tell the person something. Standard output is for events."""
+    """Print a message on stderr. Standard output is for events."""
     click.echo(text, err=True)
 
 

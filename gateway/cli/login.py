@@ -27,10 +27,12 @@ def _base(_context: click.Context, _parameter: click.Parameter, value: str | Non
 
 @click.command()
 @click.option("--url", callback=_base, help="Base address of the API; its path ends in /api.")
-@click.option("--key", help="API key. Without it, it is asked for, or read from standard input.")
+@click.option(
+    "--key", help="API key. Without it, the command prompts for it or reads standard input."
+)
 @json_option
 def login(url: str | None, key: str | None, *, as_json: bool) -> None:
-    """Keep address and API key for the commands of this group.
+    """Store the address and API key for the commands of this group.
 
     They are send, messages, tail, listen, trigger, deliveries show and webhooks create.
 
@@ -65,7 +67,7 @@ def _read_key(url: str) -> str:
 
 
 def _address_here() -> str:
-    """Of the ``gateway up`` that runs in this folder, or would."""
+    """The address of the ``gateway up`` in this folder, running or not."""
     from gateway.cli import up_file  # noqa: PLC0415 - the settings are of a server, which may be far
     from gateway.settings import get_settings, load_settings  # noqa: PLC0415 - as above
 

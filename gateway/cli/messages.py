@@ -17,7 +17,7 @@ STATUSES = ("pending", "sent", "delivered", "read", "failed", "unknown", "receiv
 
 
 def choose_number(remote: Remote, number_id: str | None, *, active: bool = True) -> dict[str, Any]:
-    """The account's number with this identifier, or its only one that may send. Fails without such one."""
+    """The account's number with this identifier, or its only active one. Fails without one."""
     if number_id is not None:
         return remote.get(f"/numbers/{number_id}")
     numbers = remote.get("/numbers", limit=MAX_LISTED)["data"]
@@ -41,10 +41,13 @@ def _json(_context: click.Context, _parameter: click.Parameter, value: str | Non
 @click.command()
 @click.option("--to", required=True, help="Phone number (digits) or user id of the recipient.")
 @click.option("--text", help="Text to send.")
-@click.option("--number", "number_id", help="Sender; the only active number when left out.")
+@click.option("--number", "number_id", help="Sender; default: the only active number.")
 @click.option("--type", "kind", help="Type of another message: image, template, ...")
 @click.option("--payload", callback=_json, help="JSON of that type, as the API takes it.")
-@click.option("--idempotency-key", help="Of a send without an answer: it is not sent twice.")
+@click.option(
+    "--idempotency-key",
+    help="Key of an earlier send without a response: the message is not sent twice.",
+)
 @asks()
 def send(
     remote: Remote,
@@ -68,7 +71,7 @@ def send(
 
 
 def send_once(remote: Remote, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
-    """Send a message under a key of its own, which an error names: it makes another try harmless."""
+    """Send a message under a new key. An error names the key, so that a retry does not send twice."""
     key = key or str(uuid.uuid4())
     try:
         return remote.post("/messages/send", body, {"Idempotency-Key": key})
@@ -89,7 +92,7 @@ def send_once(remote: Remote, body: dict[str, Any], key: str | None = None) -> d
     "--limit",
     type=click.IntRange(1, MAX_LISTED),
     default=20,
-    help="At most so many; 20 without it.",
+    help="The most messages to list; default: 20.",
 )
 @json_option
 def messages(*, as_json: bool, since: int | None, until: int | None, **filters: Any) -> None:
@@ -107,12 +110,12 @@ def messages(*, as_json: bool, since: int | None, until: int | None, **filters: 
 
 
 def person_of(message: dict[str, Any]) -> str:
-    """Who wrote an inbound message, or to whom another one goes."""
+    """The sender of an inbound message, or the recipient of an outbound one."""
     return str(message["fromNumber" if message["direction"] == "INBOUND" else "toNumber"])
 
 
 def text_of(message: dict[str, Any]) -> str:
-    """What a message says in one line: its text or caption, else its type."""
+    """A message in one line: its text or caption, else its type."""
     body = message["body"]
     said = next(
         (body[name] for name in ("body", "caption", "name") if isinstance(body.get(name), str)), ""

@@ -41,7 +41,7 @@ def list_numbers(account_id: str | None) -> list[dict[str, Any]]:
 def notices(number_id: str | None) -> list[dict[str, Any]]:
     """List the platform's notices about numbers and their accounts, newest first.
 
-    Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID, those about the number
+    Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID, notices about the number
     and its whole business account.
     """
     number = found(Number.by_id(number_id), "number", number_id) if number_id else None
@@ -85,7 +85,7 @@ def _render_link(link: SignupLink) -> dict[str, Any]:
 @click.option("--yes", is_flag=True, help="Do not ask for a confirmation of --exact.")
 @prints()
 def create_link(account_id: str, slug: str, *, exact: bool, yes: bool) -> dict[str, Any]:
-    """Create a link, good for one signup within 7 days."""
+    """Create a link, valid for one signup within 7 days."""
     account = find_account(account_id)
     if exact and not yes:
         risk = "Anybody who guesses it can connect a number to this account."
@@ -119,7 +119,7 @@ def revoke(link_id: str) -> dict[str, Any]:
 
 @click.command("sandbox-connect")
 @click.argument("account_id")
-@click.option("--phone", help="Digits of the number; the sandbox picks one otherwise.")
+@click.option("--phone", help="Digits of the number; default: the sandbox picks one.")
 @prints()
 def sandbox_connect(account_id: str, phone: str | None) -> dict[str, Any]:
     """Run the whole embedded signup against the sandbox."""
@@ -127,7 +127,7 @@ def sandbox_connect(account_id: str, phone: str | None) -> dict[str, Any]:
 
 
 def connect_sandbox_number(account: Account, phone: str | None) -> Number:
-    """Play the browser's part of the embedded signup. Fails when the signup does."""
+    """Do the browser's part of the embedded signup. Fails if the signup fails."""
     settings = get_settings()
     if not settings.uses_sandbox:
         raise click.ClickException("GATEWAY_NETWORK_URL is not the local sandbox.")

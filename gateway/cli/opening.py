@@ -1,4 +1,4 @@
-"""Opens database and queue for a command. Only ``up`` and ``migrate`` make them."""
+"""Opens database and queue for a command. Only ``up`` and ``migrate`` create them."""
 
 import logging
 
@@ -16,10 +16,10 @@ MAKE = "gateway migrate"
 
 
 def open_state(*, may_be_away: bool = False) -> Settings:
-    """Connect this command to the database and queue. Fails when there is none, or it is not migrated.
+    """Connect this command to the database and queue. Fails if the database is missing or not migrated.
 
-    If their servers ``may_be_away``, as those of a part of the service, one that is gone gets a line in the
-    log, and is tried again at each use. Such a part also makes its DATA_DIR on a machine of its own.
+    With ``may_be_away``, for a part of the service, an unreachable server is only logged and is tried again
+    at each use. Such a part also creates its DATA_DIR, because it may run on a separate machine.
     """
     up_file.join(load_settings())
     settings = get_settings()
@@ -41,7 +41,7 @@ def open_state(*, may_be_away: bool = False) -> Settings:
 
 
 def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:
-    """Fail where a connection would make an empty database, or a key that opens nothing."""
+    """Fail if a connection would create an empty database, or a key that decrypts nothing."""
     folder = "Run this in the service's folder or set GATEWAY_DATA_DIR."
     if settings.database_url.startswith("sqlite:"):
         file = path_of(settings.database_url)

@@ -1,6 +1,6 @@
-"""What commands share: they print a resource, or a table, or one JSON document, and find rows.
+"""Shared by the commands: printing a resource, a table or a JSON document, and finding rows.
 
-Nothing here imports the database: a command over the HTTP API does without.
+Nothing here imports the database, because commands over the HTTP API do not need it.
 """
 
 import functools
@@ -19,7 +19,7 @@ Found = TypeVar("Found")
 Printed = dict[str, Any] | list[dict[str, Any]]
 
 GAP = "  "
-# What is left of a last column at least, however wide the others are.
+# The least width of the last column, however wide the others are.
 MIN_CUT = 5
 
 json_option: Callable[[Any], Any] = click.option(
@@ -28,7 +28,7 @@ json_option: Callable[[Any], Any] = click.option(
 
 
 def prints(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., None]]:
-    """Print what a command returns; a list as a table of ``columns``, which fit into 80 characters.
+    """Print the result of a command. A list is a table of ``columns``, which fit into 80 characters.
 
     The command gets the option ``--json``, and runs on the opened state.
     """
@@ -48,7 +48,7 @@ def prints(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., No
 
 
 def found(row: Found | None, kind: str, name: str) -> Found:
-    """The row of this kind. Fails when there is none, and names the command that lists them."""
+    """The row of this kind. Fails if it is missing, and names the command that lists such rows."""
     if row is None:
         listing = f"gateway {kind.replace(' ', '-')}s list"
         raise click.ClickException(f"There is no {kind} {name}. See: {listing}")
@@ -86,7 +86,7 @@ def print_table(heads: list[str], rows: list[list[str]]) -> None:
 
 
 def cut(text: str, room: int) -> str:
-    """The text in one line, or its beginning and an ellipsis where it has no room.
+    """The text in one line, cut with an ellipsis if it is too long.
 
     Inbound text is untrusted: control characters must not reach the terminal.
     """

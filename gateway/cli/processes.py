@@ -32,7 +32,7 @@ def web(host: str, port: int) -> None:
     from gateway.http.server import serve  # noqa: PLC0415 - the other commands start faster without it
 
     configure_logging(get_settings().log_format)
-    # Fail here: a web process that fails would be restarted again and again.
+    # Fail here: a web process that fails would be restarted endlessly.
     tracing.check()
     serve(open_state(may_be_away=True), host, port)
 
@@ -71,14 +71,14 @@ def sandbox(tls_port: int | None) -> None:
     }
     if tls_port is not None:
         environment["SANDBOX_TLS_PORT"] = str(tls_port)
-    # The sandbox is a process of its own.
+    # The sandbox is a separate process.
     os.execve(sys.executable, [sys.executable, "-m", "sandbox"], environment)  # noqa: S606
 
 
 @click.command()
 @json_option
 def migrate(*, as_json: bool) -> None:
-    """Bring the database's schema up to date."""
+    """Upgrade the database's schema."""
     settings = get_settings()
     make_folder(settings)
     connect_state(settings)
@@ -91,7 +91,7 @@ def migrate(*, as_json: bool) -> None:
 
 
 def apply_migrations() -> list[str]:
-    """As database.migrate(). Fails in one line."""
+    """Like database.migrate(). Fails with a one-line error."""
     refuse_incompatible()
     try:
         return database.migrate()

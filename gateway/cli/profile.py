@@ -1,6 +1,6 @@
 """The profile of a developer: which gateway the commands call, with which key. ``gateway login`` writes it.
 
-Its file holds secrets and is its owner's alone. Beside it is the place that ``gateway listen`` came to.
+Its file holds secrets, so only its owner can read it. Next to it is the position of ``gateway listen``.
 """
 
 import base64
@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 VARIABLE = "GATEWAY_PROFILE"
-# More characters than a cursor has.
+# Bytes of the file. A cursor is shorter.
 CURSOR_WIDTH = 255
 
 
@@ -34,7 +34,7 @@ def path() -> Path:
 
 
 def load() -> Profile | None:
-    """The profile, None where there is none. Fails when the file cannot be read."""
+    """The profile, or None without one. Fails if the file cannot be read."""
     try:
         return Profile(**json.loads(path().read_bytes()))
     except FileNotFoundError:
@@ -46,7 +46,7 @@ def load() -> Profile | None:
 
 
 def save(profile: Profile) -> None:
-    """Write the file. The place of a listener to another gateway or account is forgotten."""
+    """Write the file. Deletes the position of a listener to another gateway or account."""
     if load_or_none() != profile:
         _place().unlink(missing_ok=True)
     _write(path(), json.dumps(asdict(profile)))
@@ -76,8 +76,8 @@ def cursor() -> str | None:
 def keep_cursor(text: str) -> None:
     """Note that the event with this cursor was forwarded.
 
-    One write of a constant length over the old one: whole whenever the process ends, and without the wait for
-    the disk that replacing a file costs at each event.
+    One write of a constant length over the old cursor. It is never incomplete if the process ends, and does
+    not wait for the disk at each event as replacing the file would.
     """
     try:
         file = os.open(_place(), os.O_WRONLY | os.O_CREAT, 0o600)
@@ -94,7 +94,7 @@ def _place() -> Path:
 
 
 def _write(file: Path, text: str) -> None:
-    """Replace the file at once, readable by its owner alone (tempfile makes it so)."""
+    """Replace the file atomically. Only its owner can read it (tempfile's default)."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as made:

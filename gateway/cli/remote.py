@@ -1,4 +1,4 @@
-"""The HTTP API of a gateway, near or far, asked with the key of the profile."""
+"""A client of a gateway's HTTP API, with the key of the profile."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ SECONDS = 60
 USER_AGENT = f"gateway-cli/{__version__}"
 LOGIN = "Run: gateway login"
 
-# What the text of an error holds, and what a person reads.
+# Parts of errors' texts, and the texts that people read instead.
 _REASONS = {
     "Connection refused": "connection refused",
     "Failed to resolve": "unknown host",
@@ -41,12 +41,12 @@ class NoAnswerError(click.ClickException):
     """No gateway responds at this address."""
 
     def format_message(self) -> str:
-        """What happened, and what to do."""
+        """The error, and what to do."""
         return f"{self.message} Start it, or name another one: gateway login --url"
 
 
 class _Bearer(AuthBase):
-    """Sends the key. As a header of the session it would be replaced by what ~/.netrc says of the host."""
+    """Sends the key. As a header of the session, ~/.netrc would override it."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -66,19 +66,19 @@ class Remote:
         self._session.headers["User-Agent"] = USER_AGENT
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """The JSON object at a path. Fails in one line."""
+        """The JSON object at a path. Fails with a one-line error."""
         return _object_of(self._request("GET", path, params=query))
 
     def post(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The JSON object that a POST brings. Fails in one line."""
+        """The JSON object in the response to a POST. Fails with a one-line error."""
         return _object_of(self._request("POST", path, json=body, headers=headers))
 
     def stream(
         self, path: str, query: Mapping[str, str], headers: Mapping[str, str], silence: float
     ) -> requests.Response:
-        """An open response, whose reader fails after ``silence`` seconds without a byte."""
+        """An open response. Its reader fails after ``silence`` seconds without a byte."""
         options = {
             "params": query,
             "headers": headers,
@@ -119,7 +119,7 @@ def _object_of(response: requests.Response) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why there was no answer, in a few words. Libraries name their own classes and addresses in memory."""
+    """Why there was no response, in a few words. Libraries' texts name classes and addresses in memory."""
     causes = str(error)
     for mark, reason in _REASONS.items():
         if mark in causes:
@@ -128,7 +128,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def connect() -> Remote:
-    """The API of the profile. Fails when there is none."""
+    """The API of the profile. Fails without a profile."""
     found = profile.load()
     if found is None:
         raise click.ClickException(f"There is no profile {profile.path()}. {LOGIN}")
@@ -136,7 +136,7 @@ def connect() -> Remote:
 
 
 def asks(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., None]]:
-    """Print what a command over the API returns, as ``prints`` does. The command gets the API first."""
+    """Print the result of a command over the API, like ``prints``. The first argument is the API."""
 
     def decorate(command: Callable[..., Printed]) -> Callable[..., None]:
         @functools.wraps(command)

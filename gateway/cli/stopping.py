@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: how commands end that run until they are stopped."""
+"""Ctrl-C and SIGTERM for commands that run until they are stopped."""
 
 import contextlib
 import signal
@@ -12,9 +12,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def until_stopped() -> Iterator[None]:
-    """End what is inside with status 0 at such a signal."""
+    """End the block with status 0 at such a signal."""
     for number in SIGNALS:
-        # A shell has commands that it starts in the background ignore SIGINT.
+        # Commands that a shell starts in the background ignore SIGINT.
         signal.signal(number, signal.default_int_handler)
     try:
         yield
@@ -24,7 +24,7 @@ def until_stopped() -> Iterator[None]:
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """Let what is inside come to its end first. A second signal ends it at once."""
+    """Finish the block first. A second signal ends it at once."""
     came: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:

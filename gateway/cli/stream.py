@@ -1,6 +1,6 @@
 """The account's events as they happen, over server-sent events, each exactly once.
 
-Reconnects after a lost connection, after silence, and after data that cannot be parsed. Resumes behind the
+Reconnects after a lost connection, after silence, and after data that cannot be parsed. Resumes after the
 last event.
 """
 
@@ -20,7 +20,7 @@ from gateway.cli.remote import NoAnswerError, RefusedError, Remote, reason_of
 PATH = "/events/stream"
 # Three times the pause between two keep-alives of the server.
 SILENCE_SECONDS = 45.0
-# The first pause before another try. Each next one is twice as long, as often as MAX_FAILURES says.
+# Seconds before the first retry. Each next pause is twice as long, up to MAX_FAILURES retries.
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MAX_FAILURES = 0.25, 10.0, 16
 # More than an event can have.
 MAX_EVENT = 4 * 1024 * 1024
@@ -35,12 +35,12 @@ Say = Callable[[str], None]
 
 
 class BrokenError(Exception):
-    """The connection cannot be read any further. The text says why."""
+    """The connection is broken. The text says why."""
 
 
 @dataclass
 class Stream:
-    """The events of an account after ``cursor``, or from now on. ``say`` logs lost connections."""
+    """The events of an account after ``cursor``, or new ones without it. ``say`` logs lost connections."""
 
     remote: Remote
     query: dict[str, str]
@@ -133,7 +133,7 @@ def _chunks(response: requests.Response) -> Iterator[bytes]:
 def frames(chunks: Iterator[bytes]) -> Iterator[tuple[str, bytes | None]]:
     """The ``id`` and ``data`` of each block of lines (HTML, Server-sent events). None: there is no data.
 
-    What follows the last blank line is left out, because it was cut off. Raises BrokenError.
+    Data after the last blank line is skipped, because it was cut off. Raises BrokenError.
     """
     rest = b""
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""Keeps the parts of the gateway running as processes, and starts again those that die."""
+"""Runs the parts of the gateway as processes, and restarts those that die."""
 
 import contextlib
 import ctypes
@@ -22,7 +22,7 @@ Process = subprocess.Popen[bytes]
 class Supervisor:
     """Runs parts until SIGTERM or Ctrl-C: Python programs, given by their arguments.
 
-    ``stop_seconds`` is how long they may take to end.
+    ``stop_seconds`` is the longest that they may take to end.
     """
 
     def __init__(self, parts: Mapping[str, list[str]], stop_seconds: float) -> None:
@@ -43,7 +43,7 @@ class Supervisor:
         self.is_stopping = True
 
     def _start(self, name: str) -> None:
-        """Start a part in a process group of its own, so that Ctrl-C reaches only the supervisor."""
+        """Start a part in its own process group, so that Ctrl-C reaches only the supervisor."""
         self._started_at[name] = time.monotonic()
         self._processes[name] = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, *self._parts[name]],
@@ -52,7 +52,7 @@ class Supervisor:
         )
 
     def watch(self) -> None:
-        """Start dead parts again until a signal to stop. A part that dies at once waits a second."""
+        """Restart dead parts until a signal to stop. A part that dies at once waits a second."""
         while not self.is_stopping:
             time.sleep(POLL_SECONDS)
             for name, process in list(self._processes.items()):
@@ -76,14 +76,14 @@ class Supervisor:
 
 
 def _kill(process: Process) -> None:
-    """Kill what is left of a process and its children."""
+    """Kill a process and its remaining children."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def _end_with_parent(parent: int) -> None:
-    """Have Linux send SIGTERM to this process when the supervisor dies, even by SIGKILL."""
+    """Make Linux send SIGTERM to this process when the supervisor dies, even by SIGKILL."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         # The supervisor may have died before this call; then no signal comes.

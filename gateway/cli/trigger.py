@@ -1,4 +1,4 @@
-"""gateway trigger: has the sandbox, or the API, cause an event of a kind."""
+"""gateway trigger: makes the sandbox or the API cause an event of a kind."""
 
 import time
 from collections.abc import Callable
@@ -18,19 +18,19 @@ SECONDS = 10
 READER, LOSER = "15551234567", "15550100002"
 TEXT = "Sent by gateway trigger"
 WITHOUT = "On the real network no event can be caused. Name another sandbox with --sandbox."
-# Until the gateway has heard that a number is disconnected.
+# Seconds until the gateway has processed a disconnection.
 WAIT_SECONDS, POLL_SECONDS = 20, 0.2
 
 
 class Sandbox:
-    """The control paths of the sandbox that a number is on."""
+    """The control paths of the number's sandbox."""
 
     def __init__(self, url: str, phone: str) -> None:
         self._url = url.rstrip("/")
         self._phone = phone
 
     def find_number(self) -> str:
-        """The network's identifier of the number. Fails where this is not its sandbox."""
+        """The network's identifier of the number. Fails if the number is not on this sandbox."""
         for number in self._call("GET", "state")["numbers"]:
             if number["display_phone_number"] == self._phone:
                 return str(number["id"])
@@ -39,7 +39,7 @@ class Sandbox:
         )
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """What a control path answers. Fails in one line."""
+        """The response of a control path. Fails with a one-line error."""
         return self._call("POST", path, body)
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -58,19 +58,19 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class Cause:
-    """What an event is caused with: the API, a number of the account and its sandbox."""
+    """The parts that cause an event: the API, a number of the account and its sandbox."""
 
     remote: Remote
     sandbox: Sandbox
     number: dict[str, Any]
 
     def send(self, to: str) -> dict[str, Any]:
-        """Send a text, which has the fate of its recipient."""
+        """Send a text. The recipient determines its outcome."""
         content = {"type": "text", "text": {"body": TEXT}}
         return send_once(self.remote, {"number_id": self.number["id"], "to": to, **content})
 
     def receive(self) -> dict[str, Any]:
-        """A person writes."""
+        """A person sends a message."""
         said = {"from": READER, "to": self.number["phoneNumber"], "type": "text", "text": TEXT}
         return {"wa_message_id": self.sandbox.post("inbound", said)["id"]}
 
@@ -83,20 +83,20 @@ class Cause:
         }
 
     def activate(self) -> dict[str, Any]:
-        """Connect the number; one that is active is disconnected first."""
+        """Connect the number. An active number is disconnected first."""
         if self.number["status"] == ACTIVE:
             self.set_status("DISCONNECTED")
             deadline = time.monotonic() + WAIT_SECONDS
             while self.remote.get(f"/numbers/{self.number['id']}")["status"] == ACTIVE:
                 if time.monotonic() > deadline:
                     raise click.ClickException(
-                        "The gateway does not hear of the number. Run: gateway doctor"
+                        "The gateway gets no callback about the number. Run: gateway doctor"
                     )
                 time.sleep(POLL_SECONDS)
         return self.set_status("CONNECTED")
 
     def change_quality(self) -> dict[str, Any]:
-        """The platform rates the number's quality as another one."""
+        """The platform changes the number's quality rating."""
         rating = "GREEN" if self.number["qualityRating"] == "YELLOW" else "YELLOW"
         change = {"field": "phone_number_quality_update", "quality_rating": rating}
         self.sandbox.post(f"numbers/{self.sandbox.find_number()}/events", change)
@@ -141,9 +141,9 @@ CAUSES: dict[EventKind, Callable[[Cause], dict[str, Any]]] = {
 
 @click.command()
 @click.argument("kind", type=click.Choice([str(kind) for kind in CAUSES]), metavar="KIND")
-@click.option("--number", "number_id", help="Of this number; the only one when left out.")
+@click.option("--number", "number_id", help="Number of the event; default: the only one.")
 @click.option(
-    "--sandbox", help="The sandbox's address; that of this folder's service when left out."
+    "--sandbox", help="The sandbox's address; default: that of the service in this folder."
 )
 @asks()
 def trigger(
@@ -152,8 +152,8 @@ def trigger(
     """Cause an event in the sandbox.
 
     KIND is message.received, .sent, .delivered, .read or .failed, number.activated, .disconnected, .banned or
-    .updated, contact.updated or template.updated. A message that is sent goes on to be delivered and read. A
-    banned or disconnected number is active again after number.activated.
+    .updated, contact.updated or template.updated. A sent message is then delivered and read. A banned or
+    disconnected number is active again after number.activated.
     """
     number = choose_number(remote, number_id, active=not kind.startswith("number."))
     network = Sandbox(sandbox or _sandbox_here(remote.url), number["phoneNumber"])
@@ -163,7 +163,7 @@ def trigger(
 
 
 def _sandbox_here(url: str) -> str:
-    """The sandbox of the gateway at this address, if that one runs here. Fails where that is not known."""
+    """The sandbox of the gateway at this address, if it runs on this machine. Fails if there is none."""
     from gateway.cli import up_file  # noqa: PLC0415 - the settings are of a server, which may be far
     from gateway.settings import get_settings, load_settings  # noqa: PLC0415 - as above
 

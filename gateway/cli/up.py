@@ -21,9 +21,9 @@ from models.number import Number
 
 READY_SECONDS = 30
 LOOPBACK = "127.0.0.1"
-# What to connect to where a server listens at all addresses.
+# The address to connect to if a server listens at all addresses.
 REACHED = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared with, not listened at
-# A part may need this much longer to end than its longest request.
+# Seconds that a part may need to end after its longest request.
 STOP_MARGIN_SECONDS = 10
 
 Places = dict[str, tuple[str, int]]
@@ -33,12 +33,12 @@ Places = dict[str, tuple[str, int]]
 @host_option
 @port_option
 @click.option("--sandbox-port", type=click.IntRange(1, 65535), help="Port of the sandbox.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where everything is kept.")
-@click.option("--no-demo", is_flag=True, help="Start empty: no demo account, key and number.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Directory of all data.")
+@click.option("--no-demo", is_flag=True, help="Start without a demo account, key and number.")
 def up(
     host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
 ) -> None:
-    """Run all of it here: web, worker and sandbox."""
+    """Run web, worker and sandbox on this machine."""
     # The parts are processes, and read these options from the environment.
     given = {"SANDBOX_PORT": sandbox_port, "DATA_DIR": data_dir}
     os.environ.update({PREFIX + name: str(value) for name, value in given.items() if value})
@@ -46,7 +46,7 @@ def up(
         os.environ[f"{PREFIX}PUBLIC_URL"] = url_at(host, port)
     settings = get_settings()
     configure_logging(settings.log_format)
-    # Fail here: a part that fails would be restarted for ever.
+    # Fail here: a part that fails would be restarted endlessly.
     tracing.check()
     make_folder(settings)
     connect_state(settings)
@@ -63,7 +63,7 @@ def _run_all(settings: Settings, host: str, port: int, *, demo: bool) -> None:
     web = [*gateway, "web", "--host", host, "--port", str(port)]
     parts, places = {"web": web, "worker": [*gateway, "worker"]}, {"web": (host, port)}
     if settings.uses_sandbox:
-        # The sandbox does not go through the public address.
+        # The sandbox does not use the public address.
         os.environ["SANDBOX_CALLBACK_URL"] = f"{url_at(host, port)}/network/callback"
         parts["sandbox"] = [*gateway, "sandbox"]
         places["sandbox"] = (LOOPBACK, settings.sandbox_port)
@@ -134,7 +134,7 @@ def _greet_with_demo() -> None:
     if Number.all() or any(a.name != demo_account.NAME for a in accounts):
         click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")
         return
-    # An earlier first run may have ended after this step.
+    # An earlier first run may have stopped after this step.
     account = accounts[0] if accounts else Account.open(demo_account.NAME, "starter")
     try:
         connect_sandbox_number(account, None)

@@ -17,10 +17,10 @@ ADDRESSES = ("public_url", "sandbox_port")
 
 @contextmanager
 def announced(settings: Settings) -> Iterator[None]:
-    """Be the only ``gateway up`` on DATA_DIR, and write its addresses to a file. Fails for a second one."""
+    """Lock DATA_DIR for this ``gateway up``, and write its addresses to a file. Fails if another one runs."""
     with (settings.data_dir / LOCK).open("w") as lock:
         try:
-            # The kernel releases it with the process, however it ends.
+            # The kernel releases the lock when the process ends for any reason.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise click.ClickException(
@@ -41,7 +41,7 @@ def join(settings: Settings) -> None:
         running = json.loads((settings.data_dir / FILE).read_bytes())
         os.kill(running["pid"], 0)
     except (OSError, ValueError):
-        # None runs, or it was killed.
+        # No ``gateway up`` runs, or it was killed.
         return
     for name in set(ADDRESSES) - settings.model_fields_set:
         os.environ[PREFIX + name.upper()] = str(running[name])

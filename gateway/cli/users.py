@@ -36,7 +36,7 @@ password_option: Callable[[Any], Any] = click.option(
 
 
 def _choose_password(*, from_stdin: bool) -> tuple[str, dict[str, str]]:
-    """A password, typed or generated, and what to print of it: only a generated one is shown."""
+    """A password, typed or generated, and its printed form: only a generated one is shown."""
     if not from_stdin:
         generated = new_password()
         return generated, {"password": generated}
@@ -68,7 +68,7 @@ def users() -> None:
 @password_option
 @prints()
 def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> dict[str, Any]:
-    """Create a user. A generated password is shown this once."""
+    """Create a user. A generated password is shown only once."""
     account = find_account(account_id)
     password, shown = _choose_password(from_stdin=password_stdin)
     try:
@@ -91,7 +91,7 @@ def list_() -> list[dict[str, Any]]:
 @password_option
 @prints()
 def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
-    """Give a user another password and end their sessions."""
+    """Set a new password for a user and end their sessions."""
     user = found(User.find(email), "user", email)
     password, shown = _choose_password(from_stdin=password_stdin)
     change_password(user, password)
@@ -103,7 +103,7 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
 @email_argument
 @prints()
 def disable_two_factor(email: str) -> dict[str, Any]:
-    """Let a user who lost app and recovery codes sign in by password."""
+    """Turn off two-factor authentication of a user who lost app and recovery codes."""
     user = found(User.find(email), "user", email)
     two_factor.turn_off(user)
     Audit.note_operator(user, "user.two_factor_disabled")

@@ -47,14 +47,14 @@ def list_webhooks() -> list[dict[str, Any]]:
 
 
 @webhooks.command("create")
-@click.option("--url", required=True, help="Where events are sent: https, and public.")
+@click.option("--url", required=True, help="URL of the endpoint: https, and public.")
 @click.option("--events", required=True, callback=kinds_of, metavar="KINDS", help=KINDS_HELP)
 @click.option("--number", "numbers", multiple=True, help="Only events about this number, or these.")
 @asks("id", "url", "secret")
 def create_webhook(
     remote: Remote, url: str, events: list[str], numbers: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Create a webhook of the profile's account. Its secret is shown this once."""
+    """Create a webhook of the profile's account. Its secret is shown only once."""
     return remote.post("/webhooks", {"url": url, "events": events, "numberIds": list(numbers)})
 
 
@@ -102,15 +102,15 @@ def show_delivery(delivery_id: str, *, as_json: bool) -> None:
     type=click.Choice(FINAL_STATES),
     multiple=True,
     default=[str(s) for s in UNDELIVERED],
-    help="In this state, or one of these; failed and skipped when left out.",
+    help="Only deliveries in these states; default: failed and skipped.",
 )
 @json_option
 def redeliver_deliveries(
     webhook_id: str, since: int, until: int | None, states: tuple[str, ...], *, as_json: bool
 ) -> None:
-    """Deliver again what failed or was skipped, the oldest first.
+    """Redeliver failed or skipped deliveries, the oldest first.
 
-    Shows how many have had their attempt. Ctrl-C ends this display only: the worker goes on.
+    Shows how many were attempted. Ctrl-C ends only this display: the worker continues.
     """
     open_state()
     webhook = found(Webhook.by_id(webhook_id), "webhook", webhook_id)
@@ -131,11 +131,11 @@ def redeliver_deliveries(
         states_now = [f"{counts[state]} {state}" for state in DeliveryState if counts[state]]
         click.echo(f"{len(chosen)} scheduled: {', '.join(states_now) or 'removed meanwhile'}.")
     if len(chosen) == MAX_REDELIVERIES and not as_json:
-        click.echo("That is the most for one call. Run it again for what is left.")
+        click.echo("That is the most for one call. Run it again for the rest.")
 
 
 def follow(webhook_id: str, chosen: list[str]) -> None:
-    """Show on stderr how many deliveries have had their attempt, until all have, or Ctrl-C."""
+    """Show on stderr how many deliveries were attempted, until all were, or Ctrl-C."""
     waiting = chosen
     try:
         with click.progressbar(
@@ -147,4 +147,4 @@ def follow(webhook_id: str, chosen: list[str]) -> None:
                 time.sleep(POLL_SECONDS)
             bar.update(len(waiting))
     except KeyboardInterrupt:
-        click.echo(f"Not watching any more; {len(waiting)} go on in the worker.", err=True)
+        click.echo(f"Not watching any more; {len(waiting)} continue in the worker.", err=True)

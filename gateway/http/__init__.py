@@ -1,1 +1,1 @@
-"""What every request meets: the server, who asks, the limits of size and rate, the log line, errors."""
+"""The parts that every request passes: server, authentication, limits of size and rate, log line, errors."""

@@ -1,7 +1,7 @@
-"""What an operator sees of a request: its identifier, and one line and one span of its outcome.
+"""Gives each request an identifier, one log line and one span for operators.
 
-Probes are not logged and not traced. Line and span name the route in place of the path: the slug of a signup
-link lets its bearer in.
+Probes are not logged and not traced. Line and span name the route instead of the path, because the slug of
+a signup link is a credential.
 """
 
 import logging
@@ -25,7 +25,7 @@ from tasks.telemetry import request_fields, span
 logger = logging.getLogger(__name__)
 
 HEADER = "x-request-id"
-# Of an identifier for a request that brought none.
+# The prefix of an identifier for a request without one.
 PREFIX = "req"
 CLIENT_ERROR, SERVER_ERROR = 400, 500
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -33,7 +33,7 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class Response:
-    """The response to a request on its way out. ``status`` is None while it has not begun.
+    """The response to a request. ``status`` is None before it begins.
 
     ``headers`` are those that every response carries.
     """
@@ -41,7 +41,7 @@ class Response:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = Headers(scope=scope).getlist(HEADER)
         is_fit = len(given) == 1 and _ACCEPTABLE.fullmatch(given[0])
-        # The client's own identifier if it gave exactly one that is fit for a log.
+        # The client's identifier if it sent exactly one that is safe to log.
         self.request_id = given[0] if is_fit else new_id(PREFIX)
         self.headers = [(HEADER.encode(), self.request_id.encode())]
         self.status: int | None = None
@@ -51,7 +51,7 @@ class Response:
         self._scope, self._receive, self._send = scope, receive, send
 
     async def send(self, message: Message) -> None:
-        """Pass a part of the response on."""
+        """Send a part of the response."""
         if message["type"] == "http.response.start":
             headers = [*message.get("headers", []), *self.headers]
             if any(b"\n" in value or b"\r" in value for _, value in headers):
@@ -66,7 +66,7 @@ class Response:
         await self._send(message)
 
     async def fail(self, error: Exception) -> None:
-        """Answer with an error. A response that has begun already can only be cut off."""
+        """Respond with an error. A response that has already begun can only be cut off."""
         path = self._scope["path"]
         error = as_api_error(error, path, self._scope["method"])
         if self.status is None:
@@ -75,7 +75,7 @@ class Response:
 
 @contextmanager
 def observed(scope: Scope, operation: Operation, response: Response) -> Iterator[None]:
-    """Observe the work on a request inside it."""
+    """Observe the request in this block."""
     began = time.perf_counter()
     token = request_fields.set({"request_id": response.request_id})
     method = scope["method"] if scope["method"] in METHODS else UNKNOWN
@@ -111,6 +111,6 @@ def _report(response: Response, shown: Span, fields: dict[str, object], seconds:
 
 
 def _trace_of_client(scope: Scope) -> Context:
-    """The trace that the client asks to go on with, without its tracestate, whose content is the client's."""
+    """The client's trace to continue, without its tracestate, which may hold anything."""
     given = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
     return _PROPAGATOR.extract({"traceparent": given[0]} if len(given) == 1 else {})

@@ -1,6 +1,6 @@
-"""How many connections one client address may hold at once, so that one client cannot take them all.
+"""Limits the concurrent connections of one client address, so that one client cannot take them all.
 
-An IPv6 client has a whole /64 network to choose addresses from, so that network counts as one address.
+An IPv6 client can use all addresses of a /64 network, so that network counts as one address.
 """
 
 import ipaddress
@@ -51,7 +51,7 @@ class AddressLimit:
             self._open -= Counter({counted: 1})
 
     def spares(self, client: str, proxies: Sequence[str] | str) -> bool:
-        """Whether a client may hold any number: this machine, a proxy, and a Unix socket."""
+        """Whether a client has no limit: this machine, a proxy, or a Unix socket."""
         try:
             address = ipaddress.ip_address(client)
         except ValueError:
@@ -64,7 +64,7 @@ class AddressLimit:
 
 @lru_cache(maxsize=8)
 def _networks(proxies: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """The networks, of one address perhaps. uvicorn takes names and paths as well, which are left out."""
+    """The networks and addresses. uvicorn also accepts names and paths, which are skipped."""
     found = []
     for text in EVERY_ADDRESS.get(proxies.strip(), proxies).split(","):
         with suppress(ValueError):

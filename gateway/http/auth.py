@@ -1,4 +1,4 @@
-"""Who is asking: the API key of a request (specification, Authentication).
+"""Identifies the caller by the API key of a request (specification, Authentication).
 
 The edge identifies the caller once, because the rate limit needs to know the account too. The contract's
 security scheme then only looks at the result.
@@ -29,7 +29,7 @@ from tasks.telemetry import note
 
 logger = logging.getLogger(__name__)
 
-# Where the Caller of a request stands in its scope.
+# The key of the Caller in a request's scope.
 CALLER = "gateway.caller"
 SCHEME = "bearer"
 DASHBOARD = "/dashboard/"
@@ -55,7 +55,7 @@ class Caller:
         return None if self.user is None else str(self.user.account_id)
 
     def counted(self, client: tuple[str, int] | None) -> tuple[str, str]:
-        """The plan, and the identifier or client address, against which its requests count."""
+        """The plan, and the identifier or client address, for the rate limit."""
         if self.account is not None:
             return self.account.plan, self.account.id
         if self.user is not None:
@@ -67,7 +67,7 @@ NOBODY = Caller()
 
 
 def credentials_of(scope: Scope) -> tuple[str | None, str | None]:
-    """The API key of a request, and below /dashboard/ the token of a session. Two keys are none."""
+    """The API key of a request, and below /dashboard/ the token of a session. None for two keys."""
     headers = Headers(scope=scope)
     given = headers.getlist("authorization")
     scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
@@ -91,7 +91,7 @@ def identify(given: str | None, token: str | None) -> Caller:
 
 
 def note_use(caller: Caller) -> None:
-    """Note now and then when a key was last used. The request does not wait for it."""
+    """Record the time of a key's last use, at intervals. The request does not wait for it."""
     key = caller.key
     if key is not None and key.is_use_due() and key.id not in _noting:
         task = _noting[key.id] = asyncio.create_task(_note_use(key))
@@ -102,12 +102,12 @@ async def _note_use(key: ApiKey) -> None:
     try:
         await commit(key.note_use)
     except (DatabaseError, OSError) as error:
-        # The next request notes it.
-        logger.warning("the last use of key %s is not noted: %s", key.id, error)
+        # The next request records it.
+        logger.warning("the last use of key %s was not recorded: %s", key.id, error)
 
 
 class BearerSecurity(AbstractSecurityHandler):
-    """Connexion's seam for the contract's scheme ``bearerAuth``."""
+    """Connexion's extension point for the contract's scheme ``bearerAuth``."""
 
     def get_fn(
         self, _security_scheme: dict[str, Any], _required_scopes: list[str]
@@ -125,7 +125,7 @@ class BearerSecurity(AbstractSecurityHandler):
 
 
 def _why(scope: Scope, caller: Caller) -> str:
-    """What is wrong with the key of a request, or that there is none."""
+    """The error for an invalid or missing key."""
     if caller.is_suspended:
         return "The account is suspended. Ask its operator to resume it."
     if "authorization" in Headers(scope=scope):

@@ -1,7 +1,6 @@
-"""The network's callbacks on their way in: stored before they are answered, without Connexion and Flask.
+"""Stores the network's callbacks before it responds, without Connexion and Flask.
 
-There are three for each message that is sent, so those that come in quick succession share a transaction
-(models.database).
+Each sent message causes three. Callbacks in quick succession share a transaction (models.database).
 """
 
 from functools import partial
@@ -17,12 +16,12 @@ from handlers import network_callback
 from models.database import commit
 from networks import signature
 
-# To compute the signature of more than this holds the event loop up for longer than a thread costs.
+# Bytes. A thread costs less than blocking the event loop to sign a larger body.
 LARGE = MEBIBYTE // 8
 
 
 async def intake(scope: Scope, receive: Receive, send: Send) -> None:
-    """ASGI: what the network asks at its callback. Raises HTTPException, ApiError for what is refused."""
+    """The ASGI application of the network's callback URL. Raises HTTPException or ApiError to refuse."""
     request = Request(scope, receive)
     response = Response()
     match request.method:

@@ -1,8 +1,8 @@
-"""One connection: uvicorn's HTTP/1.1 with bounds on heads, on the client's time, and on connections.
+"""One connection: uvicorn's HTTP/1.1 with limits for heads, for the client's time, and for connections.
 
-The server can so stand without a proxy. uvicorn itself bounds only how long a connection may be idle between
-two requests (timeout_keep_alive). Each connection checks every two seconds whether its client is late, which
-costs a request nothing. Where no application is reached, the answer is an error in our shape.
+So the server needs no proxy. uvicorn itself limits only how long a connection may be idle between two
+requests (timeout_keep_alive). Each connection checks every two seconds whether its client is late, which
+costs a request nothing. Requests that reach no application get an error in our format.
 """
 
 import asyncio
@@ -31,13 +31,13 @@ MAX_HEADER_BYTES = 32 * 1024
 TOO_LARGE = f"The request line and headers are larger than {MAX_HEADER_BYTES} bytes."
 # A customer's pool of connections is rarely larger. Each process counts for itself.
 CONNECTIONS_PER_ADDRESS = 200
-# Where the application leaves its edge in the server's state, when it starts.
+# The key of the edge in the server's state. The application sets it at its start.
 EDGE = "edge"
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How many seconds a client may take for what."""
+    """Time limits of a client, in seconds."""
 
     # The first byte of a new connection, and a whole head from its first byte on.
     head: float = 10
@@ -48,12 +48,12 @@ class Bounds:
     # To take ``progress`` bytes of a response. A client slower than 1 KiB a second is cut off.
     unread: float = 30
     progress: int = 30 * 1024
-    # Between two checks: a late client is noticed so much later at most.
+    # Between two checks, and so the longest delay before a late client is noticed.
     tick: float = 2
 
 
 class Awaited(Enum):
-    """What the client has to send next."""
+    """The part that the client has to send next."""
 
     NOTHING = auto()
     REQUEST = auto()
@@ -76,7 +76,7 @@ class _Parser(httptools.HttpRequestParser):
     def _start(self) -> None:
         """Forget what was parsed."""
         super().__init__(self._protocol)
-        # As uvicorn has it.
+        # The same type as uvicorn's.
         self.set_dangerous_leniencies(lenient_data_after_close=True)
 
     def feed_data(self, data: Any) -> None:
@@ -103,18 +103,18 @@ class GatewayProtocol(HttpToolsProtocol):
     # Whether the request offers another protocol. Then its head comes a second time, without the offer.
     has_offer = False
 
-    # What the connection counts as at ``address_limit``, if at all.
+    # The address under which ``address_limit`` counts the connection, if any.
     _counted: str | None = None
     _watch: asyncio.TimerHandle | None = None
     _awaited = Awaited.NOTHING
-    # Times of the event loop: when what is awaited is late, and when the whole body is.
+    # Deadlines of the awaited part and of the whole body, in the event loop's time.
     _due = math.inf
     _body_due = math.inf
-    # How many bytes the client had still to take when it last made progress, and when it is late.
+    # How many bytes the client had yet to receive at its last progress, and its deadline.
     _backlog: tuple[int, float] | None = None
     # The bytes of a head that came after its first segment.
     _more_head = 0
-    # The error that ends the connection. It is sent behind a response that is under way.
+    # The error that ends the connection. It is sent after a response in progress.
     _refusal: ApiError | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -147,12 +147,12 @@ class GatewayProtocol(HttpToolsProtocol):
         self._more_head += len(data)
         super().data_received(data)
         if self._awaited is Awaited.REST_OF_HEAD:
-            # The parser tells of a header only when it is complete, so one that never ends counts here.
+            # The parser reports only complete headers, so one that never ends is counted here.
             if (self._more_head or self._head_size()) > MAX_HEADER_BYTES:
                 self.refuse(TOO_LARGE, 431)
         elif self._awaited is Awaited.NOTHING and self._is_idle():
-            # Empty lines before a request, or the end of a body that was answered early. uvicorn's own
-            # timer is off once anything came.
+            # Empty lines before a request, or the end of a body after an early response. uvicorn's own timer
+            # stops at the first byte.
             self._wait(Awaited.REQUEST, self.bounds.head)
 
     def on_message_begin(self) -> None:
@@ -186,7 +186,7 @@ class GatewayProtocol(HttpToolsProtocol):
             self._wait(Awaited.NOTHING, math.inf)
 
     def on_response_complete(self) -> None:
-        """A response is out. The rest of a body that is not read has little time."""
+        """A response was sent. The rest of an unread body has little time."""
         super().on_response_complete()
         if self._awaited is Awaited.BODY:
             self._body_due = min(self._body_due, self.loop.time() + self.bounds.piece)
@@ -195,7 +195,7 @@ class GatewayProtocol(HttpToolsProtocol):
             self._send_error(self._refusal)
 
     def resume_writing(self) -> None:
-        """The client took most of what it had still to take."""
+        """The client received most of the waiting bytes."""
         super().resume_writing()
         self._backlog = None
 
@@ -218,11 +218,11 @@ class GatewayProtocol(HttpToolsProtocol):
         return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what the parser did not accept, and close the connection."""
+        """Respond to a request that the parser refused, and close the connection."""
         self.refuse(msg, 400)
 
     def refuse(self, message: str, status: int) -> None:
-        """Answer with an error, behind a request that is worked on, and close the connection."""
+        """Respond with an error, after a request in progress, and close the connection."""
         if self._refusal is not None:
             return
         self._refusal = ApiError(message, status=status)
@@ -264,13 +264,13 @@ class GatewayProtocol(HttpToolsProtocol):
         return cycle is None or cycle.response_complete
 
     def _check(self) -> None:
-        """Cut off a client that does not read, and let go one that does not send."""
+        """Cut off a client that does not read, and close the connection of one that does not send."""
         now = self.loop.time()
         if self._is_unread(now):
             self.transport.abort()
             return
         if self.flow.read_paused or self.pipeline:
-            # It is the server that does not read on.
+            # The server has paused reading.
             self._due += self.bounds.tick
         elif now >= self._due and not self.transport.is_closing():
             self._give_up()
@@ -294,5 +294,5 @@ class GatewayProtocol(HttpToolsProtocol):
         elif awaited is Awaited.BODY and not self.cycle.response_started:
             self.refuse("The request's body came too slowly.", 408)
         else:
-            # There is no request to answer, or it has its answer.
+            # There is no request without a response.
             self.transport.close()

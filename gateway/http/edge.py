@@ -1,7 +1,7 @@
-"""What every request passes through.
+"""The outermost application, which every request passes.
 
-Finds the operation, knows the caller, counts the request, bounds its body and reads it to its end, puts the
-rate limit headers on every response, and turns a crash of anything inside into the one error shape.
+Finds the operation, identifies the caller, counts the request, limits and reads its body, adds the rate
+limit headers to every response, and turns exceptions into error responses.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 
 
 class Edge:
-    """The application that the server calls. ``parts`` do the work; ``transfers`` of media run at once."""
+    """The application that the server calls. ``parts`` handle requests; ``transfers`` limits media."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Edge:
         log: RequestLog,
     ) -> None:
         self.limiter = limiter
-        # The requests that are being answered, and whether new ones are refused.
+        # The running requests, and whether new ones are refused.
         self.running: set[Response] = set()
         self.is_stopping = False
         self._parts = parts
@@ -54,13 +54,13 @@ class Edge:
         each = max(1, transfers // 2)
         self._transfers = Share("uploads and downloads of media", each, transfers)
         self._large_bodies = Share("large requests", LARGE_BODIES_EACH, LARGE_BODIES)
-        # They ask the database and Redis who a caller is, and how many requests the caller has left.
+        # These threads ask the database and Redis for the caller and its remaining requests.
         self._threads = ThreadPoolExecutor(ADMITTING_THREADS, "admit")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         if scope["type"] != "http":
-            # The server starts and stops, and looks here for its edge.
+            # Lifespan events. The server finds its edge in this state.
             scope["state"][EDGE] = self
             await self._parts[Part.API](scope, receive, send)
             return
@@ -74,7 +74,7 @@ class Edge:
             try:
                 await work(scope, receive, response)
             except ClientDisconnect:
-                # The client is gone.
+                # The client disconnected.
                 return
             except Exception as error:  # noqa: BLE001 - it is logged, and the client gets 500
                 await response.fail(error)
@@ -88,7 +88,7 @@ class Edge:
         streams.stop()
 
     async def _refuse(self, scope: Scope, receive: Receive, response: Response) -> None:
-        # The connection is closed then. A body that is not read would take the response with it.
+        # The connection closes afterwards. With an unread body, the response would be lost.
         with suppress(ApiError, ClientDisconnect):
             await read(scope, bounded(receive, MEBIBYTE), lambda: None)
         await self._admit(scope, response)
@@ -137,7 +137,7 @@ class Edge:
             return caller, (limiter.count if is_metered else limiter.look_here)(*counted)
 
         waits = (is_metered and not limiter.answers_at_once) or session is not None
-        # To ask a thread for two rows of a local file costs several times what it takes to read them here.
+        # A thread costs several times as much as reading two rows of a local file here.
         if not waits and (key is None or answers_at_once()):
             return identified()
         return await asyncio.get_running_loop().run_in_executor(
@@ -152,7 +152,7 @@ class Edge:
         with ExitStack() as places:
             if operation.transfer and caller.account_id is not None:
                 places.enter_context(self._transfers.of(caller.account_id))
-            # What takes an upload reads the file by itself.
+            # The handler of an upload reads the file itself.
             if not (operation.transfer and operation.takes_body):
                 large = self._large_bodies
                 body = await read(scope, receive, lambda: places.enter_context(large.of(counted)))
@@ -164,7 +164,7 @@ class Edge:
 def bounded(receive: Receive, limit: int) -> Receive:
     """``receive`` for a body of at most ``limit`` bytes. It raises ApiError past them.
 
-    The server throws away what is not read, so the client gets the answer.
+    The server discards the unread rest, so the client gets the response.
     """
     left = limit
 
@@ -182,8 +182,8 @@ def bounded(receive: Receive, limit: int) -> Receive:
 async def read(scope: Scope, receive: Receive, take_place: Callable[[], object]) -> bytes:
     """The whole body. Raises ClientDisconnect.
 
-    A slow client then holds no thread, and a request that breaks off changes nothing. ``take_place`` is
-    called when the body turns out to be large, and may raise.
+    So a slow client holds no thread, and an interrupted request changes nothing. ``take_place`` is called
+    for a large body, and may raise.
     """
     body = bytearray()
     async for piece in Request(scope, receive).stream():
@@ -204,13 +204,13 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _normalised(scope: Scope, body: bytes | None) -> Scope:
-    """The scope as Connexion relies on it: with a media type in lower case, and the length of a read body.
+    """The scope that Connexion needs: with a media type in lower case, and the length of a read body.
 
-    Connexion would let the body of an ``Application/JSON`` pass unchecked, and does not see a charset
-    behind a blank. Under WSGI a header ``Idempotency_Key`` would pass for ``Idempotency-Key``, unchecked
-    as well, so names with an underscore are dropped.
+    Connexion would not validate the body of an ``Application/JSON``, and misses a charset after a blank.
+    Under WSGI a header ``Idempotency_Key`` would replace ``Idempotency-Key`` without validation, so names
+    with an underscore are dropped.
     """
-    # Connexion would read a form of a request that has none.
+    # Connexion would try to read a form from a request without one.
     dropped = set() if scope[KEY].takes_body else {b"content-type"}
     size = []
     if body is not None:

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, rendered in the one error shape (specification, Errors)."""
+"""Renders every exception as an error response (specification, Errors)."""
 
 import http
 import logging
@@ -17,25 +17,25 @@ from tasks.subscriptions import TooManyWebhooksError
 
 logger = logging.getLogger(__name__)
 
-# Seconds after which slow work of others may be done.
+# Seconds until other slow requests may have ended.
 RETRY_AFTER = 5
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
 
 
 def response_to(error: ApiError, path: str) -> Response:
-    """An error as it goes out at ``path``: a page where people look, JSON everywhere else."""
+    """The error response at ``path``: a page for people, JSON elsewhere."""
     if is_page(path):
         page = error_page(error.status, error.headers, path)
         return Response(page.body, page.status, {**page.headers, "Content-Type": HTML})
     headers = error.headers | {"Content-Type": "application/json"}
     if error.status == http.HTTPStatus.UNAUTHORIZED:
-        # RFC 9110 demands it of every 401.
+        # RFC 9110 requires it for every 401.
         headers["WWW-Authenticate"] = "Bearer"
     return Response(error.body, error.status, headers)
 
 
 def as_api_error(error: Exception, path: str, method: str) -> ApiError:
-    """The response to any error. An unexpected one is logged, and the response does not show it."""
+    """The response to any error. An unexpected error is logged and not shown."""
     match error:
         case ApiError():
             return error
@@ -64,6 +64,6 @@ def _of_framework(error: HTTPException, path: str, method: str) -> ApiError:
             return ApiError(message, status=405, headers=allowed)
     status = error.status_code if error.status_code in CODES else http.HTTPStatus.BAD_REQUEST
     message = str(error.detail or http.HTTPStatus(status).phrase)
-    # Our validation puts the field that is wrong into ``ext``.
+    # Our validation puts the wrong field into ``ext``.
     details = error.ext if isinstance(error, ProblemException) else None
     return ApiError(message, status=status, **(details or {}))

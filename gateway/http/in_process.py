@@ -1,7 +1,7 @@
-"""Calls of the contract's operations from threads of this process: the dashboard sends by them.
+"""Calls the contract's operations from threads of this process. The dashboard sends messages with it.
 
-They pass through the same routing, validation and handlers as requests from outside. They are neither counted
-against the rate limit nor in the API request log: the person's request for the page is counted.
+Calls use the same routing, validation and handlers as requests from outside. The rate limit and the API
+request log skip them, because the request for the page already counts.
 """
 
 import asyncio

@@ -20,12 +20,12 @@ from models.database import read
 from models.feed import Place, Wanted, newest
 from models.user import Role
 
-# The page on which each source is shown as well. Its roles may see it here.
+# The page of each source. The roles of the page may see the source here.
 PAGES = {Source.ATTEMPTS: "deliveries", Source.NOTICES: "number"}
 
 
 def with_live(pages: ASGIApp) -> ASGIApp:
-    """The pages, and beside them the stream."""
+    """The pages, and the stream."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] != LIVE:
@@ -45,7 +45,7 @@ async def _answer(scope: Scope) -> Response:
     if not _may(caller.user.role, "live"):
         return Response(status_code=HTTPStatus.FORBIDDEN)
     account_id = caller.user.account_id
-    # A browser that lost the connection says where it was.
+    # A browser that reconnects sends its last position.
     last = Place.at(Headers(scope=scope).get("last-event-id", ""))
     place = await read(partial(newest, account_id)) if last is None else last
     sources = sources_of(caller.user.role)
@@ -53,7 +53,7 @@ async def _answer(scope: Scope) -> Response:
 
 
 def sources_of(role: str) -> list[Source]:
-    """What a user of this role sees besides events."""
+    """The sources besides events that this role may see."""
     return [source for source, page in PAGES.items() if _may(role, page)]
 
 

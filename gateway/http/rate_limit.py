@@ -23,11 +23,11 @@ logger = logging.getLogger(__name__)
 MEMORY = "memory"
 KEY_PREFIX = "gateway:requests:"
 WINDOW_SECONDS = 60
-# A request waits for its count, so Redis has this long, and not longer.
+# Seconds. A request waits for its count, so Redis must respond within this time.
 ANSWER_TIMEOUT_SECONDS = 1
-# Between two looks whether a Redis answers again that gave no answer.
+# Seconds between two attempts to reach a Redis that did not respond.
 PAUSE_SECONDS = 1
-# Counts, and says when the window ends, in one round trip. A look opens no window.
+# Counts and returns the window's end, in one round trip. Reading opens no window.
 COUNT = """
 local count = tonumber(redis.call('GET', KEYS[1]) or 0)
 if ARGV[1] == '1' then
@@ -40,7 +40,7 @@ return {count, redis.call('PTTL', KEYS[1])}
 
 @dataclass(frozen=True)
 class Window:
-    """Where a caller stands. ``reset`` is Unix time in whole seconds."""
+    """The state of a caller's limit. ``reset`` is Unix time in whole seconds."""
 
     limit: int
     remaining: int
@@ -58,7 +58,7 @@ class Window:
 
     @property
     def retry_after(self) -> int:
-        """Whole seconds until a request passes again."""
+        """Whole seconds until a request is accepted again."""
         return max(1, self.reset - math.floor(time.time()))
 
 
@@ -72,7 +72,7 @@ class RateLimiter:
         self._plans = plans
         self._own = _Own()
         self._shared = None if url == MEMORY else _Shared(url)
-        # Whether counting takes no round trip.
+        # Whether counting needs no round trip.
         self.answers_at_once = self._shared is None
 
     def count(self, plan: str, caller: str) -> Window:
@@ -80,7 +80,7 @@ class RateLimiter:
         return self._window(plan, *self._add(caller, 1))
 
     def count_here(self, plan: str, caller: str) -> Window:
-        """As count(), in this process alone: for the event loop, which must not wait for Redis."""
+        """Like count(), but in this process only: for the event loop, which must not wait for Redis."""
         return self._window(plan, *self._own.add(caller, 1))
 
     def look_here(self, plan: str, caller: str) -> Window:
@@ -108,7 +108,7 @@ class RateLimiter:
 
 
 class _Own:
-    """The windows of this process, in its memory. A window begins with its first request."""
+    """The windows in the memory of this process. A window begins with its first request."""
 
     def __init__(self) -> None:
         # Of each caller when the window ends (Unix time), and how many requests it has.
@@ -121,7 +121,7 @@ class _Own:
         now = time.time()
         with self._lock:
             if now >= self._tidy_at:
-                # Forget the windows that are over.
+                # Delete the windows that have ended.
                 self._open = {caller: w for caller, w in self._open.items() if w[0] > now}
                 self._tidy_at = now + WINDOW_SECONDS
             ends, count = self._open.get(caller, (0.0, 0))
@@ -133,14 +133,14 @@ class _Own:
 
 
 class _Shared:
-    """The counts that several processes keep together, in Redis."""
+    """The counts that several processes share in Redis."""
 
     def __init__(self, url: str) -> None:
         self._redis = Redis.from_url(
             url,
             socket_connect_timeout=ANSWER_TIMEOUT_SECONDS,
             socket_timeout=ANSWER_TIMEOUT_SECONDS,
-            # A kept connection may be closed. A Redis that is silent is not asked twice.
+            # Retry only a closed connection. A silent Redis is not asked twice.
             retry=Retry(NoBackoff(), 1, (RedisConnectionError,)),
         )
         self.is_there = True
@@ -148,7 +148,7 @@ class _Shared:
         self._script = self._redis.register_script(COUNT)
 
     def await_its_return(self) -> None:
-        """Ask Redis no more until it answers a thread that looks for it."""
+        """Stop using Redis until a thread reaches it again."""
         with self._lock:
             if self.is_there:
                 self.is_there = False

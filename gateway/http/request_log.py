@@ -1,7 +1,7 @@
-"""The API request log of the dashboard, written beside the requests.
+"""The API request log of the dashboard, written in the background.
 
-An entry waits in memory for a second, then it is written with the others. A request never waits for it: while
-the database is slow, entries are dropped and counted. A process that crashes loses its last second.
+Entries wait in memory for a second and are written together. A request never waits: while the database is
+slow, entries are dropped and counted. A crash loses the entries of the last second.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ from models.database import commit
 logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-# Entries of one transaction: some milliseconds, in which no send is recorded on SQLite.
+# Entries of one transaction. It takes some milliseconds, which block sends on SQLite.
 BATCH = 200
-# Entries that wait at most: one has some hundred bytes.
+# The most waiting entries, of some hundred bytes each.
 MOST_WAITING = 5_000
 # Rate-limited requests are cheap for the caller and must not fill the disk.
 MOST_THROTTLED = 10
@@ -61,7 +61,7 @@ PLAIN = frozenset(
 _PLAIN_VALUE = re.compile(r"[\w.:+=-]{1,128}", re.ASCII)
 HIDDEN = "..."
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-# A validator repeats the value of the request first, and then tells what the contract wants.
+# A validator repeats the request's value first, and then names the contract's rule.
 _VALUE = re.compile(
     r'["\[{].*( (?:is (?:not|longer|shorter|less|greater)|does not match|has (?:more|less|non)))',
     re.DOTALL,
@@ -79,7 +79,7 @@ class RequestLog:
         self._is_ending = asyncio.Event()
 
     def note(self, scope: Scope, response: Response, seconds: float) -> None:
-        """Note a request that was answered, if it has a valid key and asks for an operation."""
+        """Add a finished request, if it has a valid key and an operation."""
         caller: Caller = scope.get(CALLER, NOBODY)
         operation: Operation = scope[KEY]
         if not (self._is_on and operation.name and caller.account and caller.key):
@@ -136,11 +136,11 @@ class RequestLog:
                 await commit(partial(ApiRequest.keep, [_as_kept(entry) for entry in batch]))
             except (DatabaseError, OSError) as error:
                 REQUEST_LOG_DROPPED.inc(len(batch))
-                logger.warning("%d requests are not in the log: %s", len(batch), error)
+                logger.warning("%d requests were not written to the log: %s", len(batch), error)
 
 
 def _as_kept(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry without what may be text of people."""
+    """An entry without possible personal text."""
     return entry | {
         "path": quote(entry["path"], safe="/:@+,{}", errors="replace")[:MAX_PATH],
         "query": plain_query(entry["query"]),
@@ -149,7 +149,7 @@ def _as_kept(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain_query(query: bytes) -> str:
-    """A query whose values are hidden where they may be text of people."""
+    """A query with possible personal text hidden."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)[:MAX_PARAMETERS]
     shown = [(name, value if _is_plain(name, value) else HIDDEN) for name, value in pairs]
     return urlencode([(name[:MAX_NAME], value) for name, value in shown], safe=":")
@@ -160,7 +160,7 @@ def _is_plain(name: str, value: str) -> bool:
 
 
 def _error(status: int, body: bytes) -> str | None:
-    """The error of a response, None for none or for one that is not ours."""
+    """The error of a response. None without one, or for another format."""
     if status < ERROR:
         return None
     try:
@@ -172,7 +172,7 @@ def _error(status: int, body: bytes) -> str | None:
 
 
 def without_values(message: str, field: str) -> str:
-    """The message of an error without what it repeats of the request, except for names in ``field``."""
+    """The message of an error without the request's values, except for names in ``field``."""
     names = {f'"{name}"' for name in field.split("/")}
     place, colon, told = message.partition(": ")
     if value := _VALUE.match(told):

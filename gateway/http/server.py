@@ -11,29 +11,29 @@ from gateway.http.connections import EDGE, GatewayProtocol
 from gateway.ops.metrics import share
 from gateway.settings import Settings
 
-# As uvicorn has it.
+# The same type as uvicorn's.
 STARTUP_FAILURE = 3
 APPLICATION = "gateway.api.app:create_app"
-# How long a connection may be idle between two requests. nginx keeps one to an upstream for 60 s: were this
-# shorter, a request could come when its connection is closed.
+# Seconds that a connection may be idle between two requests. It exceeds the 60 s of nginx for upstreams, so
+# that nginx never sends a request on a connection that is closing.
 IDLE_SECONDS = 75
-# What a stop gives running requests above the time that the network may take.
+# Seconds that a stop gives running requests beyond the network's timeout.
 GRACE_SECONDS = 5
-# What a request has to answer after the grace is over, before uvicorn closes its connection.
+# Seconds after the grace period until uvicorn closes a request's connection.
 CANCEL_SECONDS = 1
 POLL_SECONDS = 0.02
-# One of several processes that is silent for so long is killed and started again. A start takes some seconds
-# of silence on a busy machine.
+# Seconds of silence after which one of several processes is killed and restarted. A start takes some
+# seconds on a busy machine.
 SILENCE_SECONDS = 20
 
 
 class Server(uvicorn.Server):
-    """Stops in two steps: while requests run, new ones get 503; then uvicorn closes what is left."""
+    """Stops in two steps. While requests run, new ones get 503. Then uvicorn closes the rest."""
 
     grace: float = GRACE_SECONDS
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """Let running requests finish, at most for ``grace`` seconds."""
+        """Let running requests finish, for at most ``grace`` seconds."""
         edge = self.lifespan.state[EDGE]
         edge.stop()
         deadline = time.monotonic() + self.grace

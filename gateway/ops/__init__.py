@@ -1,1 +1,1 @@
-"""What operators look at: health, metrics, logs, traces and ``gateway doctor``."""
+"""Health, metrics, logs, traces and ``gateway doctor``, for operators."""

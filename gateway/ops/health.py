@@ -22,7 +22,7 @@ _WORST_LAST = (OK, DEGRADED, UNAVAILABLE)
 WORKER_LATE_SECONDS = 30
 DELIVERY_LATE_SECONDS = 300
 
-# The status of a part, what was measured, and unless it is ok a hint what to do.
+# The status of a part, its measurements, and a hint unless it is ok.
 Part = dict[str, Any]
 
 
@@ -58,17 +58,17 @@ def _deliveries() -> Part:
     return _part(DEGRADED if age > DELIVERY_LATE_SECONDS else OK, hint, oldestDueSeconds=age)
 
 
-# Each part, and its status and hint when reading it fails. Without the queue requests are still answered:
-# the workers find the work in the database. Parts that read it follow each other: a silent database is waited
-# for once.
+# Each part, and its status and hint if reading it fails. Without the queue, requests still work, because
+# workers find their work in the database. Parts that read the database come one after another, so that a
+# silent database costs one timeout.
 _CHECKS: dict[str, tuple[Callable[[], Part], str, str]] = {
     "database": (
         _database,
         UNAVAILABLE,
         "Look at GATEWAY_DATABASE_URL; gateway doctor says what is wrong.",
     ),
-    "worker": (_worker, UNAVAILABLE, "Mend the database first."),
-    "deliveries": (_deliveries, UNAVAILABLE, "Mend the database first."),
+    "worker": (_worker, UNAVAILABLE, "Fix the database first."),
+    "deliveries": (_deliveries, UNAVAILABLE, "Fix the database first."),
     "queue": (
         _queue,
         DEGRADED,
@@ -86,13 +86,13 @@ def _look(check: Callable[[], Part], status: str, hint: str) -> Part:
 
 @blueprint.get("/healthz")
 def healthz() -> Response:
-    """200 while the process answers at all."""
+    """200 while the process responds."""
     return jsonify(status=OK)
 
 
 @blueprint.get("/readyz")
 def readyz() -> tuple[Response, int]:
-    """200 when requests can be answered, else 503; with every part and what to do about it."""
+    """200 if the process can serve requests, else 503. Lists every part with a hint."""
     parts = {name: _look(*check) for name, check in _CHECKS.items()}
     status = max((part["status"] for part in parts.values()), key=_WORST_LAST.index)
     return jsonify(status=status, parts=parts), 503 if status == UNAVAILABLE else 200

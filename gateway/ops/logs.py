@@ -4,7 +4,7 @@ In a terminal a line is one row.
 
 A line carries time, level, logger, message, the identifiers of its request, and what the caller gives as
 ``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
-message. While PostgreSQL or Redis is away, every use of it fails: such errors are logged at a limited rate,
+message. While PostgreSQL or Redis is unreachable, every use fails: such errors are logged at a limited rate,
 without tracebacks.
 """
 
@@ -28,7 +28,7 @@ from tasks.telemetry import request_fields
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents, invalid forms.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipart")
-# How often a logger repeats a message about an outage.
+# Seconds between two identical messages of a logger about an outage.
 OUTAGE_SECONDS = 10
 _last_logged: dict[tuple[str, str], float] = {}
 # SQLSTATEs of an outage: broken connection (08), too many clients (53300), server shutting down, starting or
@@ -38,9 +38,9 @@ _AWAY = ("08", "53300", "57", "55P03", "25P03")
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
-# Shown by their values alone, and first: they explain themselves.
+# Shown first and as values only, because they explain themselves.
 _PLAIN = ("method", "path", "event", "host", "outcome", "status")
-# Only a line with one of these holds such a text. To look for them takes a tenth of the time.
+# Only a line with one of these can hold such a text. This test takes a tenth of the time.
 _MARKS = ("mk_live_", "whsec_", "://")
 
 
@@ -73,11 +73,11 @@ class TextFormatter(logging.Formatter):
 
 
 class TerminalFormatter(TextFormatter):
-    """As TextFormatter, in one row: the time of day, and what matters first. A warning has its whole text."""
+    """Like TextFormatter, in one row: the time of day, then the most important. Warnings are not cut."""
 
     def row(self, record: logging.LogRecord) -> str:
         """The line, cut to the terminal's width unless it is a warning or worse."""
-        # What the caller gives comes before the identifiers of its request.
+        # The caller's fields come before the identifiers of its request.
         fields = getattr(record, "fields", {}) | (request_fields.get() or {})
         plain = [fields.pop(name) for name in _PLAIN if fields.get(name) is not None]
         if (took := fields.pop("duration_ms", None)) is not None:
@@ -132,7 +132,7 @@ def limit_outages(record: logging.LogRecord) -> bool:
 
 
 def _is_repeated(error: object) -> bool:
-    """Whether each use of the database or Redis fails the same way for a while."""
+    """Whether each use of the database or Redis currently fails in the same way."""
     return is_outage(error) or _is_full(error) or isinstance(error, BusyError)
 
 
@@ -145,16 +145,16 @@ def _driver_error(error: object) -> object:
 
 
 def is_outage(error: object) -> bool:
-    """Whether an error says that PostgreSQL or Redis is away."""
+    """Whether an error means that PostgreSQL or Redis is unreachable."""
     error = _driver_error(error)
-    # psycopg itself raises InternalError where a connection ends in the answer to a COMMIT.
+    # psycopg itself raises InternalError if the connection ends in the response to a COMMIT.
     if isinstance(error, psycopg.OperationalError | psycopg.InternalError):
         return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
     return isinstance(error, redis.ConnectionError | redis.TimeoutError)
 
 
 def _is_full(error: object) -> bool:
-    """Whether an error says that a disk is full, or fails."""
+    """Whether an error means that a disk is full or fails."""
     error = _driver_error(error)
     if isinstance(error, sqlite3.Error):
         name = getattr(error, "sqlite_errorname", "")
@@ -169,7 +169,7 @@ def configure_logging(log_format: str) -> None:
         formatter = TerminalFormatter() if sys.stderr.isatty() else JsonFormatter()
     else:
         formatter = TextFormatter() if log_format == "text" else JsonFormatter()
-    # No line shows them, and each record would look them up.
+    # No line shows them, and looking them up costs time.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
     handler.setFormatter(formatter)

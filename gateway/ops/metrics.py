@@ -28,9 +28,9 @@ blueprint = Blueprint("metrics", __name__)
 # The folder of prometheus_client's shared files, read when it is imported.
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
-REQUESTS = Counter("gateway_requests", "Requests answered, probes apart", ["status"])
+REQUESTS = Counter("gateway_requests", "Requests answered, without probes", ["status"])
 RATE_LIMITED = Counter(
-    "gateway_rate_limited", "Requests past the limit of their account or address"
+    "gateway_rate_limited", "Requests above the limit of their account or address"
 )
 
 REQUEST_LOG_DROPPED = Counter(
@@ -39,7 +39,7 @@ REQUEST_LOG_DROPPED = Counter(
 
 
 def share(folder: Path) -> None:
-    """Have the processes started from now on share their counts in ``folder``, which starts empty.
+    """Make processes started from now on share their counts in ``folder``, which is emptied.
 
     ``folder`` is in DATA_DIR. Raises SettingsError when it cannot be made.
     """
@@ -53,7 +53,7 @@ class StateCollector(Collector):
     """Gauges that are the same in every web process."""
 
     def collect(self) -> Iterator[Gauge]:
-        """Read each by one query of an index. What cannot be read is left out."""
+        """Read each by one indexed query. Unreadable values are left out."""
         for read in (_deliveries, _queue, _worker, _set_aside):
             with suppress(*REFUSALS):
                 yield from read()
@@ -61,10 +61,10 @@ class StateCollector(Collector):
 
 def _deliveries() -> Iterator[Gauge]:
     backlog = Backlog.read()
-    yield Gauge("gateway_deliveries_pending", "Deliveries not at their end yet", backlog.pending)
+    yield Gauge("gateway_deliveries_pending", "Deliveries that have not ended", backlog.pending)
     yield Gauge("gateway_deliveries_due", "Deliveries that could be attempted now", backlog.due)
     age = backlog.oldest_due_seconds
-    yield Gauge("gateway_oldest_due_seconds", "Age of the delivery due for longest", age)
+    yield Gauge("gateway_oldest_due_seconds", "Age of the longest overdue delivery", age)
 
 
 def _queue() -> Iterator[Gauge]:
@@ -79,7 +79,7 @@ def _worker() -> Iterator[Gauge]:
 
 
 def _set_aside() -> Iterator[Gauge]:
-    aside = Gauge("gateway_set_aside", "Items of callbacks set aside, by why", labels=["reason"])
+    aside = Gauge("gateway_set_aside", "Items of callbacks set aside, by reason", labels=["reason"])
     for reason, count in SetAside.counts().items():
         aside.add_metric([reason], count)
     yield aside

@@ -1,6 +1,6 @@
-"""OpenTelemetry's SDK, set up when an operator names a collector.
+"""Sets up OpenTelemetry's SDK if an operator names a collector.
 
-Its own variables configure it. Without a collector it is not imported, and spans do nothing
+OpenTelemetry's own variables configure it. Without a collector it is not imported, and spans do nothing
 (docs/decisions/0022-what-an-operator-sees.md).
 """
 
@@ -14,7 +14,7 @@ from gateway.settings import SettingsError
 from tasks import telemetry
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-# The longest that a stop waits for the last batch: the collector may be down.
+# Seconds that a stop waits for the last batch at most: the collector may be down.
 FLUSH_SECONDS = 1.0
 
 

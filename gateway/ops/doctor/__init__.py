@@ -1,13 +1,13 @@
-"""The checks of ``gateway doctor``. A check returns what is well, and raises what is not."""
+"""The checks of ``gateway doctor``. A check returns a good result and raises a problem or warning."""
 
 
 class UnwellError(Exception):
-    """A warning, ``UnwellError(found, mend)``: what is wrong, and how to mend it."""
+    """A warning, ``UnwellError(found, mend)``: what is wrong, and how to fix it."""
 
     state = "warning"
 
 
 class BrokenError(UnwellError):
-    """A problem: the service does not work, or will not for long."""
+    """A problem: the service does not work, or will soon fail."""
 
     state = "problem"

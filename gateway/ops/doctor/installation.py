@@ -25,19 +25,19 @@ MIB, GIB = 1 << 20, 1 << 30
 SCARCE, TOO_LITTLE = GIB, GIB // 10
 QUICK_CHECK_SECONDS = 2
 ANSWER_SECONDS = 5
-# Signatures and tokens tolerate more, but logs whose clocks differ are hard to read.
+# Seconds. Signatures and tokens tolerate more, but logs with different clocks are hard to read.
 SKEW_SECONDS = 30
 NO_TOKEN = "none"  # noqa: S105 - the network answers "not valid", and that the app is known
-# PostgreSQL connections beside DATABASE_CONNECTIONS: a worker's for its queue, and a web process's for its
-# queue and the lock on in-memory rate limits.
+# PostgreSQL connections in addition to DATABASE_CONNECTIONS: one of a worker for its queue, and those of
+# a web process for its queue and the lock on in-memory rate limits.
 WORKER_QUEUE_CONNECTIONS = 5
 WEB_OTHER_CONNECTIONS = 2
-# The oldest version of PostgreSQL whose behaviour is counted on.
+# The oldest supported version of PostgreSQL.
 OLDEST_POSTGRESQL = 13
 
 
 def check_public_url(settings: Settings) -> str:
-    """The address is one that the platform calls."""
+    """The platform can call the address."""
     url = settings.public_url
     if settings.uses_sandbox or url.startswith("https:"):
         return url
@@ -48,16 +48,18 @@ def check_public_url(settings: Settings) -> str:
 
 
 def check_directory(settings: Settings) -> str:
-    """DATA_DIR is there, is ours, is writable, and has room."""
+    """DATA_DIR exists, belongs to this user, is writable, and has room."""
     folder = settings.data_dir
     if not folder.is_dir():
-        raise BrokenError(f"There is no folder {folder}.", "Make it, or mend GATEWAY_DATA_DIR.")
+        raise BrokenError(
+            f"There is no folder {folder}.", "Create it, or correct GATEWAY_DATA_DIR."
+        )
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise BrokenError(
             f"Nothing can be written to {folder}: {error.strerror}.",
-            "Give it to the gateway's user (chown), or mend GATEWAY_DATA_DIR.",
+            "Give it to the gateway's user (chown), or correct GATEWAY_DATA_DIR.",
         ) from None
     free = shutil.disk_usage(folder).free
     room = f"{free / GIB:.1f} GiB are free in {folder}."
@@ -76,7 +78,7 @@ def _is_open_to_others(path: Path) -> bool:
 
 
 def check_key(settings: Settings) -> str:
-    """The key for secrets at rest is there, is secret, and opens what is stored."""
+    """The key for secrets at rest exists, is private, and decrypts the stored secrets."""
     path = settings.key_file
     if not settings.has_key:
         raise UnwellError("There is no key yet.", "Nothing to do: the first start makes one.")
@@ -105,7 +107,7 @@ def _opens(sealed: str) -> bool:
 
 
 def check_database(settings: Settings) -> str:
-    """The database is there, migrated and whole."""
+    """The database exists, is migrated and undamaged."""
     if database.is_postgresql(settings.database_url):
         return _check_postgresql(settings)
     path = path_of(settings.database_url)
@@ -136,7 +138,7 @@ def _check_migrations() -> None:
 
 
 def _check_postgresql(settings: Settings) -> str:
-    """The server is as the gateway needs it, and the database migrated."""
+    """The server meets the requirements, and the database is migrated."""
     database.connect(settings.database_url, settings.database_connections)
     server = database_report.inspect_server()
     if server.is_replica:
@@ -148,7 +150,7 @@ def _check_postgresql(settings: Settings) -> str:
     if server.encoding != "UTF8":
         raise BrokenError(
             f"Its encoding is {server.encoding}, which cannot hold every text.",
-            "Make the database anew with the encoding UTF8: docs/operations.md.",
+            "Create the database again with the encoding UTF8: docs/operations.md.",
         )
     _check_migrations()
     if server.synchronous_commit == "off":
@@ -171,7 +173,7 @@ def _check_postgresql(settings: Settings) -> str:
 
 
 def check_limits(settings: Settings) -> str:
-    """Redis answers, and keeps every count."""
+    """Redis responds, and keeps every count."""
     with Redis.from_url(settings.rate_limit_url) as client:
         memory = client.info("memory")
     policy = memory["maxmemory_policy"]
@@ -184,7 +186,7 @@ def check_limits(settings: Settings) -> str:
 
 
 def check_network(settings: Settings) -> str:
-    """The network answers, and its clock agrees with ours."""
+    """The network responds, and its clock agrees with ours."""
     where = settings.network_url
     try:
         its_time = ask_time(where, ANSWER_SECONDS)
@@ -211,7 +213,7 @@ def check_app(settings: Settings) -> str:
     except NetworkError as error:
         raise BrokenError(
             f"The network refuses app {app} with code {error.code}.",
-            "Mend GATEWAY_NETWORK_APP_ID and GATEWAY_NETWORK_APP_SECRET.",
+            "Correct GATEWAY_NETWORK_APP_ID and GATEWAY_NETWORK_APP_SECRET.",
         ) from None
     return f"The network knows app {app}."
 
@@ -225,7 +227,7 @@ def check_callback_address(settings: Settings) -> str:
     except NotReachedError as error:
         raise BrokenError(
             f"{url} is not reached. {error.reason}",
-            "Start the web part (gateway web), mend the proxy or GATEWAY_PUBLIC_URL.",
+            "Start the web part (gateway web), correct the proxy or GATEWAY_PUBLIC_URL.",
         ) from None
     if status == HTTPStatus.FORBIDDEN:
         raise BrokenError(

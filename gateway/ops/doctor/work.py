@@ -18,7 +18,7 @@ DEEP = 10_000
 
 
 def check_queue(settings: Settings) -> str:
-    """The queue takes a wake-up. One more changes nothing."""
+    """The queue accepts a wake-up. An extra one changes nothing."""
     queue.connect(settings.queue_url)
     depth = queue.huey.pending_count()
     deliver.bell.put()
@@ -28,11 +28,11 @@ def check_queue(settings: Settings) -> str:
 
 
 def check_worker(_: Settings) -> str:
-    """A worker has taken the wake-up."""
+    """A worker took the wake-up."""
     deadline = time.monotonic() + WORKER_SECONDS
     while queue.huey.pending_count():
         if time.monotonic() > deadline:
-            # Take it back: any wake-up will do.
+            # Remove it again. Any wake-up is as good.
             queue.huey.storage.dequeue()
             raise BrokenError(
                 f"No worker took a task within {WORKER_SECONDS} s.",
@@ -49,18 +49,18 @@ def check_deliveries(_: Settings) -> str:
 
 
 def check_callbacks(_: Settings) -> str:
-    """No callback of the network waits for long."""
+    """No callback of the network is overdue."""
     since = Callback.oldest_waiting()
     late = 0 if since is None else (clock.now() - since) / 1000
     return _unless_overdue("callback", late, "If a worker runs, see its log.")
 
 
 def check_events(_: Settings) -> str:
-    """Those who read events by a cursor get them in time."""
+    """Readers of events by cursor get them in time."""
     if feed.is_held_back(clock.now() - LATE_SECONDS * 1000):
         raise UnwellError(
             f"Readers cannot see events that are {LATE_SECONDS} s old.",
-            "See what holds them back: docs/operations.md, Events that wait.",
+            "See what delays them: docs/operations.md, Events that wait.",
         )
     return "Readers see all events."
 
