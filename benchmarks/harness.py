@@ -40,7 +40,7 @@ def gateway_state(**settings: str) -> Iterator[Path]:
         finally:
             for name in settings:
                 del os.environ[name]
-            # Its server may end with the benchmark, and this process goes on with the next one.
+            # Its server may end with the benchmark, and this process continues with the next one.
             queue.huey.storage.close()
             queue.huey.storage = MemoryStorage(queue.NAME)
 

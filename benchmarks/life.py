@@ -43,7 +43,7 @@ EVENTS = ["message.sent", "message.delivered", "message.read"]
 PARTS = ("sandbox", "web", "worker")
 METHOD = (
     f"{RATE:.0f} sends a second for {SECONDS:.0f} s, evenly spaced, each with a fresh recipient and"
-    " Idempotency-Key; the sandbox answers at once and tells of each message three times, 50 ms apart"
+    " Idempotency-Key; the sandbox answers at once and reports each message three times, 50 ms apart"
     " (sent, delivered, read); its three events go to one webhook. One process each of web, worker,"
     " sandbox, receiver and load generator, with the database's and the queue's servers where they have"
     " any, all on this machine. A life counts from the message's creation to the arrival of its last"

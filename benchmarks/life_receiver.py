@@ -1,6 +1,6 @@
 """The receiver of the benchmark of whole lives, in a separate process.
 
-A life is complete when the message's three events have come, in whatever order and however often.
+A life is complete when the message's three events have come, in any order and any number of times.
 ``GET /arrivals/N`` is answered when at least N are. It gives the time of each one's end (Unix seconds) by
 its message's identifier and the time of its creation.
 """

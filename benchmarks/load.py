@@ -26,7 +26,7 @@ class Load:
     """POSTs of one body over kept connections, for ``seconds`` after ``warm_up`` seconds.
 
     Without a ``rate`` each connection asks again as soon as it has its answer (a closed loop). With one,
-    requests are due at that many a second, evenly spaced, whatever the server does (an open loop), and
+    requests are due at that many a second, evenly spaced, independent of the server (an open loop), and
     their latency counts from the moment they were due.
     """
 

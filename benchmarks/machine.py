@@ -33,7 +33,7 @@ def memory() -> int:
 
 
 class Processors:
-    """What became of the time of all cores since this was made, in shares from 0 to 1."""
+    """The result of the time of all cores since this was made, in shares from 0 to 1."""
 
     def __init__(self) -> None:
         self._begin = _processor_times()

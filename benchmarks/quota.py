@@ -14,8 +14,8 @@ from contract_tests.waiting import wait_for
 
 # Version 1 has a folder for each of its controllers, version 2 one for all.
 _VERSION_1, _VERSION_2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
-# The share is dealt out anew so often, in microseconds. Short, because a process that has used up its part
-# stands still until then, with whatever lock it holds.
+# The period of the share, in microseconds. It is short, because a process that has used up its part stands
+# still until the next period, with the locks that it holds.
 PERIOD_US = 10_000
 _numbers = count()
 

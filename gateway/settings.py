@@ -1,6 +1,6 @@
 """Every setting of the gateway, read from the environment (prefix ``GATEWAY_``) and ``.env``.
 
-docs/configuration.md describes each one. This module imports nothing of ours.
+docs/configuration.md describes each one. This module imports no other package of the gateway.
 """
 
 import contextlib

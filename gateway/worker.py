@@ -35,7 +35,7 @@ LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 
 
 class Rounds(threading.Thread):
-    """Runs ``work`` at once, then whenever ``bell`` is set, and at least every ``interval`` seconds.
+    """Runs ``work`` at once, then each time ``bell`` is set, and at least every ``interval`` seconds.
 
     An error ends only its round.
     """

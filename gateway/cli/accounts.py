@@ -75,7 +75,7 @@ def set_plan(account_id: str, plan: str) -> dict[str, Any]:
 @click.argument("account_id")
 @prints()
 def suspend(account_id: str) -> dict[str, Any]:
-    """Suspend an account: refuse its keys and the sign-in of its users.
+    """Suspend an account: refuse its keys and users.
 
     Callbacks of the network are still ingested, and events delivered.
     """
@@ -100,10 +100,10 @@ def resume(account_id: str) -> dict[str, Any]:
 @click.option("--start", multiple=True, callback=_words, help="A word that opts a person in again.")
 @prints()
 def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
-    """Set the words with which people opt out of marketing, and in again.
+    """Set the words with which people opt out and in.
 
-    A message of one such word opts out or in. The command replaces all earlier words; without options it
-    removes them. Repeat an option for more words: up to 20 words of at most 40 characters.
+    A message of one such word opts out of marketing, or in. The command replaces all earlier words; without
+    options it removes them. Repeat an option for more words: up to 20 words of at most 40 characters.
     """
     account = find_account(account_id)
     account.heed(stop=stop, start=start)

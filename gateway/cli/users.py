@@ -103,7 +103,7 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
 @email_argument
 @prints()
 def disable_two_factor(email: str) -> dict[str, Any]:
-    """Turn off two-factor authentication of a user who lost app and recovery codes."""
+    """Let a user sign in by password alone."""
     user = found(User.find(email), "user", email)
     two_factor.turn_off(user)
     Audit.note_operator(user, "user.two_factor_disabled")

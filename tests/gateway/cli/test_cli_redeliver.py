@@ -120,7 +120,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
     go_on.set()
     assert process.returncode == 0, err
     assert out == f"{EVENTS} scheduled: {EVENTS} pending.\n"
-    assert f"{EVENTS} go on in the worker" in err
+    assert f"{EVENTS} continue in the worker" in err
 
 
 def test_json_prints_one_document_at_once_and_no_bar(

@@ -49,9 +49,9 @@ def test_it_counts_up_to_the_last_one(follow: Follow, capsys: pytest.CaptureFixt
 
 def test_ctrl_c_ends_it_and_says_how_many_go_on(follow: Follow) -> None:
     seen = follow(breaks_at=2)
-    assert seen.endswith("Not watching any more; 2 go on in the worker.\n")
+    assert seen.endswith("Not watching any more; 2 continue in the worker.\n")
 
 
 def test_ctrl_c_at_the_first_look_is_no_traceback_either(follow: Follow) -> None:
     seen = follow(breaks_at=0)
-    assert seen.endswith("Not watching any more; 4 go on in the worker.\n")
+    assert seen.endswith("Not watching any more; 4 continue in the worker.\n")
