@@ -1,8 +1,8 @@
 """Measures how lists, a send, a callback, a claim and retention slow down as the database grows.
 
 ``make bench ARGS=growth`` runs it. BENCH_SIZES=1000,10000,100000,1000000 are the messages in the
-databases, which are filled anew: the largest takes some minutes and 5 GB of the temporary folder.
-BENCH_GROWTH_BACKENDS=SQLite,PostgreSQL is where they are kept.
+databases, which each run fills: the largest takes some minutes and 5 GB of the temporary folder.
+BENCH_GROWTH_BACKENDS=SQLite,PostgreSQL are their backends.
 """
 
 import os

@@ -33,7 +33,7 @@ def memory() -> int:
 
 
 class Processors:
-    """The result of the time of all cores since this was made, in shares from 0 to 1."""
+    """How the time of all cores was used since this was created, in shares from 0 to 1."""
 
     def __init__(self) -> None:
         self._begin = _processor_times()

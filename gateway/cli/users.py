@@ -103,7 +103,7 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
 @email_argument
 @prints()
 def disable_two_factor(email: str) -> dict[str, Any]:
-    """Let a user sign in by password alone."""
+    """Turn off a user's two-factor authentication."""
     user = found(User.find(email), "user", email)
     two_factor.turn_off(user)
     Audit.note_operator(user, "user.two_factor_disabled")

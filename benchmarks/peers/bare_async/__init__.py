@@ -1,1 +1,1 @@
-"""Connexion's AsyncApp with nothing of ours: what the framework itself lets through."""
+"""Connexion's AsyncApp without our code, to measure the framework itself."""
