@@ -11,7 +11,7 @@ from gateway import __version__
 # The module of each command, and its line in the help. A module is imported when its command is used, for
 # the help of that command as well: importing all takes a second. A test compares the lines.
 OVER_API = {
-    "login": ("login", "Store the address and API key for the commands of this group."),
+    "login": ("login", "Store the address and API key for these commands."),
     "send": ("messages", "Send a message."),
     "messages": ("messages", "List the newest messages."),
     "tail": ("listen", "Show events as they happen, one line each."),

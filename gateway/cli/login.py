@@ -32,9 +32,9 @@ def _base(_context: click.Context, _parameter: click.Parameter, value: str | Non
 )
 @json_option
 def login(url: str | None, key: str | None, *, as_json: bool) -> None:
-    """Store the address and API key for the commands of this group.
+    """Store the address and API key for these commands.
 
-    They are send, messages, tail, listen, trigger, deliveries show and webhooks create.
+    These are send, messages, tail, listen, trigger, deliveries show and webhooks create.
 
     The key is checked first. Prefer the question to --key: other people of the machine can read a command's
     options. The profile's file is yours alone; GATEWAY_PROFILE names another one.

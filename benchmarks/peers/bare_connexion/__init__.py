@@ -1,1 +1,1 @@
-"""Connexion's FlaskApp with nothing of ours: what the framework itself lets through."""
+"""Connexion's FlaskApp without our code, to measure the framework itself."""

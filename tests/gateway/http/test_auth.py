@@ -87,7 +87,7 @@ def test_a_use_that_cannot_be_noted_fails_no_request(
     monkeypatch.setattr(ApiKey, "note_use", fail)
     _, key = ApiKey.issue(account, "ci")
     assert _identified(key) == account
-    assert "is not noted: database or disk is full" in caplog.text
+    assert "was not recorded: database or disk is full" in caplog.text
 
 
 def test_lines_of_the_log_name_the_account_of_who_is_signed_in(account: Account) -> None:

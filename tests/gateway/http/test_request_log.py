@@ -202,7 +202,7 @@ def test_a_database_that_fails_fails_no_request(
 
     monkeypatch.setattr(ApiRequest, "keep", fail)
     assert _run(_ask(key)) == []
-    assert "1 requests are not in the log: disk full" in caplog.text
+    assert "1 requests were not written to the log: disk full" in caplog.text
 
 
 def test_entries_are_written_by_themselves_after_a_moment(
