@@ -77,7 +77,7 @@ contract: $(VENV)/.dev node_modules/.installed | chromium runtimes servers ## Ru
 fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)
 
-fuzz-stranger: $(VENV)/.dev ## Fuzz the running server without our hooks, 200 examples for each operation (STRANGER_SEEDS="1 2 3")
+fuzz-stranger: $(VENV)/.dev ## Fuzz it with the defaults of Schemathesis, 200 examples each (STRANGER_SEEDS="1 2 3")
 	@STRANGER_EXAMPLES=$${STRANGER_EXAMPLES:-200} $(BIN)/pytest --timeout=0 contract_tests/test_stranger_fuzz.py contract_tests/make_fuzz_stranger.py $(PYTEST_ARGS)
 
 chaos: $(VENV)/.dev | servers ## Inject 60 faults into 2,000 messages, on each backend (TEST_BACKEND=redis: one)

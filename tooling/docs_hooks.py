@@ -1,6 +1,6 @@
 """Adds the decisions, and the dashboard's colours, font and logo, to the documentation.
 
-MkDocs calls the functions that begin with ``on_`` at their moment of the build (mkdocs.yml, hooks).
+MkDocs calls the functions named ``on_...`` during the build (mkdocs.yml, hooks).
 """
 
 import logging
