@@ -34,9 +34,9 @@ METHOD = (
     " The bare FlaskApp has a plain route that reads the raw body and answers a constant."
 )
 BUSY_METHOD = (
-    "The same callbacks, due at a quarter of that rate, evenly spaced, counted from the moment they were due,"
-    " while one worker ingests the callbacks of the table above and delivers their events to a receiver"
-    " as fast as it can."
+    "The same callbacks at a quarter of that rate, evenly spaced. Latency counts from the due time."
+    " Meanwhile one worker ingests the callbacks of the table above and delivers their events to a"
+    " receiver as fast as it can."
 )
 
 

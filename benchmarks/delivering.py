@@ -30,11 +30,11 @@ SLOW_COUNT = COUNT // 3
 PATIENCE_SECONDS = 120
 TITLE = "Deliveries a second"
 METHOD = (
-    "A backlog of signed events of 500 bytes, delivered to one receiver process over loopback; the rate"
-    " between the first and the last tenth of the arrivals. Ours claims, leases, and keeps a log of"
+    "A backlog of signed events of 500 bytes, delivered to one receiver process over loopback. The rate"
+    " is between the first and the last tenth of the arrivals. The gateway claims, leases, and logs"
     " attempts in SQLite (WAL, NORMAL) and on stderr. Celery and django-webhook: prefork, 2 processes,"
-    " Redis, prefetch 4. The loop and Celery use requests with a kept session and trust_env off, and log"
-    " nothing; django-webhook keeps its own log in SQLite (WAL, NORMAL)."
+    " Redis, prefetch 4. The loop and Celery use requests with a kept session and trust_env off, without"
+    " a log. django-webhook logs in SQLite (WAL, NORMAL)."
 )
 
 

@@ -30,9 +30,9 @@ MAX_GROWTH = 1.5
 # The removed rows are spread over some indexes, and the smallest database is entirely in the cache.
 MAX_GROWTH_OF_REMOVALS = 3
 METHOD = (
-    "Databases with so many messages, 3.4 times as many steps of their history and 2.5 times as many"
-    " events and deliveries; one account has 5 of 8. The product's functions below HTTP, with a network"
-    " that answers at once; each runs on all databases in turns. More rounds, seconds apart: a round's"
+    "Databases with this many messages, 3.4 times as many history steps, and 2.5 times as many"
+    " events and deliveries. One account has 5 of 8. The product's functions below HTTP run with a network"
+    " that responds at once, on all databases in turns. Rounds are seconds apart. A round's"
     f" figure is the median of {REPEATS} runs, which take milliseconds."
 )
 

@@ -43,13 +43,13 @@ EVENTS = ["message.sent", "message.delivered", "message.read"]
 PARTS = ("sandbox", "web", "worker")
 METHOD = (
     f"{RATE:.0f} sends a second for {SECONDS:.0f} s, evenly spaced, each with a fresh recipient and"
-    " Idempotency-Key; the sandbox answers at once and reports each message three times, 50 ms apart"
-    " (sent, delivered, read); its three events go to one webhook. One process each of web, worker,"
-    " sandbox, receiver and load generator, with the database's and the queue's servers where they have"
-    " any, all on this machine. A life counts from the message's creation to the arrival of its last"
-    " event. The backlog is what is due and not claimed, and callbacks that are stored and not ingested;"
-    f" as much as comes within {IN_HAND_SECONDS} s is no growth of it. PostgreSQL has a quarter of the"
-    " memory as its shared_buffers. One run: nothing is compared."
+    " Idempotency-Key. The sandbox responds at once and sends three statuses, 50 ms apart (sent,"
+    " delivered, read). The three events go to one webhook. One process each of web, worker,"
+    " sandbox, receiver and load generator. Database and queue servers run on the same machine. A life"
+    " lasts from the message's creation to the arrival of its last event. The backlog is due and"
+    " unclaimed deliveries, and callbacks that are stored and not ingested."
+    f" The arrivals of {IN_HAND_SECONDS} s do not count as growth. PostgreSQL has a quarter of the"
+    " memory as its shared_buffers. One run, without a comparison."
 )
 
 

@@ -39,9 +39,9 @@ FACTOR, IDLE = 1.6, 0.1
 SWEEP_SECONDS = "0.5"
 UNBOUNDED = "No control groups are permitted on this machine: the processes share all cores."
 SENDING = (
-    "PostgreSQL and Redis. Each web process listens at a port of its own and is asked over"
-    f" {CONNECTIONS} kept connections in a closed loop, as behind a balancer that deals evenly; one sandbox"
-    " without latency that sends no statuses; no worker."
+    "PostgreSQL and Redis. Each web process has its own port, and gets requests over"
+    f" {CONNECTIONS} kept connections in a closed loop, as behind a balancer that distributes evenly."
+    " One sandbox without latency that sends no statuses. No worker."
 )
 DELIVERING = (
     f"PostgreSQL and Redis. {COUNT} signed events of 500 bytes to {ADDRESSES} webhooks at one receiver"

@@ -21,7 +21,7 @@ NO_PROSE = ("#!", "# noqa", "# type:")
 FEWEST_WORDS = 4
 CODE = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|PRAGMA|EXPLAIN|COPY|SET|import|from|def|class|window|curl)\b"
-    r"|.*\bON \w+ \(|.*[;={<]\s*$",
+    r"|.*\bON \w+ \(|.*[;={<|]\s*$",
     re.DOTALL,
 )
 # A one-character placeholder, so that the sentence stays complete.
