@@ -31,9 +31,9 @@ REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipar
 # Seconds between two identical messages of a logger about an outage.
 OUTAGE_SECONDS = 10
 _last_logged: dict[tuple[str, str], float] = {}
-# SQLSTATEs of an outage: broken connection (08), too many clients (53300), server stopping or starting (57),
-# lock_timeout (55P03), idle_in_transaction_session_timeout (25P03). statement_timeout is in 57 too. A connection
-# that cannot be opened, or that breaks, has no SQLSTATE.
+# SQLSTATEs of an outage: broken connection (08), too many clients (53300), server stopping or starting and
+# statement_timeout (57), lock_timeout (55P03), idle_in_transaction_session_timeout (25P03). A connection that
+# cannot be opened, or that breaks, has no SQLSTATE.
 _AWAY = ("08", "53300", "57", "55P03", "25P03")
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
