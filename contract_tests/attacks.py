@@ -1,6 +1,6 @@
-"""Attacks on a running service, in a process of their own: ``with attacking(door, attacker, name)``.
+"""Attacks on a running service, in a separate process: ``with attacking(door, attacker, name)``.
 
-Each holds 100 connections, and sends at most one request a second over each.
+Each attack holds 100 connections and sends at most one request a second on each.
 """
 
 import asyncio
@@ -18,37 +18,37 @@ from contract_tests.harness import ROOT, WAIT_SECONDS
 from contract_tests.raw_http import Request
 from contract_tests.waiting import HOST
 
-# Where attacks come from: a proxy limits the connections of an address.
+# The source address of attacks: a proxy limits connections by address.
 ADDRESS = "127.0.0.2"
 CONNECTIONS = 100
 PERIOD = 1.0
-# For bodies of a megabyte: more than 25 a second would exhaust the machine, not the service.
+# Bodies of one megabyte: more than 25 a second would exhaust the machine, not the service.
 LARGE_PERIOD = 4.0
 BEGUN = "begun\n"
 MEBIBYTE = 1024 * 1024
-# The kernel's buffer of a client that does not read.
+# The socket buffer of a client that does not read.
 SMALL_BUFFER = 4096
 JSON = "application/json"
-# Half a million values, each of them wrong.
+# Half a million invalid values.
 WRONG = b'{"states":[%b]}' % b",".join([b"1"] * (MEBIBYTE // 2 - 10))
 COOKIE = 'session="{}"'.format(r"\"" * 15_000)
 
 
 @dataclass(frozen=True)
 class Door:
-    """A port of the service, behind TLS if there is a certificate."""
+    """A port of the service, with TLS if there is a certificate."""
 
     port: int
     certificate: str | None = None
 
     def trust(self) -> ssl.SSLContext | None:
-        """The client's side of TLS, if there is any."""
+        """The TLS context of the client, if the door uses TLS."""
         return ssl.create_default_context(cafile=self.certificate) if self.certificate else None
 
 
 @dataclass(frozen=True)
 class Attacker:
-    """An account with a webhook whose receiver never answers, and the session of a user of the dashboard."""
+    """An account whose webhook's receiver never answers, and the session of a dashboard user."""
 
     key: str
     webhook: str
@@ -56,7 +56,7 @@ class Attacker:
 
 
 class Attack:
-    """The connections of an attack, and the statuses of the answers."""
+    """The connections of an attack, and the statuses of the responses."""
 
     def __init__(self, door: Door, attacker: Attacker) -> None:
         self.statuses: Counter[str] = Counter()
@@ -67,20 +67,20 @@ class Attack:
         self._trust = door.trust()
 
     def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
-        """A request with the attacker's key, unless another one is given."""
+        """A request with the attacker's key by default."""
         path = path.format(webhook=f"/api/webhooks/{self._attacker.webhook}")
         named = {"Host": HOST, "Authorization": f"Bearer {self._attacker.key}", **headers}
         pairs = tuple((k.replace("_", "-").encode(), v.encode()) for k, v in named.items())
         return Request(method.encode(), path.encode(), pairs, body).encode()
 
     def upload(self) -> bytes:
-        """The beginning of a reply with a file."""
+        """The start of a reply form with a file."""
         kind, session = "multipart/form-data; boundary=x", self._attacker.session
         path = "/dashboard/inbox/ctc_none/media"
         return self.request("POST", path, Content_Length="1000", Content_Type=kind, Cookie=session)
 
     async def repeat(self, raw: bytes) -> None:
-        """Send a request again and again."""
+        """Send a request repeatedly."""
         reader, writer = await self._open()
         while True:
             pause = asyncio.create_task(asyncio.sleep(_period(raw)))
@@ -90,7 +90,7 @@ class Attack:
             await pause
 
     async def trickle(self, raw: bytes) -> None:
-        """Send the beginning of a request, and then one byte a second."""
+        """Send the start of a request, and then one byte a second."""
         reader, writer = await self._open()
         while True:
             writer.write(raw)
@@ -100,7 +100,7 @@ class Attack:
                 await asyncio.wait_for(self._read(reader), PERIOD)
 
     async def never_read(self, raw: bytes) -> None:
-        """Send requests and read nothing."""
+        """Send requests and never read responses."""
         _, writer = await self._open(SMALL_BUFFER)
         writer.write(raw)
         await asyncio.Event().wait()
@@ -142,7 +142,7 @@ ATTACKS: dict[str, Callable[[Attack], Awaitable[None]]] = {
     "slow bodies": lambda a: a.trickle(
         a.request("POST", "/api/messages/send", Content_Length="1000", Content_Type=JSON)
     ),
-    # The only page that takes large bodies: each holds a thread until it has come.
+    # The only page that accepts large bodies: each holds a thread until it has arrived.
     "slow bodies to the dashboard": lambda a: a.trickle(a.upload()),
     "no reading": lambda a: a.never_read(a.request("GET", "/api/openapi.json") * 20),
 }
@@ -162,7 +162,7 @@ async def _keep_on(attack: Attack, name: str, place: int) -> None:
 
 
 async def _run(door: Door, attacker: Attacker, name: str) -> None:
-    """Attack until standard input ends. Prints a line once all connections are open, then the statuses."""
+    """Attack until standard input ends. Prints a line when all connections are open, then the statuses."""
     attack = Attack(door, attacker)
     tasks = [asyncio.create_task(_keep_on(attack, name, place)) for place in range(CONNECTIONS)]
     await attack.has_begun.wait()
@@ -176,7 +176,7 @@ async def _run(door: Door, attacker: Attacker, name: str) -> None:
 
 @contextmanager
 def attacking(door: Door, attacker: Attacker, name: str) -> Iterator[Counter[int]]:
-    """Attack while inside, from when all connections are open. The statuses are counted at the end."""
+    """Attack while the block runs, once all connections are open. The statuses are counted at the end."""
     statuses: Counter[int] = Counter()
     given = json.dumps([name, asdict(door), asdict(attacker)])
     with subprocess.Popen(

@@ -1,8 +1,8 @@
-"""Where services keep their state during tests. TEST_BACKEND chooses: sqlite, postgresql, pgbouncer or redis.
+"""The storage backend of tests. TEST_BACKEND selects sqlite, postgresql, pgbouncer or redis.
 
-``sqlite``: database and queue are files in DATA_DIR. ``postgresql``: both in a database of their own on a
-real server. ``pgbouncer``: the same, through a PgBouncer that works by transactions. ``redis``: the queue and
-the rate limits are on a real Redis beside that. The servers start with the first test that needs them and end
+``sqlite``: database and queue are files in DATA_DIR. ``postgresql``: both are in a separate database of a
+real server. ``pgbouncer``: the same, through a PgBouncer with transaction pooling. ``redis``: the same,
+with the queue and rate limits on a real Redis. The servers start with the first test that needs them and stop
 with the process.
 """
 
@@ -26,7 +26,7 @@ _numbers = itertools.count(1)
 
 @cache
 def postgres() -> PostgresServer:
-    """The PostgreSQL of this process and its tests."""
+    """The PostgreSQL server of this test process."""
     server = PostgresServer().start()
     atexit.register(server.close)
     return server
@@ -34,7 +34,7 @@ def postgres() -> PostgresServer:
 
 @cache
 def pgbouncer() -> PgBouncer:
-    """The PgBouncer in front of it."""
+    """The PgBouncer in front of the PostgreSQL server."""
     server = PgBouncer(postgres()).start()
     atexit.register(server.close)
     return server
@@ -42,14 +42,14 @@ def pgbouncer() -> PgBouncer:
 
 @cache
 def redis() -> RedisServer:
-    """The Redis of this process and its tests."""
+    """The Redis server of this test process."""
     server = RedisServer().start()
     atexit.register(server.close)
     return server
 
 
 def empty_state() -> dict[str, str]:
-    """The settings of a service whose database, queue and rate limits are empty and its own."""
+    """The settings of a service with its own empty database, queue and rate limits."""
     if BACKEND == SQLITE:
         return {}
     number = next(_numbers)
@@ -64,13 +64,13 @@ def empty_state() -> dict[str, str]:
 
 @cache
 def state_of(folder: Path) -> dict[str, str]:
-    """The same for the service in a folder: whoever starts one there again finds its state."""
+    """The same for the service in a folder. A service that starts there again finds its data."""
     assert folder.is_absolute()
     return empty_state()
 
 
 def keep_those_of_the_backend(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what is marked as true of SQLite alone, where the backend is another."""
+    """Deselect tests marked as SQLite only if the backend is another one."""
     if BACKEND == SQLITE:
         return
     others = [item for item in items if item.get_closest_marker(SQLITE)]

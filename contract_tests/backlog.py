@@ -1,4 +1,4 @@
-"""Many deliveries of a webhook, written into the database of a service."""
+"""Writes many deliveries of a webhook into the database of a service."""
 
 import time
 
@@ -9,7 +9,7 @@ from contract_tests.stored import Stored
 
 
 def write_skipped(stored: Stored, customer: Customer, webhook_id: str, count: int) -> None:
-    """What a long time of inactivity leaves behind."""
+    """The deliveries that accumulate while a webhook is inactive."""
     at = round(time.time() * 1000)
     events, deliveries = [], []
     for position in range(count):

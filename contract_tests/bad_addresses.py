@@ -1,4 +1,4 @@
-"""Bad input in the address: paths, identifiers and query parameters."""
+"""Bad input in the URL: paths, identifiers and query parameters."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from contract_tests.bad_kinds import Kind, Target, has_path_value, kind
 from contract_tests.operations import Operation, Schema
 from contract_tests.raw_http import Request
 
-# Not a time of RFC 3339, whatever else may read it.
+# Not an RFC 3339 time, although other parsers accept it.
 BAD_TIMES = [
     *("yesterday", "1795167000", "2026-11-20", "09:30:00Z", "2026-11-20T09:30:00", "2026-W47-5"),
     *("2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-20T24:00:00Z"),
@@ -23,7 +23,7 @@ BAD_TIMES = [
 ]
 SURROGATE = b"%ED%A0%80"
 
-# No path of the contract, or another one: an identifier of its own, perhaps for other methods.
+# A path that is not in the contract, or another path of it, perhaps for other methods.
 ELSEWHERE = (400, 404, 405)
 PATHS: dict[str, tuple[int | tuple[int, ...], Callable[[bytes], bytes]]] = {
     "a slash at the end": (404, lambda path: path + b"/"),
@@ -48,7 +48,7 @@ PATHS: dict[str, tuple[int | tuple[int, ...], Callable[[bytes], bytes]]] = {
     "an encoded surrogate": (ELSEWHERE, lambda path: path + SURROGATE),
 }
 
-# No identifier has such a form: 400. What only looks like none: 404.
+# A malformed identifier gives 400. A well-formed identifier that does not exist gives 404.
 BAD_IDS = {
     "too long": b"a" * 65,
     "of 8 KiB": b"a" * 8192,
@@ -139,7 +139,7 @@ BAD_STRINGS = {
     "no value": b"",
     "10,000 letters": b"a" * 10_000,
 }
-# Bad where the pattern does not take them.
+# Bad if the pattern of the parameter does not match.
 BAD_WORDS = {"a fragment of SQL": b"'%20OR%201=1--", "an emoji": b"%F0%9F%98%80"}
 
 
@@ -171,7 +171,7 @@ def _query(parameter: Schema, value: bytes) -> bytes:
 
 
 def _parameters(name: str, values: Callable[[Schema], list[bytes]]) -> Kind:
-    """One request for each value that ``values`` gives for the schema of each query parameter."""
+    """One request for each value that ``values`` returns for the schema of each query parameter."""
 
     def make(target: Target) -> Iterator[Request]:
         for parameter in target.operation.parameters:

@@ -1,4 +1,4 @@
-"""Bad input in JSON bodies as a whole: what is no JSON in UTF-8, or no object."""
+"""Bad JSON bodies: not JSON, not UTF-8, or not an object."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ from contract_tests.bad_kinds import (
 from contract_tests.raw_http import Request
 
 DEEP = 100_000
-# The parser still takes these levels.
+# The parser accepts this depth.
 LESS_DEEP = 1_000
-# Good where the body is optional.
+# Valid if the body is optional.
 NOTHING = "nothing"
 
 
@@ -86,7 +86,7 @@ BODIES: dict[str, Callable[[bytes], bytes]] = {
     ),
 }
 
-# What a body may look like that is not even asked for: type and content.
+# Bad bodies of operations without a body: by type and content.
 IGNORED: dict[str, tuple[bytes, bytes]] = {
     "that is JSON": (JSON, b"{}"),
     "that is no JSON": (JSON, b"{]"),
@@ -108,7 +108,7 @@ def _body(name: str, change: Callable[[bytes], bytes]) -> Kind:
 
 
 def _ignored(name: str, media_type: bytes, body: bytes) -> list[Kind]:
-    """It is ignored, which shows by what is wrong otherwise: an unknown resource or parameter."""
+    """The operation ignores the body. An unknown resource or parameter in the request shows it."""
 
     def with_body(good: Request) -> Request:
         return replace(good.with_only(TYPE, media_type), body=body)

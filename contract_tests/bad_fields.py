@@ -18,7 +18,7 @@ PLACEHOLDER = "@@@"
 NUMBER_FIELDS = {"number_id", "numberIds"}
 UNKNOWN_NUMBER = "num_01JD5Z8K4T9QW3X7VB2N6M1R0P"
 
-# JSON text by name and type; None is no JSON or no number, and so wrong everywhere.
+# JSON text by name and type. None means no JSON or no number, which is wrong everywhere.
 LITERALS: dict[str, tuple[str, str | None]] = {
     "null": ("null", "null"),
     "true": ("true", "boolean"),
@@ -45,7 +45,7 @@ LITERALS: dict[str, tuple[str, str | None]] = {
     "a NUL in an array": ('["a\\u0000b"]', None),
 }
 
-# Never allowed, whatever network the gateway runs against.
+# Never allowed, on any network.
 BAD_URLS = [
     *("", "x", "/hook", "//example.com", "https://", "https:///hook", "example.com/hook"),
     *("ftp://example.com/", "file:///etc/passwd", "javascript:alert(1)", "data:text/plain,x"),
@@ -79,11 +79,11 @@ class Field:
 
     @property
     def name(self) -> str | int:
-        """Its own name."""
+        """The name of the property."""
         return self.path[-1]
 
     def set(self, body: Any, literal: str) -> bytes:
-        """The body with this JSON text in place of the property."""
+        """The body with this JSON text as the property's value."""
         changed = json.loads(json.dumps(body))
         inner = changed
         for part in self.path[:-1]:
@@ -96,7 +96,7 @@ Values = Callable[[Field, Target], list[str]]
 
 
 def _fields(name: str, values: Values, *statuses: int) -> Kind:
-    """One request for each JSON text that ``values`` gives for each property."""
+    """One request for each JSON text that ``values`` returns for each property."""
 
     def make(target: Target) -> Iterator[Request]:
         good = json.loads(target.good.body)
@@ -108,7 +108,7 @@ def _fields(name: str, values: Values, *statuses: int) -> Kind:
 
 
 def _to_spoil(good: Any, target: Target) -> Iterator[Field]:
-    """The properties of the body; of the items of a list, which have one schema, those of the first."""
+    """The properties of the body. Items of a list share a schema, so only the first item's are included."""
     schemas = set()
     for path, schema in target.operation.fields(good).items():
         if path not in target.known and id(schema) not in schemas:
@@ -121,7 +121,7 @@ def _literal(text: str, json_type: str | None) -> Values:
 
 
 def _json_type(schema: Schema) -> str | None:
-    # How large a whole number may be is another kind's.
+    # Another kind tests the range of integers.
     return "number" if schema.get("type") == "integer" else schema.get("type")
 
 
@@ -161,7 +161,7 @@ def _fits(schema: Schema, text: str) -> bool:
 
 
 def _good(path: Path, target: Target) -> Any:
-    """The value in the good body; None when it has none."""
+    """The value in the good body, or None."""
     value: Any = json.loads(target.good.body)
     for part in path:
         value = value.get(part) if isinstance(value, dict) else value[part]
@@ -169,7 +169,7 @@ def _good(path: Path, target: Target) -> Any:
 
 
 def _odd_end(field: Field, target: Target) -> list[str]:
-    """The good value, but for a line feed or blank at its end, which a lax pattern would miss."""
+    """The good value with a line feed or blank at its end, which a lax pattern would accept."""
     good = _good(field.path, target)
     texts = [f"{good}\n", f"{good} "] if isinstance(good, str) else []
     return _strings(field, [text for text in texts if not _fits(field.schema, text)])
@@ -195,7 +195,7 @@ def _number(number_id: str, field: Field) -> list[str]:
 
 
 def _unknown_number(field: Field, target: Target, *, of_change: bool) -> list[str]:
-    """For changes or for all others: the 404 of a change says that what it changes does not exist."""
+    """For changes or for all others. The 404 of a change means that the changed resource does not exist."""
     is_change = target.operation.method == "PATCH"
     return _number(UNKNOWN_NUMBER, field) if is_change == of_change else []
 
@@ -228,7 +228,7 @@ def _missing_inside(field: Field, target: Target) -> list[str]:
 
 
 def _incomplete(schema: Schema, value: Any) -> list[str]:
-    """An object less each of its properties that its schema requires, as JSON."""
+    """The object without one of the properties that its schema requires, as JSON."""
     if not isinstance(value, dict):
         return []
     left = [{k: v for k, v in value.items() if k != name} for name in value]
@@ -236,7 +236,7 @@ def _incomplete(schema: Schema, value: Any) -> list[str]:
 
 
 def _doubled(target: Target) -> Iterator[Request]:
-    """A name that comes twice, the second time with a value that is wrong."""
+    """A name that occurs twice, the second time with a wrong value."""
     for name in json.loads(target.good.body):
         again = f',"{name}":{{"not":"this"}}}}'.encode()
         yield target.good.with_body(target.good.body[:-1] + again)

@@ -1,4 +1,4 @@
-"""Bad input in forms in parts: no form at all, parts that do not belong, files that nobody takes."""
+"""Bad multipart forms: malformed, with parts that do not belong, or with unsupported files."""
 
 from contract_tests.bad_headers import TYPE
 from contract_tests.bad_kinds import BOUNDARY, FILE, FORM_TYPE, Kind, form, kind, takes_form
@@ -37,7 +37,7 @@ FILE_TYPES: dict[str, bytes] = {
     "a page": b"text/html",
     "a type of 4 KiB": b"image/" + b"x" * 4096,
 }
-# Of these the name tells the type, if it has an extension.
+# The file's name gives the type of these, if it has an extension.
 UNSPECIFIC: dict[str, bytes] = {"no type": b"", "anything": b"application/octet-stream"}
 FORM_TYPES: dict[str, list[bytes]] = {
     "none": [],

@@ -11,7 +11,7 @@ TYPE = b"Content-Type"
 SURROGATE = b"\xed\xa0\x80"
 JSON = b"application/json"
 
-# Values of Authorization; KEY stands for the caller's good key.
+# Values of Authorization. KEY stands for the caller's valid key.
 NO_KEYS: dict[str, list[bytes]] = {
     "none": [],
     "empty": [b""],
@@ -35,7 +35,7 @@ NO_KEYS: dict[str, list[bytes]] = {
     "a fragment of SQL": [b"Bearer ' OR 1=1--"],
 }
 
-# Neither JSON nor UTF-8, whatever the body is.
+# Neither JSON nor UTF-8 for any body.
 BAD_TYPES: dict[str, list[bytes]] = {
     "none": [],
     "empty": [b""],
@@ -89,7 +89,7 @@ def _type(name: str, values: list[bytes]) -> Kind:
 
 
 def _header(name: str, values: list[bytes]) -> Kind:
-    """Bad values for each header parameter of the operation. All of them are identifiers so far."""
+    """Bad values for each header parameter of the operation. All such parameters are identifiers."""
 
     def make(target: Target) -> Iterator[Request]:
         for parameter in target.operation.names_in("header"):
@@ -99,7 +99,7 @@ def _header(name: str, values: list[bytes]) -> Kind:
 
 
 def _still_identified(name: str, change: Callable[[bytes], bytes]) -> Kind:
-    """The caller is known, so what is complained of is the unknown parameter, not the key."""
+    """The caller is known, so the error is the unknown parameter, not the key."""
 
     def make(target: Target) -> Iterator[Request]:
         good = target.good.with_only(KEY, change(target.key))

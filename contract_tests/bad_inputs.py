@@ -1,4 +1,4 @@
-"""The table of bad inputs: every kind, where it can be sent, and what the right answer is."""
+"""The table of bad inputs: every kind, where it applies, and the right response."""
 
 from contract_tests import (
     bad_addresses,

@@ -1,4 +1,4 @@
-"""What a kind of bad input is, and which operations it can be sent to."""
+"""What a kind of bad input is, and which operations it applies to."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from contract_tests.operations import Operation, Path
 from contract_tests.raw_http import Headers, Request
 
-# Whatever else is wrong with a request, this makes it one that must change nothing.
+# Makes a request invalid, so that it must change nothing.
 UNKNOWN_QUERY = b"no-such-parameter=1"
 
 
@@ -17,7 +17,7 @@ FORM_TYPE = b"multipart/form-data; boundary=" + BOUNDARY
 
 
 def form(*parts: tuple[bytes, bytes, bytes]) -> bytes:
-    """A form in parts: of each its disposition behind ``form-data;``, its type, and its content."""
+    """A part of a multipart form: its disposition after ``form-data;``, its type, and its content."""
     written = (
         b"--%s\r\nContent-Disposition: form-data; %s\r\nContent-Type: %s\r\n\r\n%s\r\n"
         % (BOUNDARY, *part)
@@ -32,10 +32,10 @@ GOOD_FORM = form((FILE, b"image/png", b"a picture"))
 
 @dataclass(frozen=True)
 class Target:
-    """An operation with a good request to it, which would succeed and which the kinds spoil.
+    """An operation with a good request, which the kinds of bad input alter.
 
-    ``foreign`` holds the path parameters of another account's resources; ``key`` is the caller's. The
-    ``known`` properties of the body are not spoilt.
+    ``foreign`` holds the path parameters of another account's resources. ``key`` is the caller's. The
+    ``known`` properties of the body are not altered.
     """
 
     operation: Operation
@@ -46,7 +46,7 @@ class Target:
     known: frozenset[Path] = frozenset()
 
     def with_path_value(self, name: str, value: bytes) -> Request:
-        """The good request with another value for one path parameter, not encoded any further."""
+        """The good request with another value for one path parameter, without further encoding."""
         path = self.operation.path.encode()
         for known, good in self.path_values.items():
             path = path.replace(b"{%s}" % known.encode(), value if known == name else good.encode())
@@ -55,14 +55,14 @@ class Target:
 
 
 def required_query(operation: Operation) -> bytes:
-    """The query that the operation cannot do without, from its question mark on; empty where it can."""
+    """The query that the operation requires, with its question mark, or empty."""
     needed = [p for p in operation.parameters if p["in"] == "query" and p.get("required")]
     query = "&".join(f"{p['name']}={p['example']}" for p in needed)
     return f"?{query}".encode() if query else b""
 
 
 def sample_targets(operation: Operation) -> Iterator[Target]:
-    """Targets as the contract's examples have them, one for each body, without a service."""
+    """Targets from the contract's examples, one for each body, without a service."""
     bodies = operation.body_examples.values() if operation.body_schema else [None]
     return (_sample_target(operation, body) for body in bodies)
 
@@ -88,7 +88,7 @@ def anywhere(_: Operation) -> bool:
 
 
 def needs_key(operation: Operation) -> bool:
-    """Operations that want an API key; public ones do not look at it."""
+    """Operations that require an API key. Public ones ignore it."""
     return not operation.is_public
 
 
@@ -98,17 +98,17 @@ def has_body(operation: Operation) -> bool:
 
 
 def needs_body(operation: Operation) -> bool:
-    """Operations whose JSON body may not be absent."""
+    """Operations whose JSON body is required."""
     return has_body(operation) and operation.needs_body
 
 
 def has_no_body(operation: Operation) -> bool:
-    """Operations that ignore what comes as a body."""
+    """Operations that ignore a body."""
     return operation.body_schema is None and not operation.takes_form
 
 
 def takes_form(operation: Operation) -> bool:
-    """Operations with a form in parts as their body."""
+    """Operations with a multipart form as their body."""
     return operation.takes_form
 
 
@@ -121,10 +121,10 @@ def has_path_value(operation: Operation) -> bool:
 class Kind:
     """One kind of bad input.
 
-    ``statuses`` are the right answers, none of them when the connection must end without an answer.
-    ``make`` yields one or more requests of the kind, none where the operation has nothing to spoil.
-    ``alone`` sends each on a connection of its own, ``eof`` then ends it after the last byte.
-    ``elsewhere`` says that the address is not the operation's any more.
+    ``statuses`` are the right responses, empty if the connection must end without a response.
+    ``make`` yields the requests of the kind, none if the operation has nothing to alter.
+    ``alone`` sends each on a separate connection, ``eof`` ends it after the last byte.
+    ``elsewhere`` means that the URL is no longer the operation's.
     """
 
     name: str
@@ -149,6 +149,6 @@ def kind(
     alone: bool = False,
     eof: bool = False,
 ) -> Kind:
-    """A kind of one request for each operation, made from the good one."""
+    """A kind with one request for each operation, derived from the good one."""
     statuses = (status,) if isinstance(status, int) else status
     return Kind(name, frozenset(statuses), lambda t: [make(t.good)], applies, alone, eof)

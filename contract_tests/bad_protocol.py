@@ -1,6 +1,6 @@
-"""Bad input below HTTP's semantics: request lines, headers and framing that are none.
+"""Bad input below HTTP's semantics: malformed request lines, headers and framing.
 
-Answered by the server before any application sees it, so each is sent on a connection of its own, to one
+The server answers these before an application sees them. So each is sent on a separate connection, to one
 operation without a body and one with a body.
 """
 
@@ -27,7 +27,7 @@ METHODS = [
 
 
 def _chosen(operation: Operation) -> bool:
-    """Those two, each of which changes something: which operation it is makes no other difference."""
+    """These two change something. Which operations they are makes no other difference."""
     return operation.id in {"rotateWebhookSecret", "sendMessage"}
 
 
@@ -50,7 +50,7 @@ def _line(name: str, change: Callable[[Request], Request]) -> Kind:
 
 
 def _header(name: str, line: bytes) -> Kind:
-    """A header line as it is, in front of the others."""
+    """A raw header line before the others."""
 
     def make(good: Request) -> bytes:
         first, rest = good.encode().split(b"\r\n", 1)
@@ -98,7 +98,7 @@ def _method(name: str) -> Kind:
 
 
 def _with_bad_query(name: str, *headers: tuple[bytes, bytes]) -> Kind:
-    """Headers that are odd, but no error by themselves: with them, errors are still found."""
+    """Unusual but valid headers. Errors are still found with them."""
 
     def make(good: Request) -> Request:
         return replace(good.with_query(UNKNOWN_QUERY), headers=(*good.headers, *headers))

@@ -1,4 +1,4 @@
-"""What a service holds before bad input comes: resources for good requests, and its database, watched."""
+"""The resources of a service for good requests, and a watch on its database for changes."""
 
 import hashlib
 import json
@@ -18,15 +18,15 @@ from contract_tests.stored import Stored
 RECIPIENT = "15551234567"
 PERSON = "15551230001"
 ERASED = "15551230002"
-# When a key was last used is noted about once an hour, whatever it was used for; and the time alone decides
-# when the network is asked what a number is or for templates, and when the worker gives its sign of life.
+# A key's last use is stored about once an hour. Time alone decides when the network is asked about
+# numbers and templates, and when the worker's heartbeat is written.
 UNWATCHED = {
     ("api_key", "last_used_at"),
     ("number", "check_due_at"),
     ("heartbeat", "at"),
     *(("template_list", name) for name in ("read_at", "due_at", "tries", "version")),
 }
-# Each request with a valid key has a row there, the refused ones above all.
+# Each request with a valid key has a row there, above all the refused ones.
 UNWATCHED_TABLES = {"api_request"}
 
 
@@ -39,11 +39,11 @@ class Database:
         self._digest = ""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         self._stored.close()
 
     def digest(self) -> str:
-        """A digest of all that all tables hold. Nothing is read again that cannot have changed."""
+        """A digest of all rows of all tables. Unchanged tables are not read again."""
         last_commit = self._stored.last_commit()
         if last_commit != self._last_commit:
             self._last_commit, self._digest = last_commit, self._read()
@@ -62,7 +62,7 @@ class Database:
         return [{k: v for k, v in row.items() if k not in unwatched} for row in rows]
 
     def is_quiet(self) -> bool:
-        """Whether nothing waits: no callback, delivery, redelivery, deleted webhook, or list of templates."""
+        """Whether no callback, delivery, redelivery, deleted webhook or list of templates is pending."""
         waiting = (
             "SELECT (SELECT count(*) FROM callback WHERE ingested_at IS NULL)"
             " + (SELECT count(*) FROM delivery WHERE state = 'pending')"
@@ -74,11 +74,11 @@ class Database:
 
 
 class World:
-    """A customer and a stranger, and resources of theirs for each operation."""
+    """A customer and a stranger, with resources of both for each operation."""
 
     def __init__(self, gateway: Gateway, receiver: Receiver) -> None:
         self._gateway, self._receiver = gateway, receiver
-        # A review that ends tells so, at any time.
+        # The end of a review would be reported at any time.
         knobs = {"template_review": "none"}
         requests.put(f"{gateway.sandbox}/_sandbox/behaviour", json=knobs, timeout=5)
         self._customer, stranger = gateway.customer(), gateway.customer()
@@ -94,9 +94,9 @@ class World:
         self.database = Database(gateway.stored)
 
     def target(self, operation: Operation, example: str | None = None) -> Target:
-        """A good request to the operation, on resources of its own, in a service that is quiet.
+        """A good request to the operation, on its own resources, in an idle service.
 
-        Its body is the named example of the contract, by default the first one.
+        Its body is the named example of the contract, by default the first.
         """
         values = self._path_values(operation)
         body = b"" if operation.body_schema is None else self._body(operation, example)
@@ -142,7 +142,7 @@ class World:
         return values | {name: value for name, value in ours.items() if name in wanted}
 
     def _create_template(self, operation: Operation) -> None:
-        """Create the template that the example of the operation names."""
+        """Create the template that the operation's example names."""
         [name] = [p["example"] for p in operation.parameters if p["name"] == "name"]
         text = {"type": "BODY", "text": "It has shipped."}
         body = {"language": "en_US", "category": "UTILITY", "components": [text], "name": name}
@@ -150,7 +150,7 @@ class World:
         assert self._customer.request("POST", path, json=body).status_code == 201
 
     def _receive_picture(self) -> str:
-        """A person sends the customer a picture; the message's identifier."""
+        """A person sends the customer a picture. Returns the message's identifier."""
         to, control = self._customer.number["phoneNumber"], f"{self._gateway.sandbox}/_sandbox"
         headers = {"Content-Type": "image/png"}
         url = f"{control}/media?to={to}"
@@ -165,7 +165,7 @@ class World:
         return wait_for(received, "a picture")
 
     def _subscribe(self, customer: Customer, path: str, *, with_delivery: bool) -> dict[str, str]:
-        """A new webhook of the customer and, if wanted, an event delivered to it."""
+        """A new webhook of the customer and, if requested, an event delivered to it."""
         body = {"url": self._receiver.url(path), "events": ["message.received"]}
         webhook = customer.request("POST", "/webhooks", json=body).json()["id"]
         if not with_delivery:
@@ -181,7 +181,7 @@ class World:
         return {"webhook_id": webhook, "delivery_id": wait_for(delivered, "a delivery")}
 
     def _body(self, operation: Operation, name: str | None) -> bytes:
-        """The contract's example, with what exists here in the place of what it makes up."""
+        """The contract's example, with identifiers that exist here."""
         example = operation.body_examples[name] if name else operation.body_example
         assert example is not None, f"the body of {operation.id} has no example in the contract"
         real: dict[str, Any] = {"url": self._receiver.url(f"/{operation.id}")}
@@ -200,7 +200,7 @@ class World:
 
 
 def _meet(customer: Customer, person: str = PERSON) -> str:
-    """A contact of the customer, to whom nobody else sends: it may opt out."""
+    """A contact of the customer to whom only this test sends: it may opt out."""
     customer.send(person)
     [contact] = customer.request("GET", f"/contacts?phone={person}").json()["data"]
     return str(contact["id"])

@@ -1,4 +1,4 @@
-"""A network behind TLS that breaks an exchange where it is told to: damaged, cut, reset or never answered."""
+"""A network with TLS that breaks an exchange on request: corrupted, cut, reset or never answered."""
 
 import contextlib
 import re
@@ -18,7 +18,7 @@ from tests.webhooks.authority import Authority
 HOST = "localhost"
 TIMEOUT_SECONDS = 1.0
 PIECE = 65_536
-# With it a close sends RST in place of FIN.
+# With this option, close sends RST instead of FIN.
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -33,10 +33,10 @@ class How(Enum):
 
 @dataclass(frozen=True)
 class Break:
-    """``request`` bytes are read at the most (None: all), then ``answer`` bytes of the answer are given.
+    """At most ``request`` bytes are read (None: all), then ``answer`` bytes of the response are sent.
 
-    A negative ``answer`` counts from its end, a fraction is a share of it. Only a whole request reaches the
-    network.
+    A negative ``answer`` counts from its end, and a fraction is a share of it. Only a whole request reaches
+    the network.
     """
 
     how: How
@@ -45,7 +45,7 @@ class Break:
 
 
 class BrokenNetwork:
-    """Stands before the sandbox. ``asked`` counts the requests of which at least one byte came."""
+    """Is in front of the sandbox. ``asked`` counts the requests of which at least one byte arrived."""
 
     def __init__(self, target_port: int, folder: Path) -> None:
         authority = Authority(folder)
@@ -60,7 +60,7 @@ class BrokenNetwork:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """End everything."""
+        """Close all connections and stop listening."""
         for each in (self._listener, *self._open):
             with contextlib.suppress(OSError):
                 each.close()
@@ -98,7 +98,7 @@ class BrokenNetwork:
 
 
 class _Line:
-    """One side of a TLS connection, whose records a test can damage."""
+    """One side of a TLS connection, whose records a test can corrupt."""
 
     def __init__(self, connection: socket.socket, context: ssl.SSLContext) -> None:
         self.socket = connection
@@ -135,7 +135,7 @@ class _Line:
 
 
 def _whole(line: _Line, request: bytes) -> bytes:
-    """The rest of a request as well."""
+    """This also reads the rest of the request."""
     while (end := request.find(b"\r\n\r\n")) < 0:
         request += line.read()
     length = re.search(rb"\r\ncontent-length: *(\d+)", request[:end], re.IGNORECASE)
@@ -165,7 +165,7 @@ def _break(line: _Line, plan: Break) -> None:
 
 @contextmanager
 def breaking(folder: Path) -> Iterator[tuple[BrokenNetwork, Customer]]:
-    """A customer of a running gateway whose network breaks as told."""
+    """A customer of a running gateway whose network breaks on request."""
     gateway = Gateway(folder)
     network = BrokenNetwork(gateway.sandbox_port, folder)
     plain = gateway.environment
@@ -175,7 +175,7 @@ def breaking(folder: Path) -> Iterator[tuple[BrokenNetwork, Customer]]:
         "SSL_CERT_FILE": str(network.bundle),
     }
     gateway.start()
-    # The sandbox is signed up with directly.
+    # The signup goes directly to the sandbox.
     gateway.environment = plain
     try:
         yield network, gateway.customer()

@@ -1,4 +1,4 @@
-"""The system's Chromium without windows, and a witness of what its pages ask for and complain about."""
+"""The system's Chromium without windows, and a record of its pages' requests and errors."""
 
 import shutil
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # A request for any other host would fail, and show as an error in the console.
+    # A request to any other host fails, and appears as an error in the console.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A Chromium of one's own; its user data are thrown away.
+    """A separate Chromium, whose user data are deleted.
 
-    What is expected of its pages is waited for as long as everything else.
+    Assertions about its pages wait as long as all other waits.
     """
     expect.set_options(timeout=WAIT_SECONDS * 1000)
     with sync_playwright() as playwright:
@@ -38,7 +38,7 @@ def launched() -> Iterator[Browser]:
 
 
 class Witness:
-    """Whom a page asked (host and port), and what it complained about in the console."""
+    """The hosts and ports that a page requested, and the errors in its console."""
 
     def __init__(self, page: Page) -> None:
         self.hosts: set[str] = set()
@@ -49,7 +49,7 @@ class Witness:
         page.on("console", lambda message: self._hear(message.type, message.text))
 
     def _hear_failure(self, request: Request) -> None:
-        # Whoever leaves a page breaks off what it was asking for, and that is no fault.
+        # Leaving a page cancels its requests. That is no error.
         if request.failure != "net::ERR_ABORTED":
             self.complaints.append(f"failed: {request.url}")
 

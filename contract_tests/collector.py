@@ -1,4 +1,4 @@
-"""A collector of traces on loopback: what a gateway sends over OTLP/HTTP, parsed."""
+"""A trace collector on loopback: parses what a gateway sends over OTLP/HTTP."""
 
 import gzip
 import http.server
@@ -16,7 +16,7 @@ from contract_tests.harness import WAIT_SECONDS, wait_for
 
 @dataclass(frozen=True)
 class Shown:
-    """One span. Identifiers are hexadecimal, ``parent`` empty for a root."""
+    """One span. Identifiers are hexadecimal, ``parent`` is empty for a root."""
 
     service: str
     name: str
@@ -29,24 +29,24 @@ class Shown:
 
 
 class Collector:
-    """Keeps what it is sent."""
+    """Stores the received spans."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.bodies: list[bytes] = []
 
     def settings(self) -> dict[str, str]:
-        """The environment of a gateway that sends its spans here, soon."""
+        """The environment of a gateway that sends its spans here after a short delay."""
         return {"OTEL_EXPORTER_OTLP_ENDPOINT": self.url, "OTEL_BSP_SCHEDULE_DELAY": "50"}
 
     def spans(self, name: str, **attributes: Any) -> list[Shown]:
-        """The spans of that name with these attributes, dots written as ``__``."""
+        """The spans of that name with these attributes. In attribute names ``__`` stands for a dot."""
         wanted = {key.replace("__", "."): value for key, value in attributes.items()}
         came = (span for body in list(self.bodies) for span in _parsed(body))
         return [s for s in came if s.name == name and s.attributes.items() >= wanted.items()]
 
     def wait(self, name: str, **attributes: Any) -> Shown:
-        """Wait for a span, and return the first that fits."""
+        """Wait for a matching span, and return the first."""
         what = f"a span {name} {attributes}"
         return wait_for(lambda: self.spans(name, **attributes), what, WAIT_SECONDS)[0]
 
@@ -70,7 +70,7 @@ def _parsed(body: bytes) -> Iterator[Shown]:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """A collector that listens."""
+    """A running collector."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:

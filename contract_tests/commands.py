@@ -1,8 +1,8 @@
-"""Commands of ``gateway`` for the sake of what they do, without the half second that a start of one takes.
+"""Runs commands of ``gateway`` for their effect, without the half second that each start takes.
 
-A server, ``python -m contract_tests.commands``, has imported them once. Each request runs in a copy of it,
-with the environment and the folder of that request. That a command works as a program is for tests of the
-command line.
+A server, ``python -m contract_tests.commands``, imports them once. Each request runs in a fork of it,
+with the environment and the folder of that request. Tests of the command line check that a command works as
+a program.
 """
 
 import atexit
@@ -26,16 +26,16 @@ from typing import Any
 from gateway.cli import MODULES, cli, main
 
 ROOT = Path(__file__).parent.parent
-# Stands for the identifier of what the first command made.
+# Replaced by the identifier that the first command created.
 FIRST_ID = "FIRST_ID"
-# More than any request has.
+# The size limit of a request in bytes, more than any request has.
 MAX_REQUEST = 1024 * 1024
 
 Command = Sequence[str]
 
 
 class CommandServer:
-    """The server of this process. Threads may share it; their commands run side by side.
+    """The server of this process. Threads may share it. Their commands run in parallel.
 
     ``code`` is the folder of the release whose commands they are.
     """
@@ -48,13 +48,13 @@ class CommandServer:
                 cwd=code,
                 env={**os.environ, "PYTHONPATH": f"{code}:{ROOT}"},
                 stdin=theirs.fileno(),
-                start_new_session=True,  # Ctrl-C is for the tests; this ends when they are gone.
+                start_new_session=True,  # Ctrl-C is for the tests. The server ends when they end.
             )
 
     def run(
         self, commands: Sequence[Command], environment: Mapping[str, str], folder: Path
     ) -> list[Any]:
-        """Run commands with ``--json`` one after another. What each printed; one that fails ends all."""
+        """Run commands with ``--json`` in order and return their outputs. An error ends the sequence."""
         answer = self._ask("run", list(map(list, commands)), environment, folder)
         assert "error" not in answer, answer["error"]
         printed: list[Any] = answer["printed"]
@@ -63,7 +63,7 @@ class CommandServer:
     def invoke(
         self, arguments: Command, environment: Mapping[str, str], folder: Path
     ) -> tuple[int, str, str]:
-        """Run one command as it is typed: its exit status, and what it printed on stdout and stderr."""
+        """Run one command. Returns its exit status, stdout and stderr."""
         answer = self._ask("invoke", list(arguments), environment, folder)
         return answer["status"], answer["stdout"], answer["stderr"]
 
@@ -78,7 +78,7 @@ class CommandServer:
             finally:
                 os.close(writer)
             told = pipe.read()
-        assert told, "the command ended without a word"
+        assert told, "the command ended without output"
         answer: dict[str, Any] = json.loads(told)
         return answer
 
@@ -90,19 +90,19 @@ class CommandServer:
 
 @cache
 def command_server() -> CommandServer:
-    """One for all services of this process; it ends with it."""
+    """The only server of this process. It ends with the process."""
     server = CommandServer()
     atexit.register(server.close)
     return server
 
 
 def serve(requests: socket.socket) -> None:
-    """Answer each request in a copy of this process, until nobody can ask any more."""
+    """Answer each request in a fork, until no client is left."""
     for module in {module for module, _ in MODULES.values()}:
         importlib.import_module(f"gateway.cli.{module}")
-    # Otherwise each copy would look through all of what it shares with this process, and so copy it.
+    # Otherwise the garbage collector of each fork would touch, and so copy, all shared memory.
     gc.freeze()
-    # Copies that ended are not kept for anybody to ask about.
+    # Forks that ended are reaped by the kernel.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, 1)
@@ -129,7 +129,7 @@ def _answer(
 def _invoke(arguments: Command) -> dict[str, Any]:
     printed, said, status = io.StringIO(), io.StringIO(), 0
     sys.argv = ["gateway", *arguments]
-    # Click reads there that this process was started by a module's name.
+    # Click reads here that the process was started as a module.
     sys.modules["__main__"] = ModuleType("__main__")
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
         try:

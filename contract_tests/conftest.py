@@ -1,4 +1,4 @@
-"""Fixtures: one running service and one browser for each test module, and a receiver."""
+"""Fixtures: a running service and a browser for each test module, and a receiver."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +12,8 @@ from contract_tests.backends import keep_those_of_the_backend
 from contract_tests.chromium import launched
 from contract_tests.harness import Customer, Gateway, Receiver, running
 
-# These, or the folders that they are in, take the longest. Begun last, one of them would keep one process
-# busy long after the others have nothing left to do.
+# These modules or folders take the longest. If they started last, one process would run long after the
+# others.
 LONGEST = (
     "test_docs_site.py",
     "test_dashboard_axe.py",
@@ -37,7 +37,7 @@ LONGEST = (
     "test_outage.py",
     "test_lost_commits.py",
 )
-# The modules of these have a service in common, which each process that runs one of them starts for itself.
+# Modules in these folders share a service, which each test process starts for itself.
 SHARING = (
     "contract_tests/conformance/",
     "contract_tests/connect/",
@@ -48,7 +48,7 @@ SHARING = (
 
 
 class OneServiceEach(LoadFileScheduling):
-    """Hands out whole modules, and whole folders where the modules share a service."""
+    """Distributes whole modules, and whole folders where the modules share a service."""
 
     def _split_scope(self, nodeid: str) -> str:
         module: str = super()._split_scope(nodeid)
@@ -57,12 +57,12 @@ class OneServiceEach(LoadFileScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneServiceEach:
-    """How the tests come to the processes that run them, where there are several (``-n``)."""
+    """How pytest-xdist distributes the tests to processes (``-n``)."""
     return OneServiceEach(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest modules first, then whatever starts a service, then the rest."""
+    """The longest modules first, then modules that start a service, then the rest."""
     keep_those_of_the_backend(config, items)
     places = {name: place for place, name in enumerate(LONGEST)}
     here = Path(__file__).parent
@@ -74,10 +74,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=place)
 
 
-# Not of the session: a start takes 3 s of processor time, and so does an idle service in two minutes.
+# Not of session scope: a start takes 3 s of CPU time, as much as two minutes of an idle service.
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A running service, shared by the tests of a module."""
+    """A running service, shared by a module's tests."""
     folder: Path = tmp_path_factory.mktemp("gateway")
     with running(folder, GATEWAY_RETRY_SCHEDULE="0.2,0.2,0.2") as service:
         yield service
@@ -85,13 +85,13 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def customer(gateway: Gateway) -> Customer:
-    """An account on the plan pro with a key and an active number."""
+    """An account with the plan Pro, a key and an active number."""
     return gateway.customer()
 
 
 @pytest.fixture(scope="module")
 def other_customer(gateway: Gateway) -> Customer:
-    """Another account, whose resources are foreign to the first."""
+    """Another account, whose resources are foreign to the first account."""
     return gateway.customer()
 
 
@@ -103,9 +103,9 @@ def receiver() -> Iterator[Receiver]:
     server.close()
 
 
-# Not of the session: while Playwright is on, this thread runs its event loop, and no other can.
+# Not of session scope: while Playwright runs, its event loop occupies this thread.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium. The tests of a module share it, and have contexts of their own."""
+    """The system's Chromium. A module's tests share it, and have separate contexts."""
     with launched() as browser:
         yield browser

@@ -1,4 +1,4 @@
-"""openapi.yaml, read without any code of the service."""
+"""Reads openapi.yaml without any code of the service."""
 
 from functools import cache
 from typing import Any
@@ -10,8 +10,8 @@ from contract_tests.harness import ROOT
 
 @cache
 def load_contract() -> dict[str, Any]:
-    """The contract as an object, which nobody changes."""
-    # libyaml takes a fifth of the time, and each process of a test run reads the contract.
+    """The contract as an object. Do not change it."""
+    # libyaml takes a fifth of the time, and each test process reads the contract.
     text = (ROOT / "openapi.yaml").read_bytes()
     document: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     return document
@@ -19,7 +19,7 @@ def load_contract() -> dict[str, Any]:
 
 @cache
 def error_codes() -> dict[int, str]:
-    """The code of each error's status, as the examples of the contract's responses have them."""
+    """The error code of each status, from the examples of the contract's responses."""
     examples = [
         example["value"]["error"]
         for response in load_contract()["components"]["responses"].values()

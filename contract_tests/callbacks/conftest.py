@@ -1,4 +1,4 @@
-"""Fixtures: a service whose platform is the test, and a receiver that takes every event."""
+"""Fixtures: a service whose platform is the test, and a receiver that accepts every event."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def platform(gateway: Gateway) -> Platform:
-    """Who calls back."""
+    """The sender of callbacks."""
     return Platform(gateway.url)
 
 
@@ -50,5 +50,5 @@ def secret(customer: Customer, all_events: Receiver) -> str:
 
 @pytest.fixture(scope="module")
 def contract_events() -> Callbacks:
-    """The events of the contract."""
+    """The events in the contract."""
     return Callbacks(Contract().document)

@@ -1,6 +1,6 @@
-"""What persons write, in the shapes of the platform, and what becomes of it.
+"""Messages from people as the platform sends them, and the events that result.
 
-``message`` lacks only what is each test's own: id, timestamp, and who wrote, unless that is the point.
+Each test adds the id, timestamp and sender to ``message``, unless they are what it tests.
 ``body`` is the body of the event.
 """
 
@@ -14,7 +14,7 @@ MINE = "15550783881"
 
 @dataclass(frozen=True)
 class Inbound:
-    """One message. ``sender`` is what ``fromNumber`` shall be."""
+    """One message. ``sender`` is the expected ``fromNumber``."""
 
     name: str
     type: str | None
@@ -27,7 +27,7 @@ class Inbound:
     shown_type: str | None = None
 
     def message(self) -> dict[str, Any]:
-        """As the platform puts it, without id and time."""
+        """In the platform's form, without id and time."""
         typed = {} if self.type is None else {"type": self.type}
         content = {} if self.content is None else {str(self.type): self.content}
         return self.who | typed | content | self.beside
@@ -38,7 +38,7 @@ class Inbound:
 
 
 def media(mime_type: str, **more: Any) -> dict[str, Any]:
-    """A media object; the address is there since 2025 only."""
+    """A media object. It has an address only since 2025."""
     digest = "SfInY0gGKTsJlUWbwxC1k+FAD0FZHvzwfpvO0zX0GUI="
     return {"mime_type": mime_type, "sha256": digest, "id": "1003383421387256"} | more
 

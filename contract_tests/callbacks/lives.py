@@ -1,4 +1,4 @@
-"""Messages of some days and numbers, what the platform tells of each, and what each then counts as."""
+"""Messages of some days and numbers, the statuses that the platform sends, and the expected usage."""
 
 import random
 from collections import Counter
@@ -20,7 +20,7 @@ Kind = tuple[str, str, str, str | None, bool]
 
 @dataclass(frozen=True)
 class Line:
-    """A connected number. ``id`` is ours, ``network_id`` the platform's."""
+    """A connected number. ``id`` is the gateway's, ``network_id`` the platform's."""
 
     account_id: str
     id: str
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Life:
-    """A message, and its statuses in their order."""
+    """A message and its statuses in order."""
 
     line: Line
     created_at: datetime
@@ -38,19 +38,19 @@ class Life:
 
     @property
     def day(self) -> str:
-        """The day on which it counts."""
+        """The day on which the message counts."""
         return self.created_at.date().isoformat()
 
     @property
     def row(self) -> tuple[Any, ...]:
-        """Its values of COLUMNS: the platform has accepted it."""
+        """The values of COLUMNS after the platform has accepted the message."""
         identifier = f"msg_{ULID.from_datetime(self.created_at)}"
         at = round(self.created_at.timestamp() * 1000)
         numbers = (self.line.account_id, self.line.id, "OUTBOUND", "15550783881", PERSON)
         return (identifier, *numbers, "text", '{"body": "Hi"}', "sent", self.wamid, at)
 
     def kind(self) -> Kind | None:
-        """What it counts as: the pricing of the furthest status that has one. None if none has."""
+        """The expected usage: the pricing of the furthest status that has one, or None."""
         priced = [status["pricing"] for status in self.statuses if "pricing" in status]
         if not priced:
             return None
@@ -66,7 +66,7 @@ COLUMNS = (
 
 
 def lives(count: int, lines: Sequence[Line], first: date, days: int, seed: int) -> list[Life]:
-    """So many messages, scattered over the numbers and days."""
+    """``count`` messages, spread over the numbers and days."""
     dice = random.Random(seed)  # noqa: S311 - no secret
     midnight = datetime.combine(first, datetime.min.time(), UTC)
     return [
@@ -81,7 +81,7 @@ def lives(count: int, lines: Sequence[Line], first: date, days: int, seed: int) 
 
 
 def _statuses(dice: random.Random) -> list[dict[str, Any]]:
-    """One that fails has no price. The price of another may change with its delivery, and be left out."""
+    """A failed message has no price. The price of another may change with its delivery, or be missing."""
     if dice.random() < 0.1:
         return [told("sent"), told("failed", errors=[{"code": 131049, "title": "Held back"}])]
     first, then = dice.choice(PRICINGS), dice.choice(PRICINGS)
@@ -94,7 +94,7 @@ def _statuses(dice: random.Random) -> list[dict[str, Any]]:
 
 
 def changes(given: Sequence[Life], seed: int, inbound: Sequence[Life] = ()) -> list[dict[str, Any]]:
-    """All of it in any order, some of it twice: up to 20 items of a number in each change."""
+    """All statuses in random order, some twice: up to 20 items of a number in each change."""
     dice = random.Random(seed)  # noqa: S311 - no secret
     by_line: dict[Line, list[tuple[str, dict[str, Any]]]] = {}
     for life in given:
@@ -102,7 +102,7 @@ def changes(given: Sequence[Life], seed: int, inbound: Sequence[Life] = ()) -> l
             item = {"id": life.wamid, "timestamp": _seconds(life)} | status
             by_line.setdefault(life.line, []).extend([("statuses", item)] * dice.choice((1, 1, 2)))
     for place, life in enumerate(inbound):
-        # Each of another person: what one writes is never before what the same one wrote earlier.
+        # Each message is from another person, because one person's messages come in the order of their times.
         text = {"from": str(16_505_600_000 + place), "type": "text", "text": {"body": "Hi"}}
         item = text | {"id": life.wamid, "timestamp": _seconds(life)}
         by_line.setdefault(life.line, []).extend([("messages", item)] * dice.choice((1, 1, 2)))
@@ -125,7 +125,7 @@ def _seconds(life: Life) -> str:
 
 
 def counted(outbound: Sequence[Life], inbound: Sequence[Life]) -> Counter[Kind]:
-    """How many messages there are of each kind."""
+    """The number of messages of each kind."""
     kinds = [kind for life in outbound if (kind := life.kind()) is not None]
     kinds += [(life.day, life.line.id, "INBOUND", None, False) for life in inbound]
     return Counter(kinds)

@@ -1,4 +1,4 @@
-"""The messaging platform, as far as it calls back: it escapes, signs and posts."""
+"""The platform's callbacks: it escapes, signs and posts them."""
 
 import hashlib
 import hmac
@@ -18,7 +18,7 @@ _numbers = count(1)
 
 
 def new_wamid() -> str:
-    """An identifier of the platform's."""
+    """An identifier in the platform's form."""
     return f"wamid.HBgLMTY1MDU1NTEyMzQVAgASGBQzQ{next(_numbers):08d}/+=="
 
 
@@ -28,7 +28,7 @@ def sign(body: bytes) -> str:
 
 
 def escape(callback: Any) -> bytes:
-    """JSON as the platform writes it: ASCII only, and a backslash before each slash."""
+    """JSON as the platform writes it: ASCII only, with a backslash before each slash."""
     return json.dumps(callback, separators=(",", ":")).replace("/", "\\/").encode("ascii")
 
 
@@ -38,7 +38,7 @@ def entry(waba_id: str, *changes: dict[str, Any], **more: Any) -> dict[str, Any]
 
 
 def messages(phone_number_id: str, **value: Any) -> dict[str, Any]:
-    """A change of the field ``messages``; what is None is left out."""
+    """A change of the field ``messages``, without the members that are None."""
     metadata = {"display_phone_number": "+1 555-078-3881", "phone_number_id": phone_number_id}
     given = {key: item for key, item in value.items() if item is not None}
     return {
@@ -49,12 +49,12 @@ def messages(phone_number_id: str, **value: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Platform:
-    """Calls one service back."""
+    """Calls one service."""
 
     url: str
 
     def tell(self, *entries: dict[str, Any]) -> bytes:
-        """Post a callback, which is answered 200. Returns its body."""
+        """Post a callback and require a 200. Returns its body."""
         body = escape({"object": "whatsapp_business_account", "entry": list(entries)})
         answer = self.post(body, sign(body))
         assert answer.status_code == 200, answer.text

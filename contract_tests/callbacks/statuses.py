@@ -1,4 +1,4 @@
-"""What the platform tells of a message that was sent, and which events that makes."""
+"""Statuses of outbound messages from the platform, and the events that result."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ SENT, DELIVERED, READ, FAILED = (
 
 @dataclass(frozen=True)
 class Status:
-    """Statuses of one message, in one callback. ``ends`` is the status that the message then has."""
+    """Statuses of one message, in one callback. ``ends`` is the resulting status of the message."""
 
     name: str
     told: list[dict[str, Any]]

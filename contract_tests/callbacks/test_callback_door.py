@@ -1,4 +1,4 @@
-"""What the service takes for a callback: its signature, its size, and the handshake before."""
+"""Which callbacks the service accepts: signature, size, and the handshake."""
 
 import pytest
 import requests
@@ -16,7 +16,7 @@ STATUS = (
 )
 ESCAPED = rb'{"text":"ol\u00e1 \/ caf\u00e9"}'
 UNESCAPED = '{"text":"olá / café"}'.encode()
-# Computed with another tool, for the secret of the tests.
+# Computed with another tool for the tests' secret.
 DIGESTS = {
     STATUS: "8e136c3fff3a2384785850824026c709b891229ecd68cf67e7c2ed1b8e147910",
     ESCAPED: "5ddc8ec6ad165bad7f2d25d48656abbc9fb36bb0f509a9ea00ece7f44d0d198b",

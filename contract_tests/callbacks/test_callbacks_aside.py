@@ -1,4 +1,4 @@
-"""What could not be taken in: an operator lists it, replays it, and sees what stays."""
+"""Callbacks that could not be ingested: an operator lists and replays them."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 
 def _run(gateway: Gateway, *arguments: str) -> tuple[int, str, str]:
-    """The exit status of a command, and what it printed on stdout and stderr."""
+    """The exit status of a command, and its stdout and stderr."""
     command = ("callbacks", *arguments)
     return command_server().invoke(command, gateway.environment, gateway.folder)
 

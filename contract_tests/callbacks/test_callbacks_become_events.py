@@ -1,4 +1,4 @@
-"""Every kind of callback goes in, signed and escaped as the platform does, and comes out as its event."""
+"""Every kind of callback, signed and escaped like the platform's, becomes its event."""
 
 import time
 from typing import Any
@@ -13,13 +13,13 @@ from contract_tests.harness import Customer, Gateway, Received, Receiver, wait_f
 
 
 def iso(seconds: int) -> str:
-    """A time of the network as the API writes it."""
+    """A time of the network in the API's form."""
     return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(seconds))
 
 
 AT = int(time.time())
 AT_ISO = iso(AT)
-# Accepted by the sandbox, which then tells nothing of it.
+# Accepted by the sandbox, which then sends no statuses for it.
 SILENT = "15550100006"
 
 
@@ -80,7 +80,7 @@ def test_statuses_become_events(
     contract_events: Callbacks,
 ) -> None:
     sent = customer.send(SILENT).json()
-    # A step is shown at no earlier time than the one before.
+    # A step is never shown with an earlier time than the previous step.
     later = int(time.time()) + 60
     told = [{"id": sent["wa_message_id"], "timestamp": str(later)} | one for one in status.told]
     change = messages(phone_number_id, contacts=status.contacts, statuses=told, **status.around)
@@ -98,7 +98,7 @@ def test_statuses_become_events(
             assert error == status.error
             continue
         assert error["code"] == status.error["code"]
-        # What the code means follows.
+        # The code's explanation follows.
         assert error["message"].startswith(status.error["message"])
     read = customer.request("GET", f"/messages/{sent['id']}").json()
     assert read["status"] == status.ends
@@ -111,7 +111,7 @@ def test_statuses_become_events(
 def test_a_callback_speaks_of_many_numbers_and_every_item_of_it_counts(
     gateway: Gateway, platform: Platform, phone_number_id: str, all_events: Receiver, secret: str
 ) -> None:
-    """Several entries, changes and items, good and bad ones, in either order of the keys."""
+    """Several entries, changes and items, good and bad ones, with the keys in either order."""
     assert secret
     wamids = [new_wamid() for _ in range(5)]
 
@@ -147,7 +147,7 @@ def test_the_test_button_of_the_platforms_dashboard_is_answered_and_ignored(
     sample["text"] = "this is a text message"
     platform.tell(entry("0", messages("123456123", messages=[sample])))
     platform.tell(entry("0", messages(phone_number_id, messages=[sample])))
-    # What comes behind it is taken in after it, or beside it: both are done when this one is.
+    # Later callbacks are ingested after or concurrently with it: both are done when this one is.
     wamid = new_wamid()
     behind = {
         "from": PERSON,

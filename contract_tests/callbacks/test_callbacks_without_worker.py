@@ -1,6 +1,6 @@
-"""Callbacks are answered at once, whatever the worker does, and none is lost or taken in twice.
+"""Callbacks are answered at once without a worker, and none is lost or ingested twice.
 
-The latencies are printed (``pytest -rP``) and held against nothing: they tell of the machine too.
+The latencies are printed (``pytest -rP``) but not asserted: they also depend on the machine.
 """
 
 import statistics
@@ -19,7 +19,7 @@ from contract_tests.parts import Parts, deployed
 
 CALLBACKS = 1_000
 CONNECTIONS = 8
-RESENT = 100  # The platform repeats itself; these come twice.
+RESENT = 100  # The platform repeats callbacks. These come twice.
 IN_ALL_SECONDS = 60
 
 

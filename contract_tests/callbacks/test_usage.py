@@ -1,6 +1,6 @@
-"""Usage is the sum of what the statuses say, whatever way they come, and stays when the messages go.
+"""Usage is the sum of the statuses in any order, and remains when the messages are deleted.
 
-``USAGE_MESSAGES`` sets how many messages (``make usage``).
+``USAGE_MESSAGES`` sets the number of messages (``make usage``).
 """
 
 import csv
@@ -22,7 +22,7 @@ from contract_tests.parts import Parts, deployed
 
 MESSAGES = int(os.environ.get("USAGE_MESSAGES", "500"))
 NUMBERS, DAYS, SEED = 3, 4, 1
-# Older than the messages are kept at the end.
+# The age beyond which the retention deletes messages at the end.
 AGE_DAYS = 60
 PATIENCE_SECONDS = 60 + MESSAGES // 20
 
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.timeout(120 + 3 * PATIENCE_SECONDS)
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Iterator[Parts]:
-    """A service without a worker, which keeps messages for years."""
+    """A service without a worker that stores messages for years."""
     with deployed(tmp_path, **SETTINGS, GATEWAY_RETENTION_DAYS="3650") as parts:
         yield parts
 
 
 def _lines(parts: Parts, customer: Customer) -> list[Line]:
-    """The customer's numbers, and more of them."""
+    """The customer's numbers, including additional ones."""
     account_id = customer.account_id
     more = [parts.cli("sandbox-connect", account_id) for _ in range(NUMBERS - 1)]
     state = requests.get(f"{parts.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
@@ -71,7 +71,7 @@ def _exported(customer: Customer, **query: str) -> Counter[Kind]:
 
 
 def _tell_all(parts: Parts, told: list[dict[str, Any]]) -> None:
-    """Have everything called back, signed and by several connections, and taken in by two workers."""
+    """Send all callbacks, signed and on several connections. Two workers ingest them."""
     platform = Platform(parts.url)
     for _ in range(2):
         parts.start_worker()
@@ -87,9 +87,9 @@ def _tell_all(parts: Parts, told: list[dict[str, Any]]) -> None:
 
 
 def _remove_messages(parts: Parts) -> None:
-    """Have the messages removed because of their age."""
+    """Delete the messages by their retention period."""
     parts.stop_workers()
-    # The identifiers of those that came in tell that it was now. Not any more.
+    # The identifiers of inbound messages contain the present time. Replace them.
     older = "UPDATE message SET id = 'msg_00' || substr(id, 7) WHERE direction = 'INBOUND'"
     parts.stored.change(older)
     parts.environment["GATEWAY_RETENTION_DAYS"] = "30"

@@ -1,4 +1,4 @@
-"""A clock for each part of a gateway. Each may be wrong, as on different machines."""
+"""A clock for each part of a gateway, which may be wrong, as on different machines."""
 
 import os
 import struct
@@ -11,7 +11,7 @@ PARTS = ("web", "worker")
 
 
 class Clocks:
-    """Clocks in files of a folder, which the parts read (clock/sitecustomize.py)."""
+    """Clocks in files of a folder that the parts read (clock/sitecustomize.py)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -27,7 +27,7 @@ class Clocks:
 
     @contextmanager
     def jumped(self, part: str, seconds: float) -> Iterator[None]:
-        """The clock of a part is so many seconds ahead meanwhile."""
+        """Set the clock of a part ahead by these seconds while the block runs."""
         self._set(part, seconds)
         try:
             yield
@@ -35,7 +35,7 @@ class Clocks:
             self._set(part, 0)
 
     def _set(self, part: str, seconds: float) -> None:
-        # In place, for the parts have it open.
+        # Written in place, because the parts have the file open.
         file = os.open(self._folder / part, os.O_WRONLY | os.O_CREAT, 0o600)
         os.write(file, struct.pack("q", round(seconds * 1e9)))
         os.close(file)

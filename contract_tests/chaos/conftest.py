@@ -1,4 +1,4 @@
-"""Which storms there are where one backend was asked for: each module of one backend runs on that alone."""
+"""Selects the storms: a module for one backend runs only on that backend."""
 
 import os
 

@@ -1,7 +1,7 @@
-"""What keeps the state of the service in a storm, and the lines to it.
+"""The database and queue of the service in a storm, and the relays to them.
 
-SQLite is a library in each process, and dies with them. PostgreSQL and Redis are servers of the storm's own:
-PostgreSQL has on disk what it committed, Redis forgets all that it held, and PgBouncer holds nothing.
+SQLite is a library in each process and dies with it. PostgreSQL and Redis are the storm's own servers.
+PostgreSQL has its commits on disk, Redis loses all data in a kill, and PgBouncer holds no data.
 """
 
 import shutil
@@ -15,21 +15,21 @@ from contract_tests.relay import Relay
 from contract_tests.server_process import Server
 from contract_tests.servers import PgBouncer, PostgresServer, RedisServer
 
-# The servers trust everybody on this machine, whatever the password: it is there to be looked for in logs.
+# The servers accept any password from this machine. It exists so that tests can look for it in logs.
 PASSWORD = "correct-horse-battery"
 MEMORY = "memory"
-# Of PgBouncer: fewer than the service's processes have connections.
+# The pool size of PgBouncer: fewer connections than the service's processes have.
 POOL_SIZE = "6"
-# Room for a large storm. PostgreSQL keeps little of its log, so that a full disk is felt soon.
+# Room for a large storm. PostgreSQL keeps little WAL, so that a full disk has an effect soon.
 DISK_SIZE = 320 * 1024 * 1024
 SMALL_LOG = {"max_wal_size": "64MB", "min_wal_size": "32MB"}
 
 
 @dataclass(frozen=True)
 class Engines:
-    """The servers by their names, the lines to them, and the settings of a service.
+    """The servers by name, the relays to them, and the settings of a service.
 
-    With ``direct`` it does not go over the lines.
+    With ``direct`` the address bypasses the relays.
     """
 
     direct: Mapping[str, str]
@@ -38,7 +38,7 @@ class Engines:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Those of a service that goes over the lines."""
+        """The settings of a service that connects through the relays."""
         found = dict(self.direct)
         for server, line in self.lines.items():
             ports = f":{self.servers[server].port}/", f":{line.port}/"
@@ -48,7 +48,7 @@ class Engines:
 
 @contextmanager
 def engines(backend: str) -> Iterator[Engines]:
-    """Servers, where the backend needs some, for as long as the block runs."""
+    """Servers, if the backend needs any, while the block runs."""
     urls = {"DATABASE_URL": "", "QUEUE_URL": "", "RATE_LIMIT_URL": MEMORY}
     servers: dict[str, Server] = {}
     with ExitStack() as stack:
@@ -68,7 +68,7 @@ def engines(backend: str) -> Iterator[Engines]:
             servers[REDIS] = redis = stack.enter_context(RedisServer())
             url = _with_password(redis.url(0), "default")
             urls |= {"QUEUE_URL": url, "RATE_LIMIT_URL": url}
-        # PgBouncer has a line of its own to PostgreSQL.
+        # PgBouncer has a separate relay to PostgreSQL.
         used = {name: s for name, s in servers.items() if f":{s.port}/" in " ".join(urls.values())}
         lines = {name: Relay(server.port) for name, server in used.items()}
         for line in lines.values():

@@ -1,4 +1,4 @@
-"""The faults of a storm. ``with fault.happening(): ...`` breaks something, and mends it at the end."""
+"""The faults of a storm. ``with fault.happening(): ...`` breaks something and repairs it at the end."""
 
 import contextlib
 import os
@@ -31,9 +31,9 @@ from contract_tests.relay import Relay
 from contract_tests.server_process import Server
 from contract_tests.servers import PostgresServer
 
-# How wrong a clock is.
+# The errors of a clock, in seconds.
 JUMP_SECONDS = 60
-# How long a fault lasts. Those that last long are the ones that a service might wait for.
+# The shortest and longest duration of a short fault, in seconds. The service might wait for longer ones.
 SHORT = (0.2, 0.8)
 
 Happening = Callable[[], AbstractContextManager[None]]
@@ -41,7 +41,7 @@ Happening = Callable[[], AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. ``is_felt`` says whether all sends fail until it is over; None: it depends on the moment."""
+    """One fault. ``is_felt`` means that all sends fail until it is over. None: this depends on the moment."""
 
     family: str
     name: str
@@ -52,7 +52,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class World:
-    """What can break, and the random numbers of the storm."""
+    """What can break, and the storm's random number generator."""
 
     gateway: Gateway
     below: Engines
@@ -66,7 +66,7 @@ class World:
         lose_queue = partial(_lost, self.gateway.stored.lose_queue)
         found.append(Fault("loss", "queue deleted", lose_queue, is_felt=False, lasts=False))
         if self._postgres:
-            # Where all is on one machine, all have one clock.
+            # On one machine all parts have one clock.
             found += [self._jump(part) for part in clocks.PARTS]
         return found + outages(self.below)
 
@@ -80,13 +80,13 @@ class World:
             felt = False if part == "worker" else None
             kill = partial(_killed, self.gateway, part)
             yield Fault("kill", f"{part} killed", kill, felt, lasts=False)
-        # "up" dies alone, and its parts end as if by SIGTERM; with "everything" they die at the same moment.
+        # "up" dies alone and its parts end as if by SIGTERM. With "everything" all die at once.
         for name, alone in (("up", True), ("everything", False)):
             kill = partial(_killed_up, self.gateway, alone=alone)
             yield Fault("kill", f"{name} killed", kill, lasts=False)
 
     def _freezes(self) -> Iterator[Fault]:
-        # A frozen worker may hold the lock of a SQLite file until it goes on.
+        # A frozen worker may hold the lock of a SQLite file until it continues.
         felt = {"web": True, "worker": False if self._postgres else None, "sandbox": None}
         for part in PARTS:
             yield Fault("freeze", f"{part} frozen", self._freeze(part), felt[part])
@@ -99,7 +99,7 @@ class World:
         return lambda: halted(self.gateway.part(part))
 
     def _freeze_backend(self) -> AbstractContextManager[None]:
-        """One process of PostgreSQL, whatever it holds. Better one in a transaction."""
+        """One process of PostgreSQL, preferably one in a transaction."""
         found = self.gateway.stored.rows(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
             "AND backend_type = 'client backend' AND pid <> pg_backend_pid() "
@@ -127,7 +127,7 @@ class World:
 
 
 def outages(below: Engines) -> list[Fault]:
-    """The ways in which a server ends, until it is started again."""
+    """The ways in which a server ends until it is started again."""
     found = []
     for name, server in below.servers.items():
         ways = {"killed": server.kill}
@@ -149,7 +149,7 @@ def outages(below: Engines) -> list[Fault]:
 
 
 def _stop_at_once(server: Server) -> None:
-    """Without a checkpoint or a word to those who are connected: the next start recovers."""
+    """Without a checkpoint or a message to its clients: the next start recovers."""
     assert server.process is not None
     server.process.send_signal(signal.SIGQUIT)
     server.stop()
@@ -172,7 +172,7 @@ def _lost(lose: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def _killed(gateway: Gateway, part: str) -> Iterator[None]:
-    # A part that dies by itself in this very moment is dead as well.
+    # A part that ends by itself at this moment is dead too.
     with contextlib.suppress(ProcessLookupError):
         gateway.kill(part)
     yield
@@ -182,13 +182,13 @@ def _killed(gateway: Gateway, part: str) -> Iterator[None]:
 def _killed_up(gateway: Gateway, *, alone: bool) -> Iterator[None]:
     up = gateway.process
     assert up is not None
-    # Halted, it starts no part between the look at its parts and their end.
+    # While halted, up starts no part between the query for its parts and their end.
     halt(up.pid)
     parts = children_of(up.pid)
     for pid in (up.pid, *([] if alone else parts)):
         os.kill(pid, signal.SIGKILL)
     up.wait()
-    # A closed port proves nothing: a part that has just been started opens it later.
+    # A closed port proves nothing: a part that was just started opens it later.
     wait_for(lambda: not any(map(is_alive, parts)), "the end of its parts", 30)
     try:
         yield
@@ -203,7 +203,7 @@ def _halted(server: Server) -> AbstractContextManager[None]:
 
 @contextmanager
 def _silent(line: Relay, dice: random.Random) -> Iterator[None]:
-    """What is said meanwhile comes late, or never."""
+    """Data of this period arrives late or never."""
     line.hold()
     try:
         yield
@@ -222,7 +222,7 @@ def _full(fill_disk: Callable[[], Free]) -> Iterator[None]:
 
 @contextmanager
 def _full_server(server: PostgresServer) -> Iterator[None]:
-    """A server that ended for want of room is started again; one that did not has to go on."""
+    """Start a server that ended because its disk was full. A server that did not end must continue."""
 
     def processes() -> list[int]:
         process = server.process

@@ -1,4 +1,4 @@
-"""What is left when the dust has settled: read from the API, the sandbox's record and the database."""
+"""The state after a storm: from the API, the sandbox's record and the database."""
 
 import time
 from collections import Counter
@@ -10,16 +10,17 @@ import requests
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, wait_for
 
 DAY_MS = 24 * 3_600_000
-# For so long a claim holds beyond the longest attempt. Two seconds into that, nobody works on it.
+# A claim outlasts the longest attempt by this margin, in milliseconds. Two seconds into it, no worker
+# has the delivery.
 LEASE_MARGIN_MS = 20_000
 ATTEMPT_IS_OVER_MS = LEASE_MARGIN_MS - 2_000
 PAGE = 100
-# The network's record says that these came to pass for every message it accepted.
+# The network's record reports these statuses for every message that it accepted.
 ACCEPTED_KINDS = ("message.sent", "message.delivered", "message.read")
 
 
 class RecordedAttempt(NamedTuple):
-    """What the service says of one attempt."""
+    """The service's record of one attempt."""
 
     delivery_id: str
     number: int
@@ -35,13 +36,13 @@ class RecordedAttempt(NamedTuple):
 
 @dataclass(frozen=True)
 class Ledger:
-    """Looks at one service and its database from the side."""
+    """Reads the state of one service and its database from outside."""
 
     gateway: Gateway
     customer: Customer
 
     def accepted(self) -> list[dict[str, Any]]:
-        """What the sandbox accepted, in order."""
+        """The messages that the sandbox accepted, in order."""
         answer = requests.get(f"{self.gateway.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS)
         found: list[dict[str, Any]] = answer.json()["data"]
         return found
@@ -57,10 +58,10 @@ class Ledger:
                 return found
 
     def due_events(self) -> set[tuple[str, str]]:
-        """Event kind and message: what every webhook that wants the kind must have received.
+        """Event kind and message: what every webhook that subscribes to the kind must have received.
 
-        A message that was refused because the network could not be reached has no event: its request
-        was told so. One whose outcome nobody knew for a day has failed.
+        A message that was refused because the network was unreachable has no event: its request got the
+        error. A message whose outcome stayed unknown for a day has failed.
         """
         reached = {message["to"] for message in self.accepted()}
         due = set()
@@ -72,7 +73,7 @@ class Ledger:
         return due
 
     def pending(self) -> dict[str, int]:
-        """How much work of each kind still waits. Nothing waits where all are 0."""
+        """The pending work of each kind. All are 0 if nothing is pending."""
         state = requests.get(f"{self.gateway.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
         count = self.gateway.stored.count
         return {
@@ -84,7 +85,7 @@ class Ledger:
         }
 
     def delivery_states(self) -> Counter[str]:
-        """How many deliveries are in each state."""
+        """The number of deliveries in each state."""
         query = "SELECT state, count(*) FROM delivery GROUP BY state"
         return Counter(dict(self.gateway.stored.rows(query)))
 
@@ -94,7 +95,7 @@ class Ledger:
         return [RecordedAttempt(*row) for row in self.gateway.stored.rows(query)]
 
     def commits(self) -> dict[str, float]:
-        """When each event was committed, in seconds since the epoch, by the database's clock if any."""
+        """When each event was committed, in epoch seconds, by the database server's clock if there is one."""
         on_server = self.gateway.stored.database_url
         committed = "extract(epoch FROM pg_xact_commit_timestamp(xmin))"
         at = committed if on_server else "created_at / 1000.0"
@@ -102,12 +103,12 @@ class Ledger:
         return {event_id: float(seconds) for event_id, seconds in rows}
 
     def connections(self) -> int:
-        """How many connections the service has to a PostgreSQL database."""
+        """The number of the service's connections to a PostgreSQL database."""
         mine = "datname = current_database() AND pid <> pg_backend_pid()"
         return self.gateway.stored.count("pg_stat_activity", mine)
 
     def settle(self, seconds: float) -> None:
-        """Wait until all that the network took is read, and nothing is under way."""
+        """Wait until all messages of the network are read, and nothing is running."""
         self._wait_until_idle(("callbacks", "owed by the network"), seconds)
         wait_for(self._all_accepted_are_read, "every accepted message read", seconds)
         self._let_a_day_pass()
@@ -130,14 +131,14 @@ class Ledger:
         return {to for (to,) in rows} == reached
 
     def _let_a_day_pass(self) -> None:
-        """For messages that never reached the network: nobody can know that sooner."""
+        """For messages that never reached the network: nothing else can settle them sooner."""
         self.gateway.stored.change(
             "UPDATE message SET created_at = created_at - ? WHERE status IN ('pending', 'unknown')",
             DAY_MS + 1,
         )
 
     def _let_old_leases_run_out(self) -> None:
-        """Those of workers that were killed; they would run out by themselves a little later."""
+        """Leases of killed workers, which would expire a little later."""
         now = round(time.time() * 1000)
         self.gateway.stored.change(
             "UPDATE delivery SET next_attempt_at = next_attempt_at - ? "

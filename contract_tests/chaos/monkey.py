@@ -1,4 +1,4 @@
-"""Has one fault after the other happen to the service at random while it works."""
+"""Triggers one random fault after the other while the service works."""
 
 import random
 import time
@@ -10,15 +10,15 @@ from contract_tests.chaos.senders import CLIENTS, Progress
 from contract_tests.chaos.windows import RECOVERY_SECONDS, Windows
 from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Gateway, wait_for
 
-# So many messages are kept for each fault: before it, while it lasts and for its end. None comes when there
-# is nothing left to do.
+# Messages reserved for each fault: before it, while it lasts and for its end. There is no fault when no
+# work is left.
 BEFORE, MEANWHILE, BACK = CLIENTS, CLIENTS, CLIENTS // 2
-# And so many for the calm after all of them.
+# Messages reserved for the time after all faults.
 LAST = 40
 
 
 class Monkey:
-    """Breaks one service, at moments that the dice decide."""
+    """Breaks one service at random moments."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class Monkey:
         self.faults = faults
         self.struck: Counter[str] = Counter()
         self.windows = Windows()
-        # When each fault began, its name, and how long it took.
+        # The start, name and duration of each fault, in seconds.
         self.told: list[str] = []
-        # For each fault: how many messages and deliveries were under way.
+        # For each fault: the number of messages and deliveries in progress.
         self.work: list[tuple[int, int]] = []
 
     def rage(self, number: int, longest: float, *, rests: bool) -> None:
-        """Spread so many faults over all the messages. ``rests``: each is forgotten before the next."""
+        """Spread ``number`` faults over all messages. ``rests``: the effects of each end before the next."""
         calm = (self._progress.total - LAST) // number - BEFORE - MEANWHILE - BACK
         for fault in self._plan(number):
             moment = self._progress.started + self._random.randint(1, calm)
@@ -54,7 +54,7 @@ class Monkey:
         self._progress.allow_more(self._progress.total)
 
     def _plan(self, number: int) -> list[Fault]:
-        """One of each family, and then every fault about equally often; in any order."""
+        """One fault of each family, then all faults about equally often, in random order."""
         families: dict[str, list[Fault]] = {}
         for fault in self.faults:
             families.setdefault(fault.family, []).append(fault)
@@ -64,7 +64,7 @@ class Monkey:
         return self._random.sample(plan[:number], number)
 
     def strike(self, fault: Fault, seconds: float) -> None:
-        """Have a fault happen while there is work, and wait for the service to come back."""
+        """Trigger a fault while there is work, and wait for the service to recover."""
         wait_for(self._gateway.is_ready, "a ready service", START_SECONDS)
         self._progress.allow_more(BEFORE)
         self.work.append(wait_for(self._work_under_way, "work under way", START_SECONDS))
@@ -75,7 +75,7 @@ class Monkey:
             time.sleep(seconds)
             meanwhile = self._progress.answered - answered
             if fault.is_felt:
-                # Those that were on their way to the client.
+                # Responses on their way to the client.
                 assert meanwhile <= CLIENTS, f"{fault.name}: {meanwhile} messages were sent"
             elif fault.is_felt is False:
                 came = self._progress.reach_answers(answered + CLIENTS, WAIT_SECONDS)

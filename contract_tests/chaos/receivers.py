@@ -1,4 +1,4 @@
-"""The customer's three receivers: two that work, and one that fails a third of the time."""
+"""The customer's three receivers: two that work, and one that fails for a third of the requests."""
 
 import random
 import threading
@@ -9,13 +9,13 @@ from contract_tests.harness import Customer, Received, Receiver, Reply
 from contract_tests.relay import HOST, Relay
 
 FAILURES = ("answers 500", "hangs up", "is slow")
-# A slow answer takes one of the few places that a webhook has, so it is the rarest failure.
+# A slow response takes one of the few concurrent attempts of a webhook, so it is the rarest failure.
 FAILURE_WEIGHTS = (9, 9, 2)
 FAILING_SHARE = 1 / 3
 MESSAGE_KINDS = ("message.sent", "message.delivered", "message.read", "message.failed")
 
 
-# What tells requests apart: the delivery, and the number of the attempt.
+# Distinguishes requests: the delivery, and the number of the attempt.
 Attempt = tuple[str, int]
 
 
@@ -25,9 +25,9 @@ def attempt_of(received: Received) -> Attempt:
 
 
 class Mood:
-    """What a receiver answers, and a record of it: 200, or with ``failing_share`` a failure.
+    """The responses of a receiver and a record of them: 200, or with ``failing_share`` a failure.
 
-    The first answer is 200, which ends the webhook's trial.
+    The first response is 200, which ends the webhook's trial.
     """
 
     def __init__(self, seed: int, patience: float, failing_share: float = 0) -> None:
@@ -37,11 +37,11 @@ class Mood:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self.failures: Counter[str] = Counter()
-        # What each attempt was answered, once for each time that it came. None: no answer in time.
+        # The responses to each attempt, once for each time that it came. None: no response in time.
         self.answers: dict[Attempt, list[int | None]] = {}
 
     def reply(self, received: Received) -> Reply:
-        """Answer one request, perhaps too late or not at all."""
+        """Answer one request, perhaps too late or never."""
         with self._lock:
             failure = self._choose() if self.answers else None
             if failure is not None:
@@ -60,13 +60,13 @@ class Mood:
         return self._random.choices(FAILURES, FAILURE_WEIGHTS)[0]
 
     def end(self) -> None:
-        """Let the slow ones go."""
+        """Release the slow requests."""
         self._over.set()
 
 
 @dataclass(frozen=True)
 class Hook:
-    """One webhook, the receiver behind it, and the line to that."""
+    """One webhook, its receiver, and the relay to it."""
 
     name: str
     kinds: tuple[str, ...]
@@ -75,11 +75,11 @@ class Hook:
     line: Relay
 
     def wants(self, kind: str) -> bool:
-        """Whether an event of this kind is due here."""
+        """Whether this webhook must receive events of this kind."""
         return kind in self.kinds
 
     def bodies(self) -> dict[tuple[str, str], list[bytes]]:
-        """The bodies that came, by what a receiver deduplicates on: event kind and ``data.id``."""
+        """The bodies received, by a receiver's deduplication key: event kind and ``data.id``."""
         found: dict[tuple[str, str], list[bytes]] = {}
         for received in self.receiver.at():
             event = received.event
@@ -87,7 +87,7 @@ class Hook:
         return found
 
     def arrivals(self) -> dict[str, Received]:
-        """The first request of each event, by its identifier."""
+        """The first request for each event, by the event's identifier."""
         found: dict[str, Received] = {}
         for received in self.receiver.at():
             found.setdefault(received.headers["webhook-id"], received)
@@ -96,12 +96,12 @@ class Hook:
 
 @dataclass
 class Hooks:
-    """All of a customer."""
+    """All webhooks of a customer."""
 
     all: list[Hook] = field(default_factory=list)
 
     def add(self, customer: Customer, name: str, kinds: tuple[str, ...], mood: Mood) -> Hook:
-        """Register a webhook with a receiver and a line of its own."""
+        """Register a webhook with its own receiver and relay."""
         receiver = Receiver()
         receiver.reply = mood.reply
         line = Relay(int(receiver.host.rpartition(":")[2]))

@@ -1,4 +1,4 @@
-"""Good clients: each message has an Idempotency-Key of its own, and is repeated until it is answered."""
+"""Good clients: each message has its own Idempotency-Key, and is repeated until it is answered."""
 
 import threading
 import time
@@ -14,20 +14,22 @@ from contract_tests.harness import Customer
 
 CLIENTS = 8
 PAUSE = 0.1
-# The longest that the service may be away from one client.
+# The longest time in seconds that the service may be unreachable for one client.
 PATIENCE = 600
 
 
 class Answer(StrEnum):
-    """What a client learnt about its message in the end."""
+    """The final result of a message, as its client sees it."""
 
     SENT = "sent"
     UNCLEAR = "unclear"  # a stored 500: it may have been sent, and is never sent again
-    UNSETTLED = "unsettled"  # 409 with Retry-After: the request died, its outcome is not known yet
+    UNSETTLED = (
+        "unsettled"  # 409 with Retry-After: the request died, and its outcome is not known yet
+    )
 
 
 class Progress:
-    """How far the clients are, and how far they may go: little further than the faults have come."""
+    """The progress of the clients, and its limit: they wait for the faults."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -39,32 +41,32 @@ class Progress:
 
     @property
     def under_way(self) -> int:
-        """How many messages are asked for and not answered."""
+        """The number of messages with a request but no response yet."""
         with self._changed:
             return self._started - self.answered
 
     @property
     def started(self) -> int:
-        """How many messages were begun."""
+        """The number of messages that the clients have begun."""
         with self._changed:
             return self._started
 
     def allow_more(self, messages: int) -> None:
-        """Let the clients send so many messages more than they may, or have begun."""
+        """Raise the limit of begun messages by ``messages``."""
         with self._changed:
             self._allowed += messages
             self._changed.notify_all()
 
     def reach(self, started: int) -> bool:
-        """Wait until so many messages are under way or over."""
+        """Wait until the clients have begun ``started`` messages."""
         return self._wait_for(lambda: self._started >= started)
 
     def reach_answers(self, answered: int, seconds: float = PATIENCE) -> bool:
-        """Wait until so many messages are answered."""
+        """Wait until ``answered`` messages have a response."""
         return self._wait_for(lambda: self.answered >= answered, seconds)
 
     def note(self, *, answered: int = 0, repeats: int = 0) -> None:
-        """Count what a client got."""
+        """Count the results of a client."""
         with self._changed:
             self.answered += answered
             self.repeats += repeats
@@ -75,7 +77,7 @@ class Progress:
             return self._changed.wait_for(reached, seconds)
 
     def numbers(self) -> Iterator[int]:
-        """The numbers of the messages to send; each goes to one client."""
+        """The numbers of the messages to send. Each goes to one client."""
         while True:
             with self._changed:
                 if self._started == self.total:
@@ -94,7 +96,7 @@ class Progress:
 
 
 class Senders:
-    """Sends all messages of one number, some at a time."""
+    """Sends the messages, each from one client, several at a time."""
 
     def __init__(self, customer: Customer, seed: int, total: int) -> None:
         self._customer = customer
@@ -103,17 +105,17 @@ class Senders:
         self.progress = Progress(total)
         self.answers: dict[int, Answer] = {}
         self.ids: dict[int, str] = {}
-        # When each request began and ended, whatever came of it.
+        # When each request began and ended, with any result.
         self.requests: list[Wait] = []
 
     @staticmethod
     def recipient(number: int) -> str:
-        """Each message has a recipient of its own, so that the sandbox's record tells them apart."""
+        """A separate recipient for each message, so that the sandbox's record tells them apart."""
         return f"1557{number:07d}"
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Clients that send while the block runs; at its end all messages are answered."""
+        """Send while the block runs. At its end all messages are answered."""
         with ThreadPoolExecutor(CLIENTS, thread_name_prefix="client") as pool:
             clients = [pool.submit(self._send_all) for _ in range(CLIENTS)]
             try:
@@ -133,7 +135,7 @@ class Senders:
             self.progress.note(answered=1)
 
     def send(self, number: int) -> Answer:
-        """Send one message, and repeat it by its key until there is an answer."""
+        """Send one message, and repeat it with its key until it is answered."""
         answer = self._ask(number)
         if answer.status_code == 200:
             self._note_id(number, answer.json()["id"])
@@ -149,7 +151,7 @@ class Senders:
         assert known == message_id, f"message {number} became {known} and {message_id}"
 
     def _ask(self, number: int) -> requests.Response:
-        """The first answer that says more than that nothing was sent."""
+        """The first response that means more than that nothing was sent."""
         for _ in range(round(PATIENCE / PAUSE)):
             began = time.time()
             try:

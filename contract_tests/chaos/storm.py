@@ -1,4 +1,4 @@
-"""One storm: messages are sent while one fault follows the other, and then all settles."""
+"""One storm: clients send messages while faults follow each other, and then the service settles."""
 
 import contextlib
 import random
@@ -33,23 +33,23 @@ from contract_tests.stored import Stored
 
 DELIVERY_TIMEOUT = 2
 LEASE = DELIVERY_TIMEOUT + LEASE_MARGIN_MS / 1000
-# Of the network, behind its acceptance: as in life, most of a send.
+# The latency of the network after its acceptance: most of a send, as in production.
 LATENCY_MS = 100
 # Four attempts at a receiver that fails a third of the time would all fail once in 81, and one that is silent
 # for 40 s fails 20 times in a row. All of 41 attempts fail only where something is wrong.
 RETRY_SCHEDULE = ",".join(["0.3"] * 40)
-# The receiver that is sometimes silent is the second one's.
+# The receiver that is silent at times is the second one's.
 STEADY, CHOOSY, FLAKY = "steady", "choosy", "flaky"
 KINDS = {STEADY: MESSAGE_KINDS, CHOOSY: ("message.sent", "message.failed"), FLAKY: MESSAGE_KINDS}
 POOL = 10
-# Beside their pools: up's own connection, web's and worker's for the queue, web's lock, and one for each of
+# Outside the pools: up's own connection, web's and worker's for the queue, web's lock, and one for each of
 # the worker's four consumers.
 MAX_CONNECTIONS = 2 * POOL + 1 + 2 + 1 + 4
 
 
 @dataclass(frozen=True)
 class Aftermath:
-    """What is there after the storm."""
+    """The state after the storm."""
 
     ledger: Ledger
     hooks: Hooks
@@ -58,18 +58,18 @@ class Aftermath:
     seconds: float
 
     def lags(self, hook: Hook) -> list[float]:
-        """How long events took from their commit to the receiver, in order; faults' own time does not count.
+        """Seconds from the commit of each event to its arrival, sorted. The time of faults does not count.
 
-        Events without any other time are left out. So are those of ``leased_lags()``.
+        Events that faults cover completely are left out. So are those of ``leased_lags()``.
         """
         return self._lags(hook, leased=False)
 
     def leased_lags(self, hook: Hook) -> list[float]:
-        """As lags(), of events whose worker died in the attempt before: they waited for its lease to end."""
+        """Like lags(), for events whose worker died in the previous attempt: they waited for its lease."""
         return self._lags(hook, leased=True)
 
     def late(self, hook: Hook, seconds: float) -> str:
-        """The faults, and the events that took longer with their attempts: what explains a failure."""
+        """The faults, and the attempts of events that took longer than ``seconds``: explains a failure."""
         commits, attempts = self.ledger.commits(), self.ledger.attempts()
         lines = [*self.monkey.told]
         for event, received in hook.arrivals().items():
@@ -90,7 +90,7 @@ class Aftermath:
         return sorted(lag for lag in found if lag > 0)
 
     def report(self) -> str:
-        """The counts, for a person."""
+        """The counts as text."""
         bodies = [hook.bodies() for hook in self.hooks.all]
         came = sum(len(copies) for found in bodies for copies in found.values())
         answers = Counter(self.senders.answers.values())
@@ -122,7 +122,7 @@ class Aftermath:
 
 
 def percentile(ordered: list[float], share: float) -> float:
-    """What this share of some numbers in order does not exceed."""
+    """The value that this share of the sorted numbers does not exceed."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
@@ -137,7 +137,7 @@ def _figures(lags: list[float]) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """How large a storm is, on what, and which. A fault that lasts takes 1 to ``longest`` seconds."""
+    """The size, backend and seed of a storm. A lasting fault takes 1 to ``longest`` seconds."""
 
     backend: str
     messages: int
@@ -149,7 +149,7 @@ class Plan:
 
 @contextmanager
 def storm(folder: Path, plan: Plan, say: Callable[[str], None]) -> Iterator[Aftermath]:
-    """Run it all, and leave the service running for a look at what is left."""
+    """Run the storm, and leave the service running so that tests can read its state."""
     started = time.monotonic()
     with ExitStack() as stack:
         below = stack.enter_context(engines(plan.backend))
@@ -179,18 +179,18 @@ def storm(folder: Path, plan: Plan, say: Callable[[str], None]) -> Iterator[Afte
 
 
 def _prepare(folder: Path, below: Engines) -> tuple[Gateway, Relay, Clocks]:
-    """A service that is not started yet, the line to its network, and its clocks."""
+    """A service that is not started yet, its relay to the network, and its clocks."""
     clocks = Clocks(folder / "clocks")
     settings = {
         "GATEWAY_RETRY_SCHEDULE": RETRY_SCHEDULE,
         "GATEWAY_DELIVERY_TIMEOUT": str(DELIVERY_TIMEOUT),
         "GATEWAY_NETWORK_TIMEOUT": "10",
         "GATEWAY_DATABASE_CONNECTIONS": str(POOL),
-        # One receiver fails on purpose, and must not be switched off for it.
+        # One receiver fails on purpose, and must not be disabled for it.
         "GATEWAY_DEACTIVATE_AFTER": "1000000",
     }
     gateway = Gateway(folder, **settings, **below.settings, **clocks.environment)
-    # The test's own queries do not go over the lines that a fault cuts.
+    # The test's own queries bypass the relays that a fault cuts.
     gateway.stored = Stored({**gateway.environment, **below.direct})
     network = Relay(gateway.sandbox_port)
     gateway.environment["GATEWAY_NETWORK_URL"] = f"http://{HOST}:{network.port}"

@@ -1,10 +1,10 @@
-"""Nothing is lost, doubled or left over when everything breaks at random while messages are sent.
+"""Random faults while messages are sent lose nothing, duplicate nothing and leave nothing pending.
 
-Parts are killed or freeze, lines fall silent, clocks jump, the disk is full, servers are away, and the
+Parts are killed or freeze, connections fall silent, clocks jump, the disk fills, servers stop, and the
 queue is lost (chaos/faults.py).
 
-``CHAOS_MESSAGES`` and ``CHAOS_KILLS`` set the numbers of messages and faults (``make chaos`` large ones),
-``CHAOS_SEED`` repeats a storm: what happens at which message. The moments within a message stay chance.
+``CHAOS_MESSAGES`` and ``CHAOS_KILLS`` set the numbers of messages and faults (large in ``make chaos``).
+``CHAOS_SEED`` repeats a storm: the same fault at the same message. The exact moments remain random.
 """
 
 import os
@@ -38,15 +38,15 @@ from contract_tests.harness import WAIT_SECONDS
 
 IS_LARGE = "CHAOS_MESSAGES" in os.environ
 MESSAGES = int(os.environ.get("CHAOS_MESSAGES", "200"))
-# In a small storm one of each family.
+# A small storm has one fault of each family.
 FAULTS = int(os.environ.get("CHAOS_KILLS", "7"))
 SEED = int(os.environ.get("CHAOS_SEED", secrets.randbits(32)))
 LONGEST = 40 if IS_LARGE else 3
-# A web and a worker have about ten places each that notice an outage. Each says so again after ten seconds.
+# A web and a worker have about ten places each that notice an outage. Each logs it again after ten seconds.
 LINES_PER_FAULT, SECONDS_PER_LINE = 15, 10
-# From the commit of an event to a receiver that works, for 99 % of them, outside of faults.
+# The limit from an event's commit to a working receiver, for 99 % of the events, outside of faults.
 MOST_LAG_SECONDS = 2
-# Whatever the other tests run on: each in a large storm, and in a small one those that share nothing.
+# A large storm runs on all backends, a small one on two that share nothing. TEST_BACKEND selects one.
 STORMY = ALL if IS_LARGE else (SQLITE, REDIS)
 CHOSEN = (BACKEND,) if "TEST_BACKEND" in os.environ else STORMY
 
@@ -54,7 +54,7 @@ pytestmark = pytest.mark.timeout(300 + MESSAGES + (20 + LONGEST) * FAULTS)
 
 
 def show(request: pytest.FixtureRequest, text: str) -> None:
-    """Print, though pytest captures."""
+    """Print despite pytest's capture."""
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
@@ -64,7 +64,7 @@ def show(request: pytest.FixtureRequest, text: str) -> None:
 def aftermath(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Aftermath]:
-    """What a storm left."""
+    """The result of a storm."""
     plan = Plan(request.param, MESSAGES, FAULTS, SEED, LONGEST, rests=IS_LARGE)
     folder: Path = tmp_path_factory.mktemp("chaos")
     sizes = f"{MESSAGES} messages, {FAULTS} faults, CHAOS_SEED={SEED}"
@@ -75,7 +75,7 @@ def aftermath(
 
 
 def test_faults_of_every_family_struck_while_work_was_under_way(aftermath: Aftermath) -> None:
-    """Otherwise all that follows shows nothing."""
+    """Otherwise the tests below prove nothing."""
     monkey = aftermath.monkey
     assert monkey.struck.total() == len(monkey.work) == FAULTS > 0
     assert all(messages and deliveries for messages, deliveries in monkey.work)
@@ -128,7 +128,7 @@ def test_no_attempt_is_made_twice_and_each_is_recorded_once(aftermath: Aftermath
 
 
 def test_every_outcome_on_record_is_the_receivers(aftermath: Aftermath) -> None:
-    """Only where a fault was felt it may be unknown, or that no answer came in time."""
+    """The result may be unknown or a timeout only if a fault was felt."""
     recorded = {(row.delivery_id, row.number): row for row in aftermath.ledger.attempts()}
     for hook in aftermath.hooks.all:
         for received in hook.receiver.at():
@@ -141,7 +141,7 @@ def test_every_outcome_on_record_is_the_receivers(aftermath: Aftermath) -> None:
             else:
                 assert row.status_code == answer, row
                 assert row.success == (answer == 200), row
-    # The others never came to a receiver.
+    # The other attempts never reached a receiver.
     assert all(row.status_code is None and not row.success for row in recorded.values())
 
 
@@ -163,7 +163,7 @@ def test_a_healthy_webhook_waits_for_nothing_but_the_fault(aftermath: Aftermath,
 
 
 def test_no_delivery_was_given_up(aftermath: Aftermath) -> None:
-    """Not even those to the receiver that fails a third of the time."""
+    """Not even a delivery to the receiver that fails a third of the time."""
     due = aftermath.ledger.due_events()
     wanted = sum(hook.wants(kind) for hook in aftermath.hooks.all for kind, _ in due)
     assert aftermath.ledger.delivery_states() == {"delivered": wanted}
@@ -188,19 +188,19 @@ def test_no_idempotency_key_was_sent_twice_not_even_when_all_are_repeated_in_the
 
 
 def test_no_request_hung(aftermath: Aftermath) -> None:
-    """Not even one that came while its database or queue was away. A web that stands still answers nobody."""
+    """Not even a request during an outage of the database or queue. A frozen web answers nobody."""
     outside = aftermath.monkey.windows.outside
     assert max(map(outside, aftermath.senders.requests)) < WAIT_SECONDS
 
 
 def test_no_connection_is_left_over(aftermath: Aftermath) -> None:
-    """The server counts them. Files have none."""
+    """PostgreSQL counts its connections. SQLite has none."""
     if aftermath.ledger.gateway.environment["GATEWAY_DATABASE_URL"]:
         assert 0 < aftermath.ledger.connections() <= MAX_CONNECTIONS
 
 
 def test_an_outage_is_told_in_few_lines_and_nothing_crashed(aftermath: Aftermath) -> None:
-    """Everything notices an outage, many times a second, and each place says so once."""
+    """Every part notices an outage many times a second, and each place logs it once."""
     lines = aftermath.ledger.gateway.log().splitlines()
     told = [line for line in lines if re.search('"level":"(WARNING|ERROR)"', line)]
     windows = aftermath.monkey.windows.all

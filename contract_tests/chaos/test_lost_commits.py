@@ -1,4 +1,4 @@
-"""A commit whose answer is lost may have come to pass: nobody does the work behind it a second time."""
+"""A commit whose response is lost may have succeeded: nothing repeats the work that depends on it."""
 
 import re
 import secrets
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is there when all is sent and settled."""
+    """The state when all messages are sent and settled."""
 
     stolen: int
     senders: Senders
@@ -34,7 +34,7 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
-    """Messages on a line from which one answer to a commit in seven is stolen."""
+    """Messages over a connection that loses the response to one commit in seven."""
     hooks = Hooks()
     with PostgresServer() as server:
         thief = Thief(server.port)

@@ -1,4 +1,4 @@
-"""A web and a worker that nobody starts again outlive every outage of their servers, and go on at once."""
+"""A web and a worker survive every outage of their servers without a restart, and continue at once."""
 
 import time
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @dataclass(frozen=True)
 class Service:
-    """The processes, the servers below them, a customer and the customer's server."""
+    """Web and worker, their servers, a customer and the customer's receiver."""
 
     parts: Parts
     worker: Process
@@ -36,7 +36,7 @@ class Service:
     receiver: Receiver
 
     def is_alive(self) -> bool:
-        """Whether web and worker are the processes that were started."""
+        """Whether web and worker are still the processes that were started."""
         web = self.parts.process
         assert web is not None
         return web.poll() is None and self.worker.poll() is None
@@ -73,7 +73,7 @@ def test_both_outlive_an_outage_and_go_on_at_once(service: Service, name: str) -
             wait_for(lambda: not service.sends(recipient), "a failing request")
         else:
             assert service.sends(recipient)
-        # Long enough for everything in both to have tried several times.
+        # Long enough for both to have tried several times everywhere.
         time.sleep(1.5)
     wait_for(lambda: service.sends(recipient), "a message sent", BACK_SECONDS)
     wait_for(lambda: len(service.receiver.at()) >= known + 2, "both events", BACK_SECONDS)

@@ -1,4 +1,4 @@
-"""What of a wait no fault can be blamed for: the figures of a storm rest on it."""
+"""The part of a wait that no fault explains. The figures of a storm depend on it."""
 
 import pytest
 
@@ -20,7 +20,7 @@ END = 20 + RECOVERY_SECONDS
 )
 def test_only_the_time_outside_of_faults_counts(wait: Wait, outside: float) -> None:
     windows = Windows()
-    # The second fault began while the first one might still be felt.
+    # The second fault began while the first might still be felt.
     windows.add(10, 15)
     windows.add(16, 20)
     assert windows.outside(wait) == outside

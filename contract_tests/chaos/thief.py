@@ -1,4 +1,4 @@
-"""A line to PostgreSQL on which the answers to some commits get lost, and the connection with them."""
+"""A relay to PostgreSQL that loses the responses to some commits, and the connection with them."""
 
 import contextlib
 import itertools
@@ -12,9 +12,9 @@ COMMIT = b"COMMIT"
 
 
 class Thief(Relay):
-    """Passes everything on, unless it steals: then some who commit are cut off instead of answered.
+    """Forwards everything. While it steals, it cuts some connections instead of answering their commits.
 
-    The commit itself comes to pass. That is what they cannot know.
+    The commit itself succeeds. The client cannot know that.
     """
 
     def __init__(self, target_port: int) -> None:
@@ -26,7 +26,7 @@ class Thief(Relay):
 
     @contextmanager
     def stealing(self, every: int) -> Iterator[None]:
-        """Steal one answer to a commit in so many, while the block runs."""
+        """Steal the response to one commit in ``every`` while the block runs."""
         self._every = every
         try:
             yield

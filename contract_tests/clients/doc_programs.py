@@ -1,6 +1,6 @@
-"""The programs of docs/clients.md beside generated clients: they send, are refused, and receive.
+"""The programs of docs/clients.md with generated clients: they send, handle an error, and receive.
 
-The tests replace the address, the number and the port in the files that run, as a reader does.
+The tests replace the address, number and port in the files, as a reader does.
 """
 
 import os
@@ -23,12 +23,12 @@ Command = Sequence[str | Path]
 
 
 def programs(language: str) -> list[str]:
-    """The blocks of one language, in their order."""
+    """The code blocks of one language, in order."""
     return [block.text for block in blocks(PAGE) if block.language == language]
 
 
 def command_to_generate(folder: Path) -> str:
-    """The page's command, with the contract as a file instead of a service's address."""
+    """The page's command, with the contract as a file instead of a URL."""
     [command] = programs("sh")
     address = "http://127.0.0.1:8080/api/openapi.yaml"
     assert address in command
@@ -36,7 +36,7 @@ def command_to_generate(folder: Path) -> str:
 
 
 def write(folder: Path, files: Sequence[str], texts: Sequence[str]) -> None:
-    """Write each program down under its name."""
+    """Write each program to a file."""
     for file, text in zip(files, texts, strict=True):
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def write(folder: Path, files: Sequence[str], texts: Sequence[str]) -> None:
 
 
 class Reader:
-    """A customer who tries the programs of a page with a number, a webhook and a port of his own."""
+    """A customer with a number, a webhook and a port who runs the programs of a page."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -54,13 +54,13 @@ class Reader:
         self.secret = self.customer.request("POST", "/webhooks", json=webhook).json()["secret"]
 
     def fill(self, folder: Path, files: Sequence[str]) -> None:
-        """Replace in the files what the page says by what this customer has."""
+        """Replace the page's values in the files with this customer's."""
         for file in files:
             path = folder / file
             path.write_text(self.filled(path.read_text()))
 
     def filled(self, text: str) -> str:
-        """A text of the page with what this customer has."""
+        """The text of the page with this customer's values."""
         host, port = self.receiver.split(":")
         known = {
             "127.0.0.1:8080": f"127.0.0.1:{self.gateway.port}",
@@ -74,14 +74,14 @@ class Reader:
         return text
 
     def check_sending(self, folder: Path, command: Command) -> None:
-        """The program prints the message's identifier, or the error's code when the key is wrong."""
+        """The program prints the message's identifier, or the error's code if the key is wrong."""
         printed = self._run(folder, command, API_KEY=self.customer.key)
         [sent] = self.customer.request("GET", "/messages").json()["data"]
         assert (sent["toNumber"], printed.strip()) == (RECIPIENT, sent["id"])
         assert "UNAUTHORIZED" in self._run(folder, command, API_KEY="mk_live_wrong")
 
     def check_receiving(self, folder: Path, command: Command) -> None:
-        """The program takes an event that the gateway signed, and no other."""
+        """The program accepts an event signed by the gateway, and no other."""
         with self._running(folder, command) as logs:
             wait_for(self._refuses, "a receiver that refuses an unsigned event", START_SECONDS)
             to = self.customer.number["phoneNumber"]
@@ -121,10 +121,10 @@ class Reader:
 
     @contextmanager
     def _running(self, folder: Path, command: Command) -> Iterator[tuple[Path, Path]]:
-        """Run a receiver. Gives the files of what it prints and of what it says of errors."""
+        """Run a receiver. Returns the files of its stdout and its stderr."""
         log, errors = folder / "receiver.log", folder / "receiver.err"
         environment = {"WEBHOOK_SECRET": self.secret, "PYTHONPATH": "client"}
-        # Two files: a log line of one thread could split a line that another one prints.
+        # Two files, because a log line of one thread could split a line that another prints.
         with log.open("w") as printed, errors.open("w") as said:
             process = subprocess.Popen(
                 command,
@@ -137,6 +137,6 @@ class Reader:
         try:
             yield log, errors
         finally:
-            # `node` may be a program that starts another one.
+            # `node` may be a wrapper that starts the real program.
             os.killpg(process.pid, signal.SIGTERM)
             process.wait(START_SECONDS)

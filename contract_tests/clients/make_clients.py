@@ -1,7 +1,7 @@
-"""More generators than `make test` has time for: generated with default flags, built, and driven.
+"""More generators than `make test` has time for: generate with default flags, build, and run.
 
-Not named test_*: `make clients` names this file, and nothing else collects it. What it makes stays in
-build/clients, for people to look at and for cargo to build on.
+Not named test_*: `make clients` names this file, and nothing else collects it. The output stays in
+build/clients, for people to read and for cargo's incremental builds.
 """
 
 import json
@@ -24,12 +24,12 @@ GENERATORS = (
     *("python", "typescript-fetch", "typescript-axios", "java", "go", "php"),
     *("ruby", "csharp", "kotlin", "rust", "swift5", "dart"),
 )
-# What a generator says of names that its language reserves, and of its own age.
+# A generator's warnings about reserved names and about its own age.
 OF_THE_LANGUAGE = (" o.o.c.languages.", "Generator 'swift5' is considered deprecated")
 MAVEN = "mvn --quiet --batch-mode --no-transfer-progress"
 PHP_AUTOLOAD = "install -D autoload.php client/vendor/autoload.php"
-# Each program is built by these, beside its generated client, and run by the last one. The tests of
-# generated clients are stubs, and nobody reads their documentation here.
+# The commands that build each program next to its generated client. The last one runs it. They skip the
+# generated tests, which are stubs, and the generated documentation.
 COMMANDS = {
     "java": [
         f"{MAVEN} package -DskipTests -Dmaven.javadoc.skip -Dmaven.source.skip",
@@ -46,7 +46,7 @@ COMMANDS = {
     "typescript-axios": ["node_modules/.bin/tsc --project .", "exec node out/main.js"],
 }
 
-# The programs of docs/clients.md that send: their file, what builds them, and what runs them.
+# The programs of docs/clients.md that send: the file, the build commands, and the command to run.
 DOCUMENTED = {
     "java": (
         "program/Send.java",
@@ -88,21 +88,21 @@ def generated(generator: str) -> tuple[Path, list[str]]:
 
 
 def run(command: str, folder: Path) -> str:
-    """Run a tool that has to succeed, by a shell. Returns what it printed."""
+    """Run a command in a shell and require success. Returns its output."""
     done = toolbox.run("bash", "-c", command, cwd=folder, CARGO_TARGET_DIR=str(CARGO_TARGET))
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
 def examples(prefix: str = "", suffix: str = "") -> list[dict[str, Any]]:
-    """The values of the contract's examples that are named so."""
+    """All values of this name in the contract's examples."""
     named: dict[str, Any] = load_contract()["components"]["examples"]
     chosen = [name for name in named if name.startswith(prefix) and name.endswith(suffix)]
     return [named[name]["value"] for name in chosen]
 
 
 def grown(event: dict[str, Any]) -> dict[str, Any]:
-    """An event of a later release, which has more properties."""
+    """An event of a later release, with additional properties."""
     return {**event, "later": 1, "data": {**event["data"], "later": {"more": True}}}
 
 
@@ -149,7 +149,7 @@ def test_kotlin_compiles() -> None:
 
 
 def test_csharp_parses_for_want_of_a_compiler_here() -> None:
-    """Without NuGet there is no compiler here: a grammar replaces it."""
+    """This machine has no C# compiler without NuGet. A grammar replaces it."""
     folder, _ = generated("csharp")
     grammar = NODE_MODULES / "tree-sitter-c-sharp" / "tree-sitter-c_sharp.wasm"
     script = PROGRAMS / "node" / "syntax.mjs"

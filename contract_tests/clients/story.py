@@ -1,7 +1,7 @@
-"""What a customer's program on a generated client is told, does and prints, the same in all languages.
+"""The task of a customer's program on a generated client, the same in all languages.
 
-It gets its settings from the environment and its deliveries from stdin, one line of JSON each, and prints one
-JSON document, which is compared here with what the service, the sandbox and the receiver saw.
+A program gets its settings from the environment and its deliveries from stdin, one line of JSON each. It
+prints one JSON document, which this module compares with the records of service, sandbox and receiver.
 """
 
 import json
@@ -19,21 +19,21 @@ from contract_tests.clients.toolbox import tool_environment
 from contract_tests.contract import load_contract
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Received, Receiver, Reply
 
-# Seconds until a program is given up: it takes about three, but for a delivery it waits for ever.
+# Seconds until a program is stopped: it takes about three, but waits for a delivery without a limit.
 STORY_SECONDS = 60
 STATUSES = ("sent", "delivered", "read")
 
 
 @dataclass
 class Feed:
-    """Hands each delivery to a program, in the order of arrival, and none twice."""
+    """Passes each delivery to a program once, in the order of arrival."""
 
     program: IO[str]
     given: list[Received] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, received: Received) -> Reply:
-        """What the receiver answers with."""
+        """The receiver's response."""
         with self.lock:
             known = {earlier.headers["webhook-id"] for earlier in self.given}
             if received.headers["webhook-id"] not in known:
@@ -45,7 +45,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class Told:
-    """What a program printed, and the deliveries that it was given."""
+    """The output of a program, and the deliveries that it received."""
 
     story: dict[str, Any]
     deliveries: list[Received]
@@ -53,7 +53,7 @@ class Told:
 
 
 def tell(gateway: Gateway, folder: Path, command: Sequence[str | Path], **extra: str) -> Told:
-    """Run a program in ``folder`` as a new customer, to its end."""
+    """Run a program in ``folder`` to its end as a new customer."""
     customer = gateway.customer(with_number=False)
     slug = f"from-{folder.name}".replace("_", "-")
     gateway.cli("signup-links", "create", customer.account_id, "--slug", slug, "--exact", "--yes")
@@ -100,25 +100,25 @@ def _run(
 
 
 def examples() -> list[dict[str, Any]]:
-    """The contract's examples of all events."""
+    """The examples of all events in the contract."""
     named: dict[str, Any] = load_contract()["components"]["examples"]
     return [example["value"] for name, example in named.items() if name.endswith("Event")]
 
 
 def kinds() -> set[str]:
-    """The contract's kinds of events."""
+    """The event kinds in the contract."""
     return set(load_contract()["components"]["schemas"]["EventKind"]["enum"])
 
 
 def summary(event: dict[str, Any]) -> list[str]:
-    """An event as programs tell of it: what happened, to which resource, its phone number, number or name."""
+    """An event in a program's form: its kind, resource, and phone number, number or name."""
     data = event["data"]
     told = data.get("phoneNumber") or data.get("fromNumber") or data.get("numberId") or data["name"]
     return [event["event"], data["id"], told]
 
 
 def check(told: Told, gateway: Gateway) -> None:
-    """The story is the one that all programs tell, and it is true."""
+    """The program printed the common story, and it is true."""
     story = told.story
     check_sent(told, gateway)
     check_received(told)
@@ -134,7 +134,7 @@ def check(told: Told, gateway: Gateway) -> None:
 
 
 def check_sent(told: Told, gateway: Gateway) -> None:
-    """Six messages were sent, each once, and the network accepted what the program meant."""
+    """Six messages were sent once each, and the network accepted the intended content."""
     sent: dict[str, str] = told.story["sent"]
     listed = told.customer.request("GET", "/messages", params={"direction": "OUTBOUND"}).json()
     assert {message["type"]: message["id"] for message in listed["data"]} == sent
@@ -166,7 +166,7 @@ def check_received(told: Told) -> None:
 
 
 def contents(first: str) -> dict[str, Any]:
-    """What the network is to accept for each type, given its identifier of the text."""
+    """What the network must accept for each type, given its identifier of the text."""
     picture = "https://example.com/parcel.png"
     rows = [{"id": "1", "title": "Morning"}, {"id": "2", "title": "Evening"}]
     payload = {"type": "payload", "payload": "STOP"}

@@ -1,6 +1,6 @@
-"""Generates clients from openapi.yaml and checks their types: the tools, each with default flags.
+"""Generates clients from openapi.yaml and checks their types: the tools, with default flags.
 
-A program of this folder is copied beside its generated client; story.py runs it.
+A program of this folder is copied next to its generated client. story.py runs it.
 """
 
 import os
@@ -17,12 +17,12 @@ PROGRAMS = Path(__file__).parent
 BIN = Path(sys.executable).parent
 NODE_MODULES = ROOT / "node_modules"
 
-# OpenAPI Generator says this of each contract with an object schema, once or more.
+# OpenAPI Generator prints this for each contract with an object schema, once or more.
 HARMLESS = "[main] WARN  o.o.codegen.utils.ModelUtils - Failed to get the schema name: null"
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a locked tool. Its stdout has stderr as well."""
+    """Run a tool of the lock file. Its stdout includes stderr."""
     return subprocess.run(
         command,
         cwd=cwd,
@@ -35,19 +35,19 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
 
 
 def tool_environment() -> dict[str, str]:
-    """The environment that finds the locked tools first."""
+    """The environment with the locked tools first in the path."""
     path = os.pathsep.join([str(BIN), str(NODE_MODULES / ".bin"), os.environ["PATH"]])
-    # A generator is done before Java's second compiler pays: it halves the processor time.
+    # A generator ends before Java's second compiler pays off. Without it the CPU time halves.
     return {**os.environ, "NO_COLOR": "1", "PATH": path, "JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
 
 
 def copy_program(name: str, folder: Path) -> Path:
-    """A program in a folder of its own, where its generated client will stand beside it."""
+    """A program in a new folder, for its generated client."""
     return shutil.copytree(PROGRAMS / name, folder / name)
 
 
 def generate(generator: str, folder: Path) -> str:
-    """Let OpenAPI Generator make a client in ``folder``. Returns its warnings."""
+    """Generate a client in ``folder`` with OpenAPI Generator. Returns its warnings."""
     command = f"openapi-generator-cli generate -i {CONTRACT} -g {generator} -o {folder}"
     return generate_by(command, folder.parent)
 

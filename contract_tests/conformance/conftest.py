@@ -1,6 +1,6 @@
-"""Fixtures: one service for the whole suite, one as it ships, and a web part for production.
+"""Fixtures: one service for the whole suite, one with the default settings, and a web part for production.
 
-The docstring of a test of this folder is the sentence of the specification that it holds the service to,
+The docstring of a test in this folder quotes the sentence of the specification that it verifies,
 or names a decision beyond the specification.
 """
 
@@ -42,7 +42,7 @@ def contract() -> Contract:
 
 @pytest.fixture(scope="session")
 def callbacks(contract: Contract) -> Callbacks:
-    """The contract's events."""
+    """The events in the contract."""
     return Callbacks(contract.document)
 
 
@@ -56,7 +56,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="session")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A service with every limit and delay as it ships."""
+    """A service with the default limits and delays."""
     service = Gateway(tmp_path_factory.mktemp("shipped"))
     for name in TUNED_BY_THE_HARNESS:
         del service.environment[name]
@@ -69,14 +69,14 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="session")
 def production(gateway: Gateway, customer: Customer, contract: Contract) -> Iterator[Api]:
-    """The customer's API at a second web part, which takes public webhook addresses only."""
+    """The customer's API at a second web part, which accepts public webhook addresses only."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "gateway", "web", "--port", str(port)],
         env=gateway.environment
         | {
             "GATEWAY_ALLOW_LOCAL_WEBHOOKS": "false",
-            # Two that count in their memory are refused.
+            # Two web parts that count in their memory would be refused.
             "GATEWAY_RATE_LIMIT_URL": redis().url(0),
         },
         cwd=gateway.folder,
@@ -147,7 +147,7 @@ def sandbox(gateway: Gateway) -> Sandbox:
 
 @pytest.fixture
 def hooks(api: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hooks]:
-    """Makes webhooks of the customer that live as long as the test."""
+    """Creates webhooks of the customer that exist as long as the test."""
     made = Hooks(api, receiver, callbacks)
     yield made
     made.clear()
@@ -155,7 +155,7 @@ def hooks(api: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hooks]
 
 @pytest.fixture
 def timelapse(gateway: Gateway) -> Timelapse:
-    """Lets hours pass for single rows."""
+    """Makes single rows look hours older."""
     return Timelapse(gateway.stored)
 
 

@@ -1,7 +1,7 @@
-"""Received events, held against the callbacks of the contract by openapi-core.
+"""Checks received events against the callbacks of the contract with openapi-core.
 
 OpenAPI 3.0 has no webhooks, so the callbacks of POST /webhooks are read as the paths of a receiver's
-own API: one for each event kind. Then a delivery is a request like any other, and its signature header,
+own API, one for each event kind. Then a delivery is an ordinary request: its signature header,
 content type and body are checked together.
 """
 
@@ -47,7 +47,7 @@ def digest(secret: str, body: bytes) -> str:
 
 
 class Callbacks:
-    """The callbacks of a contract, as an API that receivers serve."""
+    """The callbacks of a contract, as an API that receivers implement."""
 
     def __init__(self, contract: dict[str, Any]) -> None:
         callbacks = contract["paths"]["/webhooks"]["post"]["callbacks"]
@@ -76,7 +76,7 @@ class Callbacks:
 
 
 def check_message(message: dict[str, Any]) -> None:
-    """Specification, Message object: its eight fields, all there and none of them empty."""
+    """Specification, Message object: all its eight fields are present and not empty."""
     assert message.keys() >= MESSAGE_FIELDS
     strings = MESSAGE_FIELDS - {"body"}
     assert all(isinstance(message[name], str) and message[name] for name in strings)

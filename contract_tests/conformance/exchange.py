@@ -1,8 +1,8 @@
-"""A client of the API whose every exchange is held against the contract.
+"""An API client that checks every exchange against the contract.
 
-openapi-core, a second reader of openapi.yaml that shares no code with the service, checks the request
-where it is meant to be valid, and the response always, its headers included. What the specification
-says of every response (error shape, rate limit headers, dates, phone numbers) is checked here too.
+openapi-core, a second reader of openapi.yaml that shares no code with the service, checks each request
+that is meant to be valid, and every response with its headers. The specification's rules for every
+response (error shape, rate limit headers, dates, phone numbers) are checked here too.
 """
 
 import re
@@ -18,7 +18,7 @@ from openapi_core.exceptions import OpenAPIError
 from contract_tests.contract import error_codes, load_contract
 from contract_tests.harness import WAIT_SECONDS
 
-# Answers to requests that the contract itself does not allow.
+# The statuses of requests that the contract itself does not allow.
 MISFITS = {400, 401, 405, 413, 415, 431}
 DATES = {
     "activatedAt",
@@ -34,7 +34,7 @@ DATES = {
 PEOPLE, PHONES = {"fromNumber", "toNumber"}, {"phoneNumber"}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 PHONE = re.compile(r"[1-9]\d{6,14}", re.ASCII)
-# Decision 26 of the design: the user id stands for a phone number that is not known.
+# Decision 26 of the design: the user id replaces an unknown phone number.
 PERSON = re.compile(r"[1-9]\d{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
 NUMERAL = re.compile(r"\d+", re.ASCII)
 RATE_LIMIT = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
@@ -42,7 +42,7 @@ WINDOW_SECONDS = 60
 
 
 class _Request(RequestsOpenAPIRequest):
-    """A request as it was sent. ``method`` stands for another one that the path does have."""
+    """A request as it was sent. ``method`` replaces its method with one that the path has."""
 
     def __init__(self, request: requests.PreparedRequest, method: str | None = None) -> None:
         super().__init__(request)
@@ -54,7 +54,7 @@ class _Request(RequestsOpenAPIRequest):
 
     @property
     def body(self) -> bytes | None:
-        # One that was sent piece by piece is gone.
+        # A streamed body is no longer available.
         return super().body if isinstance(self.request.body, str | bytes) else None
 
 
@@ -81,7 +81,7 @@ class Contract:
         """Raise unless the contract describes the response: status, headers and body."""
         request = _Request(response.request)
         if response.status_code == requests.codes.method_not_allowed:
-            # 405 is described under the methods that the path has.
+            # The contract describes 405 under the methods that the path has.
             request = _Request(response.request, self._a_method_of(request.path))
         self._openapi.validate_response(request, RequestsOpenAPIResponse(response))
 
@@ -103,9 +103,9 @@ class Api:
     def call(
         self, method: str, path: str, expect: int, *, fits: bool | None = None, **request: Any
     ) -> requests.Response:
-        """Make a request and check the exchange; the answer must have the status ``expect``.
+        """Make a request and check the exchange. The response must have the status ``expect``.
 
-        ``fits`` says whether the contract allows the request; by default the status tells.
+        ``fits`` says whether the contract allows the request. The default depends on the status.
         """
         authorization = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         headers = authorization | request.pop("headers", {})
@@ -119,7 +119,7 @@ class Api:
         )
         told = f"{method} {path}: {response.status_code} {response.content[:500]!r}"
         assert response.status_code == expect, told
-        # First: the times it compares are of now, and a large body takes its time to be checked.
+        # First: it compares times with now, and checking a large body takes a while.
         check_conventions(response)
         if fits if fits is not None else expect not in MISFITS:
             self.contract.check_request(response.request)
@@ -127,16 +127,16 @@ class Api:
         return response
 
     def get(self, path: str, expect: int = 200, **request: Any) -> Any:
-        """GET, and the JSON of the answer."""
+        """GET. Returns the JSON of the response."""
         return self.call("GET", path, expect, **request).json()
 
     def post(self, path: str, expect: int = 200, **request: Any) -> Any:
-        """POST, and the JSON of the answer."""
+        """POST. Returns the JSON of the response."""
         return self.call("POST", path, expect, **request).json()
 
 
 def check_conventions(response: requests.Response) -> None:
-    """What the specification says of every response, whatever its path."""
+    """Check the specification's rules for every response."""
     check_rate_limit(response)
     if response.status_code == requests.codes.no_content:
         assert response.content == b""
@@ -151,13 +151,13 @@ def check_conventions(response: requests.Response) -> None:
 
 
 def is_file(response: requests.Response) -> bool:
-    """Whether this is the one answer that is no JSON: the bytes of a message's media."""
+    """Whether this is the only response that is not JSON: the bytes of a message's media."""
     path = (response.request.url or "").partition("?")[0]
     return response.ok and path.endswith("/media") and response.request.method == "GET"
 
 
 def check_rate_limit(response: requests.Response) -> None:
-    """Specification, Limits: three integers on every response, the last one a Unix time."""
+    """Specification, Limits: three integers on every response, the last a Unix time."""
     limit, remaining, reset = (response.headers[name] for name in RATE_LIMIT)
     assert all(NUMERAL.fullmatch(value) for value in (limit, remaining, reset))
     assert 0 <= int(remaining) <= int(limit)
@@ -166,7 +166,7 @@ def check_rate_limit(response: requests.Response) -> None:
 
 
 def check_error(response: requests.Response, status: int) -> str:
-    """Specification, Errors: the one body shape. Returns the message."""
+    """Specification, Errors: the only body shape. Returns the message."""
     assert response.status_code == status, response.text
     assert response.headers["Content-Type"] == "application/json"
     body = response.json()
@@ -174,7 +174,7 @@ def check_error(response: requests.Response, status: int) -> str:
     assert set(body["error"]) - {"details"} == {"code", "message", "status"}
     details = body["error"].get("details", {"field": "/"})
     assert details.keys() <= {"networkCode", "field", "messageId"}
-    # Without any there is no such member.
+    # Without details the member is absent.
     assert details
     assert body["error"]["code"] == error_codes()[status]
     assert body["error"]["status"] == status
@@ -185,7 +185,7 @@ def check_error(response: requests.Response, status: int) -> str:
 
 
 def check_values(body: Any) -> None:
-    """Specification, General conventions: how dates and phone numbers are written."""
+    """Specification, General conventions: the form of dates and phone numbers."""
     for name, value in _fields(body):
         if name in DATES and value is not None:
             assert DATE.fullmatch(value), f"{name} is {value!r}"

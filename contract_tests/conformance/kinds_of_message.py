@@ -1,4 +1,4 @@
-"""What can be sent: one body of POST /messages/send for each type and notable variant."""
+"""All messages that can be sent: a body of POST /messages/send for each type and notable variant."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ FLOW: Content = {"flow_message_version": "3", "flow_cta": "Open"}
 
 
 def pressable(kind: str, parameters: Content | None = None) -> Content:
-    """An interactive message whose action is named like it."""
+    """An interactive message whose action has the message's name."""
     action = {"name": kind} | ({} if parameters is None else {"parameters": parameters})
     return {
         "type": "interactive",
@@ -74,7 +74,7 @@ def pressable(kind: str, parameters: Content | None = None) -> Content:
 
 
 def products(*counts: int) -> Content:
-    """An interactive message with so many products in each section."""
+    """An interactive message with this number of products in each section."""
     sections = [
         {
             "title": f"S{i}",

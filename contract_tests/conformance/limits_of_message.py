@@ -1,4 +1,4 @@
-"""The limits of what can be sent: a body at each bound, which is accepted, and one beyond it."""
+"""The limits of messages: a body at each bound, which is accepted, and one beyond it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ Limit = tuple[str, Content, Content]
 
 
 def _longest(name: str, most: int, make: Any) -> Limit:
-    # Characters beyond the basic plane count as one each.
+    # Characters outside the basic plane count as one each.
     return name, make("\U0001f44b" * most), make("\U0001f44b" * (most + 1))
 
 
@@ -118,7 +118,7 @@ def _all() -> Iterator[Limit]:
 
 
 LIMITS = list(_all())
-# What the schema does not say and the network does not take: the network's code for it.
+# Messages that fit the schema but that the network refuses, with the network's code.
 REFUSED_BY_NETWORK: list[tuple[str, Content, int]] = [
     ("a flow without an id", pressable("flow", FLOW), 131008),
     (

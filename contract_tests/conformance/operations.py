@@ -1,4 +1,4 @@
-"""All operations of the contract, so that what holds for each of them is tested for each of them."""
+"""All operations of the contract, for tests of rules that apply to each of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ VERBS = ("delete", "get", "patch", "post", "put")
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation, with the path parameters that it takes."""
+    """One operation, with its path parameters."""
 
     id: str
     method: str
@@ -20,7 +20,7 @@ class Operation:
     takes_form: bool
 
     def filled(self, **values: str) -> str:
-        """The path with its parameters filled in; unknown ones get ``nothing``."""
+        """The path with its parameters filled in. Unknown ones get ``nothing``."""
         names = (
             "number_id",
             "message_id",
@@ -56,5 +56,5 @@ WITH_BODY = [o for o in OPERATIONS if o.has_body]
 
 
 def name_of(operation: Operation) -> str:
-    """How a parametrized test calls the operation."""
+    """The identifier of the operation in parametrized tests."""
     return operation.id

@@ -1,4 +1,4 @@
-"""Specification, Authentication and API key: who may ask."""
+"""Specification, Authentication and API key: who may make requests."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_a_key_in_another_form_is_invalid(api: Api, anyone: Api, value: str) -> 
 
 
 def test_the_name_of_the_scheme_has_no_case(api: Api, anyone: Api) -> None:
-    """The header Authorization again, as HTTP defines it."""
+    """HTTP on the header Authorization."""
     anyone.call("GET", "/numbers", 200, headers={"Authorization": f"bearer {api.key}"}, fits=False)
 
 
@@ -86,7 +86,7 @@ def test_a_revoked_key_is_void_at_once(
     second.get("/numbers")
     gateway.cli("keys", "revoke", made["id"])
     second.get("/numbers", 401)
-    # The account's other key is none of its business.
+    # The account's other key still works.
     Api(gateway.api, fresh.key, contract).get("/numbers")
 
 

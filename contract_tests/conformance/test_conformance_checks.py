@@ -1,4 +1,4 @@
-"""The checks of this suite, checked: they fail on answers and events that break the contract."""
+"""Tests of this suite's own checks: they reject responses and events that break the contract."""
 
 import json
 from typing import Any
@@ -47,7 +47,7 @@ DELIVERY = {
 def answer(
     status: int, body: Any, headers: dict[str, str] | None = None, method: str = "GET"
 ) -> requests.Response:
-    """An answer to a request for a number."""
+    """A response to a request for a number."""
     response = requests.Response()
     response.status_code = status
     response.headers = CaseInsensitiveDict(HEADERS | (headers or {}))
@@ -58,7 +58,7 @@ def answer(
 
 
 def error(status: int, **changes: Any) -> dict[str, Any]:
-    """An error's body."""
+    """The body of an error."""
     return {
         "error": {"code": error_codes()[status], "message": "Gone.", "status": status} | changes
     }

@@ -1,4 +1,4 @@
-"""Specification, General conventions, Number, Base address: how everything is written."""
+"""Specification, General conventions, Number, Base address: formats that apply everywhere."""
 
 import json
 
@@ -41,14 +41,14 @@ def test_a_request_body_is_application_json(
     """Request content type: application/json."""
     body = json.dumps(text_to(number["id"], new_recipient()))
     headers = {"Content-Type": content_type}
-    # openapi-core compares media types letter by letter, though their case means nothing.
+    # openapi-core compares media types case-sensitively, although their case has no meaning.
     api.post("/messages/send", data=body, headers=headers, fits=content_type.islower())
 
 
 def test_the_case_of_a_content_type_opens_no_way_around_the_contract(
     api: Api, number: dict[str, str]
 ) -> None:
-    """The conventions again: media types are the same in any case."""
+    """The conventions again: media types are case-insensitive."""
     body = json.dumps(text_to(number["id"], new_recipient()) | {"preview": True})
     api.post("/messages/send", 400, data=body, headers={"Content-Type": "APPLICATION/JSON"})
 
@@ -128,7 +128,7 @@ def test_phone_numbers_are_digits_only(api: Api, number: dict[str, str]) -> None
 def test_a_recipient_in_another_form_is_refused(
     api: Api, number: dict[str, str], to: str | int | None
 ) -> None:
-    """Phone numbers again, in requests; limits of length are those of international numbers."""
+    """Phone numbers again, in requests. The limits of length are those of international numbers."""
     body = text_to(number["id"], "15551234567") | {"to": to}
     refused = api.call("POST", "/messages/send", 400, json=body)
     assert api.contract.refuses(refused.request)
@@ -137,7 +137,7 @@ def test_a_recipient_in_another_form_is_refused(
 def test_a_recipient_with_a_line_feed_behind_it_is_refused(
     api: Api, number: dict[str, str]
 ) -> None:
-    """Phone numbers again: ``$`` of a pattern means the very end."""
+    """Phone numbers again: ``$`` in a pattern means the very end."""
     api.post("/messages/send", 400, json=text_to(number["id"], "15551234567\n"))
 
 
@@ -153,7 +153,7 @@ def test_the_shortest_and_the_longest_international_numbers_are_taken(
     "path", ["/numbers", "/messages", "/webhooks", "/numbers/{number}", "/messages/send"]
 )
 def test_an_unknown_query_parameter_is_refused(api: Api, number: dict[str, str], path: str) -> None:
-    """Beyond the specification: a misspelt name is noticed."""
+    """Beyond the specification: a misspelt name is an error."""
     method = "POST" if path == "/messages/send" else "GET"
     body = text_to(number["id"], new_recipient()) if method == "POST" else None
     api.call(method, path.format(number=number["id"]) + "?limits=5", 400, json=body)

@@ -1,4 +1,4 @@
-"""Specification, Delivery rule 4: ten consecutive failures deactivate a webhook; and the way back."""
+"""Specification, Delivery rule 4: ten consecutive failures deactivate a webhook, and reactivation."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ Write = Callable[[int], None]
 
 
 class Switch:
-    """A receiver whose answer can be switched."""
+    """A receiver whose status the test can change."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -23,7 +23,7 @@ class Switch:
 
 @pytest.fixture
 def write(sandbox: Sandbox, number: dict[str, str]) -> Write:
-    """Has people write so many messages to the number."""
+    """Send ``count`` messages from people to the number."""
 
     def write_many(count: int) -> None:
         for _ in range(count):
@@ -33,17 +33,17 @@ def write(sandbox: Sandbox, number: dict[str, str]) -> Write:
 
 
 def wait_inactive(hook: Hook) -> None:
-    """Wait until the webhook was deactivated."""
+    """Wait until the webhook is deactivated."""
     wait_for(lambda: hook.read()["active"] is False, "an inactive webhook")
 
 
 def activate(hook: Hook, *, active: bool = True) -> None:
-    """Switch the webhook on or off."""
+    """Enable or disable the webhook."""
     hook.api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"active": active})
 
 
 def redeliver(hook: Hook, **which: object) -> int:
-    """Have deliveries of the webhook delivered again. Returns how many."""
+    """Redeliver deliveries of the webhook. Returns how many."""
     count: int = hook.api.post(f"/webhooks/{hook.id}/redeliver", json=which)["count"]
     return count
 
@@ -81,7 +81,7 @@ def test_a_2xx_answer_in_between_starts_the_count_anew(hooks: Hooks, write: Writ
 def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
     hooks: Hooks, write: Write
 ) -> None:
-    """'No further deliveries to it'; what it misses is kept, and comes when it is asked for."""
+    """'No further deliveries to it'. Missed events are stored and can be redelivered."""
     switch = Switch(500)
     hook, control = hooks("message.received", reply=switch), hooks("message.received")
     write(TEN)
@@ -97,12 +97,12 @@ def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
     hook.api.call("POST", f"/deliveries/{skipped[0]['id']}/redeliver", 409)
     activate(hook)
     assert hook.read()["active"] is True
-    # Being active brings back nothing by itself; new events flow again.
+    # Activation redelivers nothing. New events are delivered again.
     write(1)
     hook.wait_states("delivered", 1)
     assert len(hook.requests) == asked + 1
     assert len(hook.deliveries(state="skipped")) == 3
-    # By default what failed and what was skipped.
+    # By default failed and skipped deliveries.
     assert redeliver(hook) == TEN + 3
     hook.wait_states("delivered", TEN + 4)
     control.wait(TEN + 4)
@@ -111,7 +111,7 @@ def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
 
 
 def test_activation_clears_the_count(hooks: Hooks, write: Write) -> None:
-    """Beyond the specification: ten new failures in a row are needed."""
+    """Beyond the specification: only ten new failures in a row deactivate it again."""
     hook = hooks("message.received", reply=always(500))
     write(TEN)
     wait_inactive(hook)
@@ -122,7 +122,7 @@ def test_activation_clears_the_count(hooks: Hooks, write: Write) -> None:
 
 
 def test_another_webhook_of_the_account_goes_on(hooks: Hooks, write: Write) -> None:
-    """'The webhook is deactivated', and no other."""
+    """'The webhook is deactivated', and no other webhook."""
     failing, healthy = hooks("message.received", reply=always(500)), hooks("message.received")
     write(TEN)
     wait_inactive(failing)
@@ -132,11 +132,11 @@ def test_another_webhook_of_the_account_goes_on(hooks: Hooks, write: Write) -> N
 
 
 def test_deactivation_stops_the_deliveries_that_wait(hooks: Hooks, write: Write) -> None:
-    """'No further deliveries to it': those that wait for a retry are skipped."""
+    """'No further deliveries to it': deliveries that wait for a retry are skipped."""
     hook = hooks("message.received", reply=always(500))
     write(2 * TEN)
     wait_inactive(hook)
-    wait_for(lambda: hook.deliveries(state="pending") == [], "an end of what waited")
+    wait_for(lambda: hook.deliveries(state="pending") == [], "an end of the waiting deliveries")
     states = {d["state"] for d in hook.deliveries()}
     assert states <= {"failed", "skipped"}
     asked = len(hook.requests)
@@ -147,7 +147,7 @@ def test_deactivation_stops_the_deliveries_that_wait(hooks: Hooks, write: Write)
 
 
 def test_switching_a_webhook_off_stops_it_too(hooks: Hooks, write: Write) -> None:
-    """'active: Whether the webhook receives deliveries', as its owner wishes."""
+    """'active: Whether the webhook receives deliveries', as its owner sets it."""
     hook, control = hooks("message.received"), hooks("message.received")
     activate(hook, active=False)
     write(2)
@@ -161,7 +161,7 @@ def test_switching_a_webhook_off_stops_it_too(hooks: Hooks, write: Write) -> Non
 
 
 def test_a_single_delivery_can_be_delivered_again(hooks: Hooks, write: Write) -> None:
-    """Beyond the specification: with the same body and the retry schedule anew."""
+    """Beyond the specification: with the same body and a new retry schedule."""
     switch = Switch(500)
     hook = hooks("message.received", reply=switch)
     write(1)

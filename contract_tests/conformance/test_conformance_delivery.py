@@ -1,4 +1,4 @@
-"""Specification, Delivery rules 1 to 3 and 5: what counts as a failure, retries, and the end of them."""
+"""Specification, Delivery rules 1 to 3 and 5: failures, retries, and when they end."""
 
 import threading
 from datetime import datetime
@@ -21,7 +21,7 @@ JITTER = 0.1
 
 
 def only_delivery(hook: Hook, state: str) -> Any:
-    """The webhook's one delivery, once it is in a state, with its attempts."""
+    """The webhook's only delivery with its attempts, once it is in this state."""
     [delivery] = hook.wait_states(state, 1)
     return hook.delivery(delivery["id"])
 
@@ -98,7 +98,7 @@ def test_after_three_failed_retries_the_event_is_discarded(
     assert [a["number"] for a in delivery["attempts"]] == [1, 2, 3, 4]
     assert delivery["nextAttemptAt"] is None
     assert delivery["completedAt"] is not None
-    # A later event takes all its attempts, and nothing more comes of the discarded one.
+    # A later event takes all its attempts, and the discarded one is not sent again.
     sandbox.write(number["phoneNumber"], new_recipient())
     hook.wait_states("failed", 2)
     assert len(hook.requests) == 8
@@ -107,7 +107,7 @@ def test_after_three_failed_retries_the_event_is_discarded(
 def test_the_last_retry_still_counts(
     sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """The same: three failures and a success."""
+    """The same: three failures, then a success."""
     hook = hooks("message.received", reply=statuses(500, 503, 404))
     sandbox.write(number["phoneNumber"], new_recipient())
     attempts = only_delivery(hook, "delivered")["attempts"]
@@ -123,7 +123,7 @@ def test_the_pauses_between_attempts_grow(
     attempts = only_delivery(hook, "failed")["attempts"]
     started = [moment(a["startedAt"]) for a in attempts]
     for before, after, pause in zip(started, started[1:], PAUSES, strict=False):
-        # Two timestamps in whole milliseconds may be off by one.
+        # Two timestamps in whole milliseconds may differ by one.
         assert after - before >= pause * (1 - JITTER) - 0.002
 
 
@@ -140,7 +140,7 @@ def test_the_same_event_arrives_with_the_same_body(
 def test_different_events_differ_in_kind_or_identifier(
     sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """The same: so nothing is lost by it."""
+    """The same: deduplication loses no event."""
     hook = hooks("message.received")
     person = new_recipient()
     for _ in range(5):

@@ -1,7 +1,7 @@
-"""Specification, Errors: one body shape, and which code stands for which condition.
+"""Specification, Errors: one body shape, and the code of each condition.
 
-Every exchange of the suite that ends in an error is checked for the shape; here are the conditions
-that belong to no resource.
+Every exchange of the suite that ends in an error is checked for the shape. This module tests the
+conditions that belong to no resource.
 """
 
 import json
@@ -97,7 +97,7 @@ def test_an_unknown_path_is_not_found(gateway: Gateway, api: Api, method: str, p
 def test_a_method_that_a_path_does_not_have_is_not_allowed(
     api: Api, contract: Contract, path: str
 ) -> None:
-    """Beyond the specification: 405, and the header Allow names what the contract has."""
+    """Beyond the specification: 405, and the header Allow lists the contract's methods."""
     has = {verb.upper() for verb in VERBS if verb in contract.document["paths"][path]}
     allowed = has | ({"HEAD"} if "GET" in has else set())
     known = next(operation for operation in OPERATIONS if operation.path == path)
@@ -116,7 +116,7 @@ def test_a_method_that_a_path_does_not_have_is_not_allowed(
 def test_a_body_of_one_mebibyte_is_read_and_one_byte_more_is_not(
     api: Api, number: dict[str, str]
 ) -> None:
-    """Beyond the specification: 413 past 1 MiB. White space makes the body long."""
+    """Beyond the specification: 413 above 1 MiB. White space makes the body long."""
     body = json.dumps(text_to(number["id"], new_recipient())).encode()
     headers = {"Content-Type": "application/json"}
     api.post("/messages/send", data=body.ljust(MEBIBYTE), headers=headers)
@@ -125,14 +125,14 @@ def test_a_body_of_one_mebibyte_is_read_and_one_byte_more_is_not(
 
 @pytest.mark.parametrize("operation", [o for o in OPERATIONS if not o.takes_form], ids=name_of)
 def test_no_operation_reads_a_body_without_end(api: Api, operation: Operation) -> None:
-    """The same, for operations without a body too, and for one whose length is not told."""
+    """The same for operations without a body, and for a body of unknown length."""
     pieces = (b" " * 65_536 for _ in range(17))
     headers = {"Content-Type": "application/json"}
     api.call(operation.method, operation.filled(), 413, data=pieces, headers=headers)
 
 
 def test_an_error_names_what_is_wrong(api: Api, number: dict[str, str]) -> None:
-    """'error.message: string', for a person who has to mend the request."""
+    """'error.message: string', for a person who has to fix the request."""
     cases = (
         (text_to(number["id"], "15551234567") | {"to": "+1555"}, "to"),
         (text_to(number["id"], "15551234567") | {"type": "carrier-pigeon"}, "type"),

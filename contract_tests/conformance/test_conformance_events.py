@@ -1,6 +1,6 @@
-"""Specification, Events and Message object: which events come, to whom, and what is in them.
+"""Specification, Events and Message object: which events are sent, to which webhooks, with which content.
 
-Each event that a test waits for was checked against its callback of the contract and for its signature.
+Each event that a test waits for is checked against its callback in the contract and for its signature.
 """
 
 from typing import Any
@@ -56,7 +56,7 @@ def test_an_inbound_message_is_received(
 def test_a_received_message_can_be_read_back(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """'data: a Message object': the same one that the API shows."""
+    """'data: a Message object': equal to the API's response."""
     hook = hooks("message.received")
     sandbox.write(number["phoneNumber"], new_recipient())
     [event] = hook.wait()
@@ -101,7 +101,7 @@ def test_a_sent_message_is_told_of_until_it_is_read(hooks: Hooks, number: dict[s
         assert message["toNumber"] == to
         assert message["body"] == {"body": "On its way"}
         assert message["waMessageId"] == sent["wa_message_id"]
-        # The network's callbacks may overtake each other; a status never moves backwards.
+        # The network's callbacks may arrive out of order. A status never moves backwards.
         assert PROGRESS.index(f"message.{message['status']}") >= PROGRESS.index(kind)
 
 
@@ -117,7 +117,7 @@ def test_a_message_that_fails_is_told_of(hooks: Hooks, number: dict[str, str]) -
 def test_each_webhook_gets_the_kinds_that_it_subscribed_to(
     api: Api, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """'Sent to webhooks that subscribed to the event kind', to each of them and no other."""
+    """'Sent to webhooks that subscribed to the event kind', to all of them and no other."""
     single = {kind: hooks(kind) for kind in ("message.sent", "message.delivered", "message.read")}
     twin, other = hooks("message.read"), hooks("message.received", "number.banned")
     sent = send(api, number["id"], new_recipient()).json()
@@ -151,7 +151,7 @@ def test_number_ids_limit_delivery_to_these_numbers(
     [event] = mine.wait()
     assert event["data"]["numberId"] == number["id"]
     assert len(mine.deliveries()) == 1
-    # Events of numbers are limited as well.
+    # The filter applies to events of numbers too.
     assert api.get("/numbers")["pagination"]["total"] >= 2
 
 
@@ -169,7 +169,7 @@ def test_an_event_goes_to_its_own_account_only(
 def test_what_happened_before_a_webhook_existed_is_not_sent_to_it(
     sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Events go to the webhooks that subscribed, not to those that will."""
+    """Events go to webhooks that are subscribed at the time of the event."""
     early = hooks("message.received")
     sandbox.write(number["phoneNumber"], new_recipient())
     early.wait()

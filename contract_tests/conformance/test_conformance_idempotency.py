@@ -1,6 +1,6 @@
 """Specification, POST /messages/send, Idempotency: a repeated request never sends twice.
 
-Requests at once, and a network that is away or silent: contract_tests/test_idempotency.py.
+Concurrent requests and an unreachable or silent network: contract_tests/test_idempotency.py.
 """
 
 import secrets
@@ -19,7 +19,7 @@ REFUSED, THROTTLED, SERVER_ERROR = "15550100001", "15550100003", "15550100004"
 
 
 def new_key() -> str:
-    """A key that nobody used."""
+    """A new key."""
     return secrets.token_urlsafe(24)
 
 
@@ -39,7 +39,7 @@ def test_a_repeated_request_returns_the_original_response_and_sends_nothing(
     to, key = new_recipient(), new_key()
     first = send(api, number["id"], to, key=key)
     check_replay(first, send(api, number["id"], to, key=key))
-    # Whatever became of the message meanwhile: the original response, word for word.
+    # The message may change meanwhile. The replay is still the original response, byte for byte.
     wait_status(api, first.json()["id"], "read")
     check_replay(first, send(api, number["id"], to, key=key))
     assert len(sandbox.accepted(to)) == 1
@@ -67,7 +67,7 @@ def test_another_key_sends_again(api: Api, sandbox: Sandbox, number: dict[str, s
 def test_the_same_key_with_another_body_is_a_conflict(
     api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
-    """'409 CONFLICT': the key stands for another request, and its response is kept."""
+    """'409 CONFLICT': the key belongs to another request, whose response is kept."""
     to, other, key = new_recipient(), new_recipient(), new_key()
     first = send(api, number["id"], to, key=key)
     send(api, number["id"], to, 409, text="Something else", key=key)
@@ -77,7 +77,7 @@ def test_the_same_key_with_another_body_is_a_conflict(
 
 
 def test_the_order_of_properties_makes_no_other_body(api: Api, number: dict[str, str]) -> None:
-    """'A repeated request': JSON objects have no order."""
+    """'A repeated request': the order of JSON properties has no meaning."""
     to, key = new_recipient(), new_key()
     first = send(api, number["id"], to, key=key)
     body = dict(reversed(text_to(number["id"], to).items()))
@@ -128,7 +128,7 @@ def test_a_key_belongs_to_its_account(api: Api, other_api: Api, number: dict[str
 def test_all_keys_of_an_account_share_its_idempotency_keys(
     api: Api, number: dict[str, str], second_key: str, contract: Contract
 ) -> None:
-    """The same: a client whose API key was replaced repeats its request."""
+    """The same: a client with a new API key repeats its request."""
     to, key = new_recipient(), new_key()
     first = send(api, number["id"], to, key=key)
     check_replay(first, send(Api(api.base, second_key, contract), number["id"], to, key=key))
@@ -144,7 +144,7 @@ def second_key(gateway: Gateway, customer: Customer) -> str:
 def test_an_outcome_of_the_network_is_replayed_whatever_it_was(
     api: Api, sandbox: Sandbox, number: dict[str, str], to: str, status: int
 ) -> None:
-    """'The original response': refusals, throttling and unclear answers too."""
+    """'The original response': refusals, throttling and unclear results too."""
     key, before = new_key(), len(sandbox.accepted(to))
     first = send(api, number["id"], to, status, key=key)
     check_replay(first, send(api, number["id"], to, status, key=key))
@@ -154,7 +154,7 @@ def test_an_outcome_of_the_network_is_replayed_whatever_it_was(
 def test_a_request_that_failed_validation_leaves_its_key_unused(
     api: Api, number: dict[str, str]
 ) -> None:
-    """Nothing was processed, so there is nothing to repeat."""
+    """Nothing was processed, so there is no response to replay."""
     to, key = new_recipient(), new_key()
     headers = {"Idempotency-Key": key}
     wrong = text_to(number["id"], to) | {"type": "fax"}
@@ -183,7 +183,7 @@ def test_a_key_is_forgotten_after_24_hours(
 
 
 def test_only_sending_takes_the_key(api: Api) -> None:
-    """'Only this endpoint accepts the header': elsewhere it means nothing."""
+    """'Only this endpoint accepts the header': other endpoints ignore it."""
     headers = {"Idempotency-Key": new_key()}
     body = {"url": "https://example.com/hook", "events": ["number.banned"]}
     made = [api.call("POST", "/webhooks", 201, json=body, headers=headers) for _ in range(2)]

@@ -16,7 +16,7 @@ NUMBER_KINDS = ("number.activated", "number.disconnected", "number.banned")
 
 @pytest.fixture
 def mortal(gateway: Gateway, customer: Customer) -> dict[str, str]:
-    """A number of the customer's that may come to an end."""
+    """A number of the customer's that a test may disconnect."""
     return dict(gateway.cli("sandbox-connect", customer.account_id))
 
 
@@ -26,7 +26,7 @@ def status_of(api: Api, number: dict[str, str]) -> str:
 
 
 def wait_transition(hook: Hook, number: dict[str, str], kind: str, count: int = 1) -> Any:
-    """Wait for the event of a transition, whose data is the Number as the API shows it."""
+    """Wait for the event of a transition, whose data equals the API's Number."""
     event = hook.wait_kind(kind, count)[-1]
     assert event["data"] == hook.api.get(f"/numbers/{number['id']}")
     return event["data"]
@@ -76,7 +76,7 @@ def test_a_number_is_disconnected_in_either_way_once(
 def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
     gateway: Gateway, sandbox: Sandbox, hooks: Hooks, anyone: Api, customer: Customer
 ) -> None:
-    """Decision 2 of the design. The platform tells of the account; the network is asked of each."""
+    """Decision 2 of the design. The platform reports about the account, so the network is asked about each number."""
     claims = [sandbox.sign_up()]
     claims.append(sandbox.sign_up(waba_id=claims[0]["waba_id"]))
     numbers = []
@@ -104,7 +104,7 @@ def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
 def test_a_banned_number_says_why_and_what_the_network_thinks_of_it(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
 ) -> None:
-    """Decision 29: quality, limit and the reason of a ban."""
+    """Decision 29: quality, messaging limit and the reason of a ban."""
     hook = hooks("number.banned", "number.updated", number_ids=[mortal["id"]])
     sandbox.set_status(mortal["phoneNumber"], "BANNED")
     data = wait_transition(hook, mortal, "number.banned")
@@ -120,7 +120,7 @@ def test_a_banned_number_says_why_and_what_the_network_thinks_of_it(
 def test_a_number_can_be_lost_more_than_once(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
 ) -> None:
-    """Each transition emits its event, and is emitted once."""
+    """Each transition emits its event, once."""
     hook = hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
     for count in (1, 2):
         sandbox.set_status(mortal["phoneNumber"], "BANNED")
@@ -133,7 +133,7 @@ def test_a_number_can_be_lost_more_than_once(
 def test_a_repeated_request_is_replayed_even_when_its_number_was_lost_meanwhile(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
 ) -> None:
-    """'Returns the original response without being processed again', whatever happened since."""
+    """'Returns the original response without being processed again', although the number was lost since."""
     hook = hooks("number.banned", number_ids=[mortal["id"]])
     to, key = new_recipient(), secrets.token_hex(8)
     first = send(hooks.api, mortal["id"], to, key=key)
@@ -148,7 +148,7 @@ def test_a_repeated_request_is_replayed_even_when_its_number_was_lost_meanwhile(
 def test_the_other_numbers_of_the_account_go_on(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], number: dict[str, str]
 ) -> None:
-    """The transition is the one number's."""
+    """The transition affects one number only."""
     hook = hooks(*NUMBER_KINDS)
     sandbox.set_status(mortal["phoneNumber"], "BANNED")
     wait_transition(hook, mortal, "number.banned")
@@ -168,18 +168,18 @@ def test_number_ids_limit_the_events_of_numbers_too(
 
 @pytest.fixture
 def stopped_worker(gateway: Gateway) -> Iterator[int]:
-    """The worker's process, standing still: callbacks come in, but nobody reads them."""
+    """The worker's process, halted: callbacks arrive, but nothing ingests them."""
     worker = gateway.part("worker")
 
     def stop() -> bool:
         halt(worker)
         if gateway.stored.is_free():
             return True
-        # It stands in the middle of a transaction and would hold up everybody else.
+        # It is in the middle of a transaction and would block all others.
         resume(worker)
         return False
 
-    wait_for(stop, "a worker that stands between two transactions")
+    wait_for(stop, "a worker between two transactions")
     yield worker
     resume(worker)
 
@@ -195,7 +195,7 @@ def test_a_send_that_finds_the_number_lost_is_its_transition(
     told: str,
     kind: str,
 ) -> None:
-    """409 when the network says so before its callback was read; the event comes once all the same."""
+    """409 if the network reports the loss before its callback is ingested. The event still comes once."""
     api, hook = hooks.api, hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
     sandbox.set_status(mortal["phoneNumber"], told)
     assert status_of(api, mortal) == "ACTIVE"
@@ -204,7 +204,7 @@ def test_a_send_that_finds_the_number_lost_is_its_transition(
     wait_for(sandbox.has_told_all, "the callback in the service's hands")
     resume(stopped_worker)
     wait_transition(hook, mortal, kind)
-    # The callback was read when this later one has been.
+    # The earlier callback has been ingested once this later one has.
     sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
     wait_transition(hook, mortal, "number.activated")
     assert sorted(d["event"] for d in hook.deliveries()) == sorted([kind, "number.activated"])

@@ -1,6 +1,6 @@
-"""Specification, Limits, with every limit and delay as it ships.
+"""Specification, Limits, with the default limits and delays.
 
-That a refused client passes again after Retry-After: tests/gateway/http/test_rate_limit_window.py.
+A refused client passes after Retry-After: tests/gateway/http/test_rate_limit_window.py.
 """
 
 import threading
@@ -33,14 +33,14 @@ def standing(response: requests.Response) -> tuple[int, int, int]:
 
 @pytest.fixture
 def starter(shipped: Gateway, contract: Contract) -> Api:
-    """The API with the key of a new account on the plan Starter."""
+    """The API with the key of a new account with the plan Starter."""
     customer = shipped.customer("starter", with_number=False)
     return Api(customer.api, customer.key, contract)
 
 
 @pytest.fixture(scope="module")
 def pro_customer(shipped: Gateway) -> Customer:
-    """An account on the plan Pro with a number."""
+    """An account with the plan Pro and a number."""
     return shipped.customer("pro")
 
 
@@ -77,7 +77,7 @@ def test_every_request_counts_whatever_becomes_of_it(starter: Api) -> None:
 
 
 def test_reset_is_the_unix_time_when_the_window_ends(starter: Api) -> None:
-    """'Integer that reads as a Unix time in seconds when the window resets': it stays put."""
+    """'Integer that reads as a Unix time in seconds when the window resets': it does not change."""
     first, second = (standing(starter.call("GET", "/numbers", 200))[2] for _ in range(2))
     assert first == second
     assert 0 < first - time.time() <= WINDOW_SECONDS + 1
@@ -86,7 +86,7 @@ def test_reset_is_the_unix_time_when_the_window_ends(starter: Api) -> None:
 def test_the_101st_request_of_all_keys_together_is_refused_until_the_window_ends(
     shipped: Gateway, contract: Contract
 ) -> None:
-    """'Requests allowed per minute' of an account; another account has a window of its own."""
+    """'Requests allowed per minute' of an account. Another account has its own window."""
     mine, other = (shipped.customer("starter", with_number=False) for _ in range(2))
     keys = [mine.key, shipped.cli("keys", "create", mine.account_id)["key"]]
     first, second, another = (Api(shipped.api, key, contract) for key in (*keys, other.key))
@@ -103,7 +103,7 @@ def test_the_101st_request_of_all_keys_together_is_refused_until_the_window_ends
 def test_requests_without_a_valid_key_count_against_their_address(
     shipped: Gateway, contract: Contract, starter: Api
 ) -> None:
-    """Beyond the specification: 100 a minute, public routes included, apart from every account."""
+    """Beyond the specification: 100 a minute, including public routes, apart from every account."""
     anyone = Api(shipped.api, None, contract)
     invalid = Api(shipped.api, "mk_live_" + "x" * 43, contract)
     start = standing(anyone.call("GET", "/signup/nothing", 404))
@@ -114,21 +114,21 @@ def test_requests_without_a_valid_key_count_against_their_address(
 
 
 def test_what_is_no_http_counts_against_its_address(shipped: Gateway) -> None:
-    """The same: it costs as much as a request."""
+    """The same: it counts like a request."""
     wire = Wire.to(shipped)
     first, second = (standing(wire.exchange(b"this is no HTTP\r\n\r\n")) for _ in range(2))
     assert second == (100, first[1] - 1, first[2])
 
 
 def test_the_plan_starter_has_20_webhooks(starter: Api) -> None:
-    """Beyond the specification: a plan bounds the webhooks, also against requests at the same time."""
+    """Beyond the specification: a plan limits the webhooks, also for concurrent requests."""
     body = {"url": "http://127.0.0.1:9/hook", "events": ["message.sent"]}
 
     def create(_: int) -> requests.Response:
         headers = {"Authorization": f"Bearer {starter.key}"}
         return requests.post(f"{starter.base}/webhooks", json=body, headers=headers, timeout=30)
 
-    # An account has at most three look-ups of host names under way.
+    # An account may resolve at most three host names at a time.
     with ThreadPoolExecutor(3) as pool:
         answers = list(pool.map(create, range(STARTER_WEBHOOKS + 5)))
     assert Counter(a.status_code for a in answers) == {201: STARTER_WEBHOOKS, 409: 5}
@@ -143,7 +143,7 @@ def test_the_plan_starter_has_20_webhooks(starter: Api) -> None:
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/network/callback"])
 def test_probes_and_callbacks_count_against_nobody(shipped: Gateway, path: str) -> None:
-    """The same: a platform that calls often is never refused."""
+    """The same: frequent callbacks of the platform are never refused."""
     seen = {standing(requests.get(shipped.url + path, timeout=5))[1] for _ in range(3)}
     assert len(seen) == 1
 
@@ -169,7 +169,7 @@ def test_the_headers_are_on_responses_beside_the_contract_too(gateway: Gateway, 
 
 @pytest.fixture
 def shipped_hook(pro: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hook]:
-    """A webhook of the shipped service whose receiver always fails."""
+    """A webhook of the service with default settings, whose receiver always fails."""
     hooks = Hooks(pro, receiver, callbacks)
     yield hooks("message.received", reply=always(500))
     hooks.clear()

@@ -1,4 +1,4 @@
-"""Beyond the specification: media go up to the network and come down, and messages are marked read."""
+"""Beyond the specification: media are uploaded and downloaded, and messages are marked read."""
 
 import hashlib
 import os
@@ -46,17 +46,17 @@ def upload(
 
 
 def shown(gateway: Gateway, media_id: str) -> requests.Response:
-    """What the network keeps under a media identifier."""
+    """What the network stores for a media identifier."""
     return requests.get(f"{gateway.sandbox}/_sandbox/media/{media_id}", timeout=15)
 
 
 def files_at(gateway: Gateway) -> int:
-    """How many files the network has."""
+    """The number of files at the network."""
     return len(list((gateway.folder / "var" / "media").glob("*")))
 
 
 def attach(gateway: Gateway, to: str, content: bytes, mime_type: str) -> dict[str, str]:
-    """A person picks a file to send."""
+    """A person chooses a file to send."""
     answer = requests.post(
         f"{gateway.sandbox}/_sandbox/media",
         params={"to": to},
@@ -70,7 +70,7 @@ def attach(gateway: Gateway, to: str, content: bytes, mime_type: str) -> dict[st
 
 @pytest.fixture
 def receive(number: dict[str, str], sandbox: Sandbox, hooks: Hooks) -> Any:
-    """Has a person send a message, and returns it as the event tells it."""
+    """Send a message from a person, and return it from its event."""
     hook = hooks("message.received", number_ids=[number["id"]])
 
     def write(kind: str, **content: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_a_file_of_the_largest_size_is_taken_and_a_byte_more_is_not(
     before = files_at(gateway)
     refused = upload(api, number["id"], bytes(limit + 1), mime_type, 413)
     assert str(limit) in refused["error"]["message"]
-    # It was not even shown to the network.
+    # It did not reach the network.
     assert files_at(gateway) == before
 
 
@@ -152,7 +152,7 @@ def test_a_type_that_the_platform_does_not_take_is_refused(
 def test_the_type_of_a_file_is_its_parts_or_else_that_of_its_name(
     gateway: Gateway, api: Api, number: dict[str, str], part: tuple[Any, ...]
 ) -> None:
-    """Generated clients send each file as application/octet-stream, or name no type."""
+    """Generated clients send each file as application/octet-stream or without a type."""
     uploaded = api.post(f"/numbers/{number['id']}/media", files={"file": part})
     assert uploaded["mimeType"] == "audio/ogg"
     assert shown(gateway, uploaded["id"]).headers["Content-Type"] == "audio/ogg"
@@ -306,7 +306,7 @@ def test_media_that_the_network_has_no_longer_are_not_found(
     requests.delete(url, timeout=15).raise_for_status()
     error = api.get(f"/messages/{picture['id']}/media", 404)["error"]
     assert "no longer" in error["message"]
-    # The platform answers as if the number were gone; it is not.
+    # The platform answers as if the number did not exist, although it does.
     assert api.get(f"/numbers/{number['id']}")["status"] == "ACTIVE"
 
 

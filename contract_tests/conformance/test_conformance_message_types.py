@@ -1,7 +1,7 @@
 """Specification, POST /messages/send, beyond type text: every type of the messaging network.
 
-'Payloads for types other than text: not shown': each content stands under the key named like the type, and
-reaches the network in exactly the shape of its protocol.
+'Payloads for types other than text: not shown': each content is under the key named like the type, and
+reaches the network in its protocol's exact shape.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ EXAMPLES: dict[str, Content] = {
     for name, example in CONTRACT["components"]["examples"].items()
     if name.startswith("Send") and "type" in example["value"]
 }
-# The examples that speak of another message need one that is there.
+# Examples that name another message need one that exists.
 STANDALONE = {
     name: body
     for name, body in EXAMPLES.items()
@@ -41,14 +41,14 @@ OTHERS = [kind for kind in TYPES if kind != "text"]
 def deliver(
     api: Api, number: dict[str, str], body: Content, expect: int = 200, **more: Any
 ) -> tuple[Any, str]:
-    """Send a body from a number to somebody new. Returns the answer and the recipient."""
+    """Send a body from a number to a new recipient. Returns the response and the recipient."""
     to = new_recipient()
     whole = {"number_id": number["id"], "to": to} | body
     return api.call("POST", "/messages/send", expect, json=whole, **more), to
 
 
 def accepted(sandbox: Sandbox, to: str) -> Content:
-    """The one request that the network accepted for a recipient, less what it adds itself."""
+    """The only request that the network accepted for a recipient, without the network's own additions."""
     [found] = sandbox.accepted(to)
     return {
         k: v for k, v in found.items() if k not in ("id", "accepted_at", "phone_number_id", "to")
@@ -59,7 +59,7 @@ def accepted(sandbox: Sandbox, to: str) -> Content:
 def test_each_type_reaches_the_network_in_its_exact_shape_and_can_be_read(
     api: Api, sandbox: Sandbox, number: dict[str, str], name: str
 ) -> None:
-    """The content is what was given, and nothing is beside it."""
+    """The content is as given, without additions."""
     body = (VARIANTS | STANDALONE)[name]
     answer, to = deliver(api, number, body, fits=True)
     sent = answer.json()
@@ -160,14 +160,14 @@ def test_an_error_points_to_the_property_that_is_wrong(
 def test_a_content_that_is_not_the_types_is_refused(
     api: Api, sandbox: Sandbox, number: dict[str, str], body: Content
 ) -> None:
-    """Exactly the one content that the type names, in its shape."""
+    """Exactly one content, named by the type, in its shape."""
     refused, to = deliver(api, number, body, 400)
     assert api.contract.refuses(refused.request)
     assert sandbox.accepted(to) == []
 
 
 def test_the_refusal_of_a_nested_value_names_its_place(api: Api, number: dict[str, str]) -> None:
-    """Not all alternatives of the schema, but what is wrong with the one that was meant."""
+    """The error covers the alternative that ``type`` selects, not all alternatives of the schema."""
     refused, _ = deliver(api, number, buttons(footer={"text": "x" * 61}), 400)
     told = refused.json()["error"]["message"]
     assert told.startswith("Request body, interactive.footer.text: ")
@@ -182,7 +182,7 @@ def test_the_refusal_of_a_nested_value_names_its_place(api: Api, number: dict[st
 def test_any_message_can_answer_one_that_was_sent(
     api: Api, sandbox: Sandbox, number: dict[str, str], body: Content
 ) -> None:
-    """context.message_id: our identifier here, the network's on its side."""
+    """context.message_id: the gateway's identifier in the API, the network's at the network."""
     first = send(api, number["id"], new_recipient()).json()
     reply = body | {"context": {"message_id": first["id"]}}
     answer, to = deliver(api, number, reply, fits=True)
@@ -216,7 +216,7 @@ def test_a_message_can_answer_one_that_was_received(
 def test_a_reaction_names_its_message_by_our_identifier(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str], emoji: str
 ) -> None:
-    """reaction.message_id, likewise; an empty emoji takes the reaction back."""
+    """reaction.message_id, likewise. An empty emoji removes the reaction."""
     first = received(hooks, sandbox, number)
     given = {"message_id": first["id"], "emoji": emoji}
     answer, to = deliver(api, number, {"type": "reaction", "reaction": given}, fits=True)
@@ -229,7 +229,7 @@ def test_a_reaction_names_its_message_by_our_identifier(
 
 
 def test_a_reaction_has_no_context(api: Api, number: dict[str, str]) -> None:
-    """It names its message itself."""
+    """A reaction names its message itself."""
     first = send(api, number["id"], new_recipient()).json()["id"]
     body = {"type": "reaction", "reaction": {"message_id": first, "emoji": "x"}}
     refused, _ = deliver(api, number, body | {"context": {"message_id": first}}, 400)
@@ -237,7 +237,7 @@ def test_a_reaction_has_no_context(api: Api, number: dict[str, str]) -> None:
 
 
 def speaking_of(message_id: str) -> list[Content]:
-    """A reply and a reaction to a message."""
+    """The bodies of a reply and a reaction to a message."""
     reaction = {"message_id": message_id, "emoji": "\U0001f44d"}
     return [
         plain("text", body="Yes") | {"context": {"message_id": message_id}},
@@ -246,7 +246,7 @@ def speaking_of(message_id: str) -> list[Content]:
 
 
 def field_in(body: Content) -> str:
-    """Where a reply or a reaction names its message."""
+    """The path of the message's identifier in a reply or a reaction."""
     return "/reaction/message_id" if "reaction" in body else "/context/message_id"
 
 

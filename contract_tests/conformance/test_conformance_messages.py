@@ -1,4 +1,4 @@
-"""Specification, POST /messages/send and Message; beyond it, reading messages back."""
+"""Specification, POST /messages/send and Message. Beyond the specification: reading messages."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ def test_a_field_of_the_wrong_kind_is_refused(
 
 @pytest.mark.parametrize("letter", ["x", "\u00fc", "\U0001f44b"])
 def test_a_text_may_have_4096_characters(api: Api, number: dict[str, str], letter: str) -> None:
-    """Beyond the specification: the network's own limit."""
+    """Beyond the specification: the network's limit."""
     send(api, number["id"], new_recipient(), text=letter * LONGEST)
 
 
@@ -204,14 +204,14 @@ def test_a_time_without_sense_is_refused(api: Api, query: str) -> None:
 
 @pytest.mark.parametrize("name", ["numberId", "phone", "type", "waMessageId", "errorText", "since"])
 def test_an_empty_filter_is_no_filter_but_a_mistake(api: Api, name: str) -> None:
-    """The same; openapi-core overlooks a parameter without a value."""
+    """The same. openapi-core ignores a parameter without a value."""
     assert api.get(f"/messages?{name}=", 400)["error"]["details"] == {"field": f"/{name}"}
 
 
 def test_the_list_holds_the_accounts_own_messages_only(
     api: Api, other_api: Api, number: dict[str, str]
 ) -> None:
-    """'A resource that belongs to a different account' is not even listed."""
+    """'A resource that belongs to a different account' is not listed either."""
     sent = send(api, number["id"], new_recipient()).json()["id"]
     assert sent in {m["id"] for m in api.get("/messages")["data"]}
     assert sent not in {m["id"] for m in other_api.get("/messages?limit=100")["data"]}

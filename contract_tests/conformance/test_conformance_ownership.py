@@ -21,9 +21,9 @@ PICTURE = {"file": ("a.png", b"a picture", "image/png")}
 
 @dataclass(frozen=True)
 class Reference:
-    """A request that names a resource by its identifier, in whatever place.
+    """A request that names a resource by its identifier, in the path, query or body.
 
-    ``kind`` is that of the resource; ``{id}`` stands for the identifier.
+    ``kind`` is the kind of the resource. ``{id}`` stands for the identifier.
     """
 
     operation: str
@@ -79,7 +79,7 @@ PREFIXES = {
 
 
 def name_of(reference: Reference) -> str:
-    """How a parametrized test calls the reference."""
+    """The identifier of the reference in parametrized tests."""
     return reference.operation
 
 
@@ -108,7 +108,7 @@ def own_hook(hooks: Hooks) -> Hook:
 
 @pytest.fixture
 def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
-    """A resource of the customer of each kind."""
+    """A resource of each kind of the customer."""
     sent_to = new_recipient()
     sent = api.post("/messages/send", json=text_to(number["id"], sent_to))
     own_hook.wait_about(sent["id"])
@@ -123,7 +123,7 @@ def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
 
 
 def test_every_operation_that_takes_an_identifier_is_in_this_list() -> None:
-    """So that a new operation is tested here too."""
+    """So that every new operation is tested here."""
     listings = {"listNumbers", "listWebhooks"}
     assert {r.operation for r in REFERENCES} == {o.id for o in PROTECTED} - listings
 
@@ -145,7 +145,7 @@ def test_what_does_not_exist_is_not_found(api: Api, reference: Reference) -> Non
 def test_a_forbidden_change_changes_nothing(
     other_api: Api, number: dict[str, str], own_hook: Hook
 ) -> None:
-    """The same: the owner's webhook is as it was."""
+    """The same: the owner's webhook has not changed."""
     before = own_hook.read()
     for body in (
         {"active": False},
@@ -156,7 +156,7 @@ def test_a_forbidden_change_changes_nothing(
     other_api.call("DELETE", f"/webhooks/{own_hook.id}", 403)
     other_api.post(f"/webhooks/{own_hook.id}/rotate-secret", 403)
     assert own_hook.read() == before
-    # And its secret is the one that it had.
+    # Its secret has not changed either.
     sent = own_hook.api.post("/messages/send", json=text_to(number["id"], new_recipient()))
     own_hook.wait_about(sent["id"])
 
@@ -164,7 +164,7 @@ def test_a_forbidden_change_changes_nothing(
 def test_a_webhook_cannot_be_turned_to_foreign_or_unknown_numbers(
     own_hook: Hook, other_customer_number: str
 ) -> None:
-    """The same for PATCH, whose body names numbers; 404 there means that the webhook does not exist."""
+    """The same for PATCH with numbers in its body, where 404 means that the webhook does not exist."""
     path = f"/webhooks/{own_hook.id}"
     own_hook.api.call("PATCH", path, 403, json={"numberIds": [other_customer_number]})
     unknown = own_hook.api.call("PATCH", path, 409, json={"numberIds": ["num_nothing"]})
@@ -191,6 +191,6 @@ def test_one_foreign_number_among_ones_own_is_forbidden(
 
 @pytest.mark.parametrize("identifier", ["no%20id", "%C3%A9", "a" * 65, "%00", "a.b"])
 def test_what_cannot_be_an_identifier_is_refused(api: Api, identifier: str) -> None:
-    """'400 VALIDATION_ERROR': no identifier looks like this."""
+    """'400 VALIDATION_ERROR': the identifier is malformed."""
     for collection in ("numbers", "messages", "webhooks", "deliveries"):
         api.get(f"/{collection}/{identifier}", 400)

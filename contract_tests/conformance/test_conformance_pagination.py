@@ -15,7 +15,7 @@ MANY = 25
 def path(
     request: pytest.FixtureRequest, hooks: Hooks, sandbox: Sandbox, number: dict[str, str]
 ) -> str:
-    """Each list, with an item in it at least."""
+    """Each list, with at least one item."""
     hook = hooks("message.received")
     sandbox.write(number["phoneNumber"], new_recipient())
     hook.wait()
@@ -23,7 +23,7 @@ def path(
 
 
 def page(api: Api, path: str, **query: int) -> tuple[list[str], dict[str, Any]]:
-    """The identifiers of a page, and where it stands."""
+    """The identifiers of a page, and its pagination."""
     found = api.get(path, params={name: str(value) for name, value in query.items()})
     return [item["id"] for item in found["data"]], found["pagination"]
 
@@ -74,7 +74,7 @@ def test_a_limit_or_offset_out_of_range_is_refused(api: Api, path: str, query: s
 
 @pytest.mark.parametrize("offset", [1000, 9007199254740991])
 def test_a_page_past_the_end_is_empty(api: Api, path: str, offset: int) -> None:
-    """The paginated object all the same, with the total."""
+    """The paginated object with the total, although the page is empty."""
     items, standing = page(api, path, offset=offset)
     assert items == []
     assert standing["offset"] == offset
@@ -114,6 +114,6 @@ def test_the_total_counts_what_the_filters_leave(api: Api, number: dict[str, str
 
 
 def test_an_empty_list_is_a_page_too(fresh_api: Api) -> None:
-    """An account without anything."""
+    """An empty account."""
     for path in ("/numbers", "/messages", "/webhooks"):
         assert page(fresh_api, path) == ([], {"total": 0, "limit": 20, "offset": 0})

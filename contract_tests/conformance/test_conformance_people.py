@@ -1,4 +1,4 @@
-"""People: one contact whatever changes, and what one who opted out gets."""
+"""People: one contact through all changes of its identifiers, and the effect of an opt-out."""
 
 import secrets
 from typing import Any
@@ -13,7 +13,7 @@ BODY = {"type": "BODY", "text": "Hello"}
 
 
 def contacts(api: Api, **wanted: str) -> list[dict[str, Any]]:
-    """The contacts that are found."""
+    """The matching contacts."""
     found: list[dict[str, Any]] = api.get("/contacts", params=wanted)["data"]
     return found
 
@@ -21,7 +21,7 @@ def contacts(api: Api, **wanted: str) -> list[dict[str, Any]]:
 def test_a_person_stays_one_contact_from_the_first_message_on(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Decisions 25 and 26 of the design: user ids, and who a message is from."""
+    """Decisions 25 and 26 of the design: user ids, and the sender of a message."""
     hook = hooks("message.received", "message.delivered", "contact.updated")
     user_id, first, second = f"US.{secrets.randbelow(10**15)}", new_recipient(), new_recipient()
     sandbox.change_person(user_id, username="ana.b", name="Ana", hidden=True)
@@ -44,7 +44,7 @@ def test_a_person_stays_one_contact_from_the_first_message_on(
     answer = send(api, number["id"], received["fromNumber"]).json()
     assert wait_status(api, answer["id"], "read")["contact"] == received["contact"]
 
-    # A phone number, another one, another username.
+    # A phone number, a second phone number, a second username.
     sandbox.change_person(user_id, phone=first, hidden=False)
     assert writes(first, 2)["contact"]["phone"] == first
     sandbox.change_person(first, phone=second)
@@ -91,7 +91,7 @@ def templates(api: Api, number: dict[str, str]) -> dict[str, str]:
 def opt_out(
     how: str, sandbox: Sandbox, gateway: Gateway, customer: Customer, contact: dict[str, Any]
 ) -> None:
-    """A person opts out in one of the ways."""
+    """A person opts out in one of the possible ways."""
     if how == "network":
         sandbox.change_person(contact["phone"], marketing="stop")
     elif how == "api":
@@ -112,7 +112,7 @@ def test_who_opted_out_gets_no_marketing(
     templates: dict[str, str],
     how: str,
 ) -> None:
-    """Decision 31 of the design: 409 CONFLICT, before the network."""
+    """Decision 31 of the design: 409 CONFLICT, before a request to the network."""
     hook, to = hooks("contact.updated"), new_recipient()
 
     def send_template(category: str, expect: int) -> Any:

@@ -1,6 +1,6 @@
-"""What no HTTP library sends, and is answered all the same.
+"""Valid HTTP that no HTTP library sends.
 
-What is no HTTP, and gets the one error shape: contract_tests/bad_protocol.py.
+Input that is not HTTP gets the error shape: contract_tests/bad_protocol.py.
 """
 
 import pytest
@@ -18,7 +18,7 @@ def wire(gateway: Gateway) -> Wire:
 
 @pytest.mark.parametrize("target", ["/api/numbers/%ff", "/api/numbers/%zz", "/api/numbers/%00"])
 def test_a_path_that_cannot_be_read_names_no_resource(wire: Wire, api: Api, target: str) -> None:
-    """An error of the client's, never a crash."""
+    """A client error, never a crash."""
     response = wire.exchange(head("GET", target, api.key))
     check_rate_limit(response)
     assert response.status_code in {400, 404}
@@ -26,7 +26,7 @@ def test_a_path_that_cannot_be_read_names_no_resource(wire: Wire, api: Api, targ
 
 
 def test_a_request_of_http_1_0_is_answered(wire: Wire, api: Api) -> None:
-    """An old client is a client."""
+    """HTTP/1.0 clients are supported."""
     request = f"GET /api/numbers HTTP/1.0\r\nAuthorization: Bearer {api.key}\r\n\r\n"
     response = wire.exchange(request.encode())
     assert response.status_code == 200
@@ -34,7 +34,7 @@ def test_a_request_of_http_1_0_is_answered(wire: Wire, api: Api) -> None:
 
 
 def test_a_target_in_absolute_form_is_answered(wire: Wire, api: Api) -> None:
-    """A server takes what is sent to a proxy (RFC 9112, 3.2.2)."""
+    """A server accepts the absolute form that proxies get (RFC 9112, 3.2.2)."""
     assert wire.exchange(head("GET", "http://localhost/api/numbers", api.key)).status_code == 200
 
 

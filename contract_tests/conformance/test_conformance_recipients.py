@@ -1,6 +1,6 @@
-"""Specification, Errors and Message, with a network that refuses, throttles, fails and keeps quiet.
+"""Specification, Errors and Message, with a network that refuses, throttles, fails and is silent.
 
-The sandbox's recipients with a fixed fate bring about each outcome of a send (decision 15 of the design).
+The sandbox's recipients with a fixed result cause each outcome of a send (decision 15 of the design).
 """
 
 import pytest
@@ -28,14 +28,14 @@ MESSAGE_KINDS = ("message.sent", "message.delivered", "message.read", "message.f
 
 
 def newest_to(api: Api, to: str) -> str:
-    """The identifier of the message that was written to a recipient last."""
+    """The identifier of the latest message to a recipient."""
     found = api.get("/messages", params={"limit": "20"})["data"]
     return str(next(m["id"] for m in found if m["toNumber"] == to))
 
 
 def wait_until_quiet(api: Api, sandbox: Sandbox, hooks: Hooks, number_id: str) -> None:
-    """Wait until all that the network has to say has come through, a later message's end included."""
-    wait_for(sandbox.has_told_all, "a network without anything left to tell")
+    """Wait until all callbacks of the network have arrived, including those of a later message."""
+    wait_for(sandbox.has_told_all, "a network without pending callbacks")
     last = hooks("message.read")
     sent = send(api, number_id, new_recipient()).json()
     last.wait_about(sent["id"])
@@ -91,7 +91,7 @@ def test_a_throttled_message_is_rate_limited_with_retry_after(
 def test_an_unclear_answer_is_a_server_error_and_settled_by_the_later_status(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str], to: str
 ) -> None:
-    """'500 INTERNAL_ERROR: Server error'; the message is not sent again, and its outcome comes."""
+    """'500 INTERNAL_ERROR: Server error'. The message is not sent again, and its status arrives."""
     hook = hooks(*MESSAGE_KINDS)
     before = len(sandbox.accepted(to))
     told = send(api, number["id"], to, 500).json()["error"]["message"]
@@ -120,7 +120,7 @@ def test_an_unclear_answer_leaves_the_message_unknown_until_its_status_comes(
 def test_an_unknown_message_without_any_status_fails_after_24_hours(
     api: Api, sandbox: Sandbox, hooks: Hooks, timelapse: Timelapse, number: dict[str, str]
 ) -> None:
-    """Nothing stays in limbo: 'message.failed: A message delivery fails'."""
+    """No message stays unknown: 'message.failed: A message delivery fails'."""
     hook = hooks("message.failed")
     to = new_recipient()
     with sandbox.behaving(error_rate=1):
@@ -163,7 +163,7 @@ def test_a_message_that_nobody_reads_stays_delivered(
 def test_every_other_message_is_sent_delivered_and_read(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """The three events of a message that goes well, each of them once."""
+    """The three events of a successful message, once each."""
     hook = hooks(*MESSAGE_KINDS)
     sent = send(api, number["id"], new_recipient()).json()
     hook.wait_about(sent["id"], 3)
@@ -176,7 +176,7 @@ def test_every_other_message_is_sent_delivered_and_read(
 def test_statuses_that_come_twice_or_in_disorder_are_told_once_each(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """The same with a network as networks are; the status of a message never moves backwards."""
+    """The same with duplicate and reordered callbacks. A message's status never moves backwards."""
     hook = hooks(*MESSAGE_KINDS)
     with sandbox.behaving(duplicate_rate=1, reorder=True):
         sent = [send(api, number["id"], new_recipient()).json()["id"] for _ in range(3)]

@@ -40,7 +40,7 @@ def test_a_body_that_was_serialized_again_does_not_verify(
 
 
 def test_the_key_is_the_whole_secret_of_this_webhook(hooks: Hooks, number: dict[str, str]) -> None:
-    """'Keyed with the webhook's secret': its prefix included, and no other webhook's."""
+    """'Keyed with the webhook's secret': the whole secret with its prefix, of this webhook only."""
     hook, other = hooks("message.sent"), hooks("message.sent")
     send(hooks.api, number["id"], new_recipient())
     hook.wait()
@@ -54,7 +54,7 @@ def test_the_key_is_the_whole_secret_of_this_webhook(hooks: Hooks, number: dict[
 
 
 def test_every_attempt_is_signed(sandbox: Sandbox, hooks: Hooks, number: dict[str, str]) -> None:
-    """'Each delivery carries the header'; a receiver that answers 401 gets the event again."""
+    """'Each delivery carries the header'. After a 401 the receiver gets the event again."""
     hook = hooks("message.received", reply=statuses(401, 401))
     sandbox.write(number["phoneNumber"], new_recipient())
     hook.wait(3)
@@ -64,7 +64,7 @@ def test_every_attempt_is_signed(sandbox: Sandbox, hooks: Hooks, number: dict[st
 
 
 def test_rotating_returns_the_webhook_with_its_new_secret(api: Api, hooks: Hooks) -> None:
-    """'Issues a new signing secret for the webhook', shown in full this once."""
+    """'Issues a new signing secret for the webhook', shown in full only here."""
     hook = hooks("message.sent")
     rotated = api.post(f"/webhooks/{hook.id}/rotate-secret")
     assert rotated["secret"].startswith("whsec_")
@@ -76,7 +76,7 @@ def test_rotating_returns_the_webhook_with_its_new_secret(api: Api, hooks: Hooks
 
 
 def test_the_new_secret_signs_from_now_on(api: Api, hooks: Hooks, number: dict[str, str]) -> None:
-    """'Can be replaced by the rotate-secret endpoint': events and tests are signed with the new one."""
+    """'Can be replaced by the rotate-secret endpoint': events and tests are signed with the new secret."""
     hook = hooks("message.sent")
     old = hook.secret
     hook.resource = api.post(f"/webhooks/{hook.id}/rotate-secret")
@@ -90,7 +90,7 @@ def test_the_new_secret_signs_from_now_on(api: Api, hooks: Hooks, number: dict[s
 def test_a_retry_is_signed_with_the_secret_of_its_moment(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """The old secret is void at once: rotated between an attempt and its retry."""
+    """The old secret is void at once, here between an attempt and its retry."""
     rotated = threading.Event()
 
     def fail_until_rotated(_: Received) -> Reply:

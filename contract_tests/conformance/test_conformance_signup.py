@@ -1,4 +1,4 @@
-"""Specification, Signup link, and how a number is connected: the public routes behind a link."""
+"""Specification, Signup link: its public routes connect a number."""
 
 import secrets
 import subprocess
@@ -14,7 +14,7 @@ from contract_tests.harness import Customer, Gateway
 
 
 class Links:
-    """Makes signup links of an account, with names of the test."""
+    """Creates signup links of an account, with names of the test."""
 
     def __init__(self, gateway: Gateway, account_id: str) -> None:
         self._gateway = gateway
@@ -32,18 +32,18 @@ class Links:
 
 @pytest.fixture
 def links(gateway: Gateway, customer: Customer) -> Links:
-    """Makes signup links of the customer."""
+    """Creates signup links of the customer."""
     return Links(gateway, customer.account_id)
 
 
 @pytest.fixture(scope="module")
 def open_slug(gateway: Gateway, customer: Customer) -> str:
-    """The slug of a link that no test uses up."""
+    """The slug of a link that no test completes."""
     return str(Links(gateway, customer.account_id).create()["slug"])
 
 
 def complete(anyone: Api, slug: str, signup: dict[str, str], expect: int = 201) -> Any:
-    """Post what the platform's signup handed to the browser."""
+    """Post the result that the platform's signup passed to the browser."""
     path = f"/signup/{slug}/complete"
     return anyone.call("POST", path, expect, json=signup, fits=True).json()
 
@@ -142,7 +142,7 @@ def test_an_unknown_link_is_not_found(anyone: Api, sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("slug", ["-x", "a_b", "a.b", "%C3%BC", "x" * 64])
 def test_what_cannot_be_a_link_is_refused(anyone: Api, slug: str) -> None:
-    """400 VALIDATION_ERROR: no link looks like this."""
+    """400 VALIDATION_ERROR: the slug is malformed."""
     anyone.get(f"/signup/{slug}", 400)
 
 
@@ -175,7 +175,7 @@ def test_a_claim_without_sense_is_refused(
 def test_a_claim_that_the_platform_does_not_confirm_is_refused(
     anyone: Api, sandbox: Sandbox, links: Links
 ) -> None:
-    """400 VALIDATION_ERROR for a code or number of somebody else; the link stays open."""
+    """400 VALIDATION_ERROR for another person's code or number. The link stays open."""
     slug = links.create()["slug"]
     mine, theirs = sandbox.sign_up(), sandbox.sign_up()
     told = complete(anyone, slug, mine | {"code": "made-up"}, 400)
@@ -191,7 +191,7 @@ def test_a_claim_that_the_platform_does_not_confirm_is_refused(
 def test_a_number_of_another_account_is_a_conflict(
     gateway: Gateway, anyone: Api, sandbox: Sandbox, other_customer: Customer, links: Links
 ) -> None:
-    """409 CONFLICT: the number is connected elsewhere; its owner keeps it."""
+    """409 CONFLICT: the number is connected elsewhere. Its owner keeps it."""
     phone = other_customer.number["phoneNumber"]
     slug = links.create()["slug"]
     told = complete(anyone, slug, sandbox.sign_up(phone=phone), 409)
@@ -203,7 +203,7 @@ def test_a_number_of_another_account_is_a_conflict(
 def test_a_disconnected_number_is_activated_again_as_the_same_number(
     api: Api, anyone: Api, sandbox: Sandbox, hooks: Hooks, links: Links
 ) -> None:
-    """Decision 23 of the design: the same account signs up the same phone number again."""
+    """Decision 23 of the design: the same account connects the same phone number again."""
     hook = hooks("number.activated", "number.disconnected")
     number = complete(anyone, links.create()["slug"], sandbox.sign_up())
     sandbox.set_status(number["phoneNumber"], "DISCONNECTED")
@@ -226,13 +226,13 @@ def test_a_disconnected_number_can_move_to_another_account(
     links: Links,
     other_customer: Customer,
 ) -> None:
-    """The number is connected nowhere then, so it is free; its old Number stays disconnected."""
+    """A disconnected number is free to connect. Its old Number stays disconnected."""
     hook = hooks("number.disconnected")
     number = complete(anyone, links.create()["slug"], sandbox.sign_up())
     sandbox.set_status(number["phoneNumber"], "DISCONNECTED")
     hook.wait()
     slug = Links(gateway, other_customer.account_id).create()["slug"]
-    # Its new owner turns the old one's two-step verification off on the way.
+    # The new owner turns off the previous owner's two-step verification.
     wish = {"phone": number["phoneNumber"], "reset_pin": True}
     moved = complete(anyone, slug, sandbox.sign_up(**wish))
     assert moved["id"] != number["id"]
@@ -251,7 +251,7 @@ def test_a_signup_that_failed_keeps_the_number_from_nobody(
     links: Links,
     other_customer: Customer,
 ) -> None:
-    """The same: another account that tried in vain does not have the number connected."""
+    """The same: another account's failed signup does not connect the number."""
     hook = hooks("number.disconnected")
     number = complete(anyone, links.create()["slug"], sandbox.sign_up())
     phone = number["phoneNumber"]
@@ -267,7 +267,7 @@ def test_a_signup_that_failed_keeps_the_number_from_nobody(
 def test_a_number_with_a_pin_of_its_own_is_connected_with_that_pin(
     anyone: Api, sandbox: Sandbox, links: Links, api: Api
 ) -> None:
-    """Beyond the specification: 409 asks for the PIN, and the same again with it goes on."""
+    """Beyond the specification: 409 asks for the PIN, and the same request with the PIN continues."""
     slug = links.create()["slug"]
     claim = sandbox.sign_up(pin="202611")
     for attempt in (claim, claim | {"pin": "000000"}):
@@ -281,7 +281,7 @@ def test_a_number_with_a_pin_of_its_own_is_connected_with_that_pin(
 def test_the_pin_of_a_number_is_kept_for_its_next_signup(
     anyone: Api, sandbox: Sandbox, hooks: Hooks, links: Links
 ) -> None:
-    """Beyond the specification: the owner is not asked again."""
+    """Beyond the specification: the owner need not enter the PIN again."""
     hook = hooks("number.disconnected")
     claim = sandbox.sign_up(pin="202611") | {"pin": "202611"}
     number = complete(anyone, links.create()["slug"], claim)
@@ -294,7 +294,7 @@ def test_the_pin_of_a_number_is_kept_for_its_next_signup(
 def test_a_claim_can_be_corrected_without_a_new_code(
     anyone: Api, sandbox: Sandbox, links: Links
 ) -> None:
-    """Beyond the specification: a step that was finished is not done again."""
+    """Beyond the specification: a completed step is not repeated."""
     slug, claim = links.create()["slug"], sandbox.sign_up()
     complete(anyone, slug, claim | {"phone_number_id": "1"}, 400)
     assert complete(anyone, slug, claim)["status"] == "ACTIVE"
@@ -303,7 +303,7 @@ def test_a_claim_can_be_corrected_without_a_new_code(
 def test_a_code_that_was_used_elsewhere_is_refused(
     anyone: Api, sandbox: Sandbox, links: Links
 ) -> None:
-    """400 VALIDATION_ERROR: the code works once; the signup has to be started again."""
+    """400 VALIDATION_ERROR: the code works once. The signup has to be started again."""
     claim = sandbox.sign_up()
     complete(anyone, links.create()["slug"], claim)
     told = complete(anyone, links.create()["slug"], claim, 400)

@@ -1,4 +1,4 @@
-"""Templates: their life between an account, the platform's review, sends, events and the dashboard."""
+"""Templates: creation, the platform's review, sends, events and the dashboard."""
 
 import secrets
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ TEXT = {"type": "text", "text": "Ana"}
 
 @pytest.fixture(autouse=True)
 def slow_review(sandbox: Sandbox) -> Iterator[None]:
-    """A review ends only when a test says so."""
+    """A review ends only when a test ends it."""
     with sandbox.behaving(template_review="none"):
         yield
 
@@ -34,7 +34,7 @@ def path(number: dict[str, str]) -> str:
 
 
 def create(api: Api, path: str, **changes: Any) -> dict[str, Any]:
-    """A new template of a name of its own."""
+    """A new template with a unique name."""
     body = {
         "name": f"order_{secrets.token_hex(6)}",
         "language": "en_US",
@@ -46,7 +46,7 @@ def create(api: Api, path: str, **changes: Any) -> dict[str, Any]:
 
 
 def message(number: dict[str, str], to: str, name: str, *parameters: Any) -> dict[str, Any]:
-    """The body of a send of a template."""
+    """The body of a template message."""
     template = {
         "name": name,
         "language": {"code": "en_US"},
@@ -56,14 +56,14 @@ def message(number: dict[str, str], to: str, name: str, *parameters: Any) -> dic
 
 
 def refused(api: Api, body: dict[str, Any]) -> dict[str, Any]:
-    """The error of a send that the contract allows, and the template does not."""
+    """The error of a send that fits the contract but not the template."""
     answer = api.call("POST", "/messages/send", 400, json=body, fits=True)
     error: dict[str, Any] = answer.json()["error"]
     return error
 
 
 def statuses(hook: Hook, name: str, count: int) -> list[str]:
-    """The statuses that the events about a template report, in the order of the changes."""
+    """The statuses in the events about a template, in order."""
     found = hook.wait(count, lambda event: bool(event["data"]["name"] == name))
     return [e["data"]["status"] for e in sorted(found, key=lambda e: str(e["data"]["updatedAt"]))]
 
@@ -134,12 +134,12 @@ def decide(gateway: Gateway, template: dict[str, Any], **changes: Any) -> None:
 
 
 def sends_asked(sandbox: Sandbox) -> int:
-    """How many sends have reached the network so far."""
+    """The number of sends that reached the network."""
     return int(sandbox.state()["sends"]["asked"])
 
 
 def state(template: dict[str, Any]) -> tuple[Any, ...]:
-    """What a template has of what the platform decides."""
+    """The properties of a template that the platform sets."""
     names = ("status", "rejectedReason", "qualityScore", "category")
     return tuple(template[name] for name in names)
 
@@ -147,7 +147,7 @@ def state(template: dict[str, Any]) -> tuple[Any, ...]:
 def test_a_repeated_callback_is_told_once(
     gateway: Gateway, sandbox: Sandbox, hooks: Hooks, path: str
 ) -> None:
-    """Decision 29 of the design: once for each change, although the network repeats its callbacks."""
+    """Decision 29 of the design: one event for each change, although the network repeats its callbacks."""
     api, hook = hooks.api, hooks(KIND)
     template = create(api, path)
     with sandbox.behaving(duplicate_rate=1):
@@ -159,7 +159,7 @@ def test_a_repeated_callback_is_told_once(
         wait_for(sandbox.has_told_all, "every callback")
     [shown] = api.get(path, params={"name": template["name"]})["data"]
     assert state(shown) == final
-    # A list that is read between two callbacks has the changes of both.
+    # A list that is read between two callbacks contains the changes of both.
     told = [state(received.event["data"]) for received in hook.requests]
     assert len(told) == len(set(told)) <= 4
 

@@ -1,4 +1,4 @@
-"""Specification, POST /webhooks/<webhook_id>/test: what came back, whatever it was."""
+"""Specification, POST /webhooks/<webhook_id>/test: the result for every response of the receiver."""
 
 import time
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ DEACTIVATING = 10
 
 @pytest.fixture(scope="module")
 def quiet(gateway: Gateway, contract: Contract) -> Api:
-    """An account without a number: all that its webhooks receive is what a test asked for.
+    """An account without a number: its webhooks receive only test deliveries.
 
-    The messages that other tests sent are told of to the customer's webhooks whenever they arrive.
+    The customer's webhooks also receive events of other tests' messages, at any time.
     """
     customer = gateway.customer(with_number=False)
     return Api(customer.api, customer.key, contract)
@@ -26,14 +26,14 @@ def quiet(gateway: Gateway, contract: Contract) -> Api:
 
 @pytest.fixture
 def hooks(quiet: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hooks]:
-    """Makes webhooks of the quiet account that live as long as the test."""
+    """Creates webhooks of the quiet account that exist as long as the test."""
     made = Hooks(quiet, receiver, callbacks)
     yield made
     made.clear()
 
 
 def run(hook: Hook) -> dict[str, Any]:
-    """Ask for a test delivery, and check the result's four fields."""
+    """Request a test delivery, and check the four fields of the result."""
     result: dict[str, Any] = hook.api.post(f"/webhooks/{hook.id}/test")
     assert set(result) == {"success", "statusCode", "responseTimeMs", "message"}
     assert type(result["success"]) is bool
@@ -63,7 +63,7 @@ def test_a_2xx_answer_is_a_success(hooks: Hooks, status: int) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 304, 307, 400, 401, 404, 410, 429, 500, 503])
 def test_any_other_answer_is_none(hooks: Hooks, status: int) -> None:
-    """The same; the answer of the operation is 200 all the same."""
+    """The same. The operation's own status is 200 for any result."""
     elsewhere = hooks("number.banned")
     moved = {"Location": hooks.receiver.url(elsewhere.path)}
     result = run(hooks("message.sent", reply=always(status, moved)))
@@ -82,7 +82,7 @@ def test_the_time_of_the_answer_is_told_in_milliseconds(hooks: Hooks) -> None:
 
 
 def test_no_answer_is_the_status_0(hooks: Hooks) -> None:
-    """Nothing listens: statusCode 0, and the message says why."""
+    """Nothing listens at the address: statusCode is 0, and the message says why."""
     hook = hooks("message.sent")
     nobody = f"http://127.0.0.1:{free_port()}/hook"
     hook.api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"url": nobody})
@@ -92,7 +92,7 @@ def test_no_answer_is_the_status_0(hooks: Hooks) -> None:
 
 
 def test_it_works_on_an_inactive_webhook(hooks: Hooks) -> None:
-    """So that a receiver can be mended before the webhook is switched on again."""
+    """So that a customer can fix the receiver before the webhook is enabled again."""
     hook = hooks("message.sent")
     hook.api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"active": False})
     assert run(hook)["success"] is True
@@ -101,7 +101,7 @@ def test_it_works_on_an_inactive_webhook(hooks: Hooks) -> None:
 
 
 def test_it_is_neither_retried_nor_counted_nor_listed(hooks: Hooks) -> None:
-    """A test is no event: failing ones never deactivate a webhook."""
+    """A test is no event: failed tests never deactivate a webhook."""
     hook = hooks("message.sent", reply=always(500))
     for _ in range(DEACTIVATING + 1):
         assert run(hook)["success"] is False

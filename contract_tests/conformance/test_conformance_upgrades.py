@@ -1,4 +1,4 @@
-"""A server may ignore an offer of another protocol: the request is one of HTTP/1.1 (RFC 9110, 7.8)."""
+"""A server may ignore an offer to upgrade: the request is an HTTP/1.1 request (RFC 9110, 7.8)."""
 
 import json
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ WEBSOCKET = (
 
 @pytest.fixture
 def wire(gateway: Gateway) -> Iterator[Wire]:
-    """A kept connection to the service."""
+    """A persistent connection to the service."""
     with closing(Wire(gateway.port)) as wire:
         yield wire
 
 
 def request(customer: Customer, method: bytes, path: bytes, body: object = None) -> Request:
-    """A request of the customer, in the way of Java's HTTP client."""
+    """A request of the customer like that of Java's HTTP client."""
     key = f"Bearer {customer.key}".encode()
     headers = ((b"Host", b"localhost"), (b"Authorization", key), *OFFER)
     if body is None:
@@ -58,7 +58,7 @@ def test_a_message_is_sent_whatever_else_its_request_offers(
 def test_a_websocket_is_not_opened_and_the_answer_is_that_to_the_plain_request(
     wire: Wire, customer: Customer
 ) -> None:
-    """Without a key 401 in the one error shape; the connection stays one of HTTP/1.1."""
+    """Without a key 401 in the common error shape. The connection stays HTTP/1.1."""
     headers = ((b"Host", b"localhost"), *WEBSOCKET)
     refused = wire.exchange(Request(b"GET", b"/api/numbers", headers).encode())
     assert refused is not None
@@ -69,7 +69,7 @@ def test_a_websocket_is_not_opened_and_the_answer_is_that_to_the_plain_request(
 
 
 def test_the_sandbox_ignores_an_offer_as_well(gateway: Gateway, customer: Customer) -> None:
-    """It is a network of HTTP/1.1 to those who write clients of it."""
+    """The sandbox is an HTTP/1.1 network for authors of clients."""
     body = {"to": customer.number["phoneNumber"], "from": new_recipient(), "text": "Hello"}
     with closing(Wire(urlsplit(gateway.sandbox).port or 0)) as wire:
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Specification, Versioning: the contract carries its version, and the service hands the contract out."""
+"""Specification, Versioning: the contract has a version, and the service serves it."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ SEMANTIC = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
 
 
 def fetch(gateway: Gateway, name: str) -> requests.Response:
-    """The contract, as anyone may read it."""
+    """The contract, as the public reads it."""
     answer = requests.get(f"{gateway.api}/{name}", timeout=5)
     assert answer.status_code == 200
     check_rate_limit(answer)
@@ -24,7 +24,7 @@ def fetch(gateway: Gateway, name: str) -> requests.Response:
 
 
 def test_the_contract_is_served_as_it_is_written_but_for_the_address(gateway: Gateway) -> None:
-    """Comments and order included. The server's default host is this gateway, so that clients find it."""
+    """Including comments and order. The server's default host is this gateway, so that clients find it."""
     answer = fetch(gateway, "openapi.yaml")
     assert answer.headers["Content-Type"] == "application/yaml"
     written = (
@@ -59,7 +59,7 @@ def test_the_contract_can_be_tried_out_in_a_browser(gateway: Gateway) -> None:
 
 
 def operations(contract: Contract) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Path, verb and description of each operation. What a path's operations share is none."""
+    """Path, method and description of each operation, without the parameters shared by a path."""
     for path, item in contract.document["paths"].items():
         for verb in sorted(item.keys() & VERBS):
             yield path, verb, item[verb]
@@ -69,7 +69,7 @@ def operations(contract: Contract) -> Iterator[tuple[str, str, dict[str, Any]]]:
 def test_every_operation_describes_the_errors_that_any_request_may_get(
     contract: Contract, status: int
 ) -> None:
-    """The table of errors: what a client has to reckon with is in the contract."""
+    """The table of errors: the contract lists the errors that a client must expect."""
     for path, verb, operation in operations(contract):
         is_public = operation.get("security") == []
         if not (status == 401 and is_public):

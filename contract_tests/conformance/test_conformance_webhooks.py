@@ -1,4 +1,4 @@
-"""Specification, POST /webhooks and Webhook; beyond it, listing, changing and deleting."""
+"""Specification, POST /webhooks and Webhook. Beyond the specification: list, change and delete."""
 
 import re
 import secrets
@@ -72,7 +72,7 @@ def test_each_kind_of_event_can_be_subscribed_to(hooks: Hooks) -> None:
 
 
 def test_what_is_named_twice_counts_once(hooks: Hooks, number: dict[str, str]) -> None:
-    """Decision 20: distinct kinds."""
+    """Decision 20: duplicate kinds count once."""
     hook = hooks("message.read", "message.sent", "message.read", number_ids=[number["id"]] * 2)
     assert hook.read()["events"] == ["message.read", "message.sent"]
     assert hook.read()["numberIds"] == [number["id"]]
@@ -136,7 +136,7 @@ def test_a_change_without_sense_is_refused(api: Api, hooks: Hooks, change: dict[
     ],
 )
 def test_a_url_is_https_and_public_in_production(production: Api, url: str) -> None:
-    """url: HTTPS address that receives event POST requests. The contract allows what a sandbox needs."""
+    """url: HTTPS address that receives event POST requests. The contract allows what the sandbox needs."""
     body = {"url": url, "events": ["message.read"]}
     production.call("POST", "/webhooks", 400, json=body, fits=True)
 
@@ -157,7 +157,7 @@ def test_an_address_that_is_not_public_is_refused_by_the_contract(api: Api, host
 
 
 def test_a_public_https_url_is_taken_in_production(production: Api) -> None:
-    """The same; the address is a public one, so that no name has to be resolved."""
+    """The same. The address is public, so that no name has to be resolved."""
     body = {"url": "https://8.8.8.8/hook", "events": ["number.banned"]}
     made = production.post("/webhooks", 201, json=body)
     production.call(
@@ -169,7 +169,7 @@ def test_a_public_https_url_is_taken_in_production(production: Api) -> None:
 def test_a_local_url_from_earlier_days_is_called_no_more_in_production(
     api: Api, hooks: Hooks, production: Api
 ) -> None:
-    """The same; each attempt checks it again."""
+    """The same. Each attempt checks the address again."""
     hook = hooks("message.read")
     local = hook.resource["url"]
     for url in (local, local.replace("http:", "https:"), "https://localhost/hook"):
@@ -202,7 +202,7 @@ def test_a_change_leaves_the_other_properties_alone(
 def test_a_changed_webhook_gets_events_as_it_says_now(
     api: Api, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """The same: the new address and the new kinds count at once."""
+    """The same: the new address and the new kinds apply at once."""
     hook, other = hooks("message.read"), hooks("number.banned")
     url = hooks.receiver.url(other.path)
     api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"url": url, "events": ["message.sent"]})
@@ -222,7 +222,7 @@ def test_webhooks_are_listed_newest_first(api: Api, hooks: Hooks) -> None:
 def test_a_deleted_webhook_is_gone_with_its_deliveries(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Beyond the specification: DELETE answers 204, and nothing more is sent to it."""
+    """Beyond the specification: DELETE answers 204, and the webhook gets no further requests."""
     hook, control = hooks("message.received"), hooks("message.received")
     sandbox.write(number["phoneNumber"], new_recipient())
     hook.wait()

@@ -1,7 +1,7 @@
-"""Lets hours pass for single rows of the service's database.
+"""Makes single rows of the service's database look older.
 
-The one place of the suite that is not a client: what the specification measures in hours or days cannot
-be waited for, so the row that keeps the time is aged, and what the service then does is observed.
+The only part of the suite that is not a client. Tests cannot wait the hours or days of the specification.
+So this ages the row that holds the time, and the tests then observe the service.
 """
 
 import time
@@ -15,7 +15,7 @@ DAY = 24 * HOUR
 
 @dataclass(frozen=True)
 class Timelapse:
-    """Works on one database, beside the service."""
+    """Works on one database while the service runs."""
 
     stored: Stored
 
@@ -24,7 +24,7 @@ class Timelapse:
         assert changed == 1, f"{changed} rows were aged"
 
     def age_idempotency_key(self, key: str, seconds: float) -> None:
-        """As if the key had been used so many seconds earlier."""
+        """Age the use of an idempotency key by these seconds."""
         self._age(
             "UPDATE idempotency_key SET created_at = created_at - ? WHERE key = ?",
             round(seconds * 1000),
@@ -32,7 +32,7 @@ class Timelapse:
         )
 
     def age_message(self, message_id: str, seconds: float) -> None:
-        """As if the message had been sent so many seconds earlier."""
+        """Age the sending of a message by these seconds."""
         self._age(
             "UPDATE message SET created_at = created_at - ? WHERE id = ?",
             round(seconds * 1000),
@@ -40,7 +40,7 @@ class Timelapse:
         )
 
     def expire_signup_link(self, slug: str) -> None:
-        """As if the link's days were over."""
+        """Let a link expire."""
         self._age(
             "UPDATE signup_link SET expires_at = ? WHERE slug = ?",
             round(time.time() * 1000) - 1,
@@ -48,7 +48,7 @@ class Timelapse:
         )
 
     def end_pause(self, delivery_id: str) -> None:
-        """As if the pause before the delivery's next retry were over."""
+        """End the pause before the delivery's next retry."""
         self._age(
             "UPDATE delivery SET next_attempt_at = ? "
             "WHERE id = ? AND state = 'pending' AND lease_token IS NULL",

@@ -31,7 +31,7 @@ class Wire:
             connection.sendall(request)
             answer = http.client.HTTPResponse(connection)
             answer.begin()
-            # As if requests had got it, so that it is checked like every other one.
+            # Represented as a response of requests, so that it is checked like every other.
             response = requests.Response()
             response.status_code = answer.status
             response.headers = CaseInsensitiveDict(answer.headers.items())
@@ -39,14 +39,14 @@ class Wire:
             return response
 
     def refused(self, request: bytes, status: int) -> str:
-        """Send these bytes, which get an error of the one shape. Returns its message."""
+        """Send these bytes and require an error of the common shape. Returns its message."""
         response = self.exchange(request)
         check_rate_limit(response)
         return check_error(response, status)
 
 
 def head(method: str, target: str, key: str | None = None, **headers: Any) -> bytes:
-    """A request line and its headers, as bytes."""
+    """A request line and its headers as bytes."""
     lines = [f"{method} {target} HTTP/1.1", "Host: localhost", "Connection: close"]
     if key is not None:
         lines.append(f"Authorization: Bearer {key}")

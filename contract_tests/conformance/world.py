@@ -1,4 +1,4 @@
-"""What a conformance test plays with: the messaging network's other side, and subscriptions."""
+"""The environment of a conformance test: the other side of the network, and subscriptions."""
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,40 +32,40 @@ class Sandbox:
         return str(self._call("POST", "inbound", json=body)["id"])
 
     def change_person(self, person: str, **changes: Any) -> None:
-        """A person changes, who has this phone number or user id. Numbers that know the person are told."""
+        """A person with this phone number or user id changes it. Numbers that know the person get a callback."""
         self._call("POST", "people", json={"person": person} | changes)
 
     def set_status(self, phone_number: str, status: str, **how: str) -> None:
-        """The platform bans, disconnects or reinstates a number. ``event`` picks how it disconnects."""
+        """The platform bans, disconnects or reinstates a number. ``event`` selects how it disconnects."""
         numbers = self._call("GET", "state")["numbers"]
         known = {n["display_phone_number"]: n["id"] for n in numbers}
         self._call("POST", f"numbers/{known[phone_number]}/status", json={"status": status} | how)
 
     def sign_up(self, **wish: Any) -> dict[str, str]:
-        """The owner of a number goes through the platform's signup. Returns what to post."""
+        """The owner of a number completes the platform's signup. Returns the body to post."""
         signup = self._call("POST", "signup", json=wish)
         return {name: signup[name] for name in ("code", "phone_number_id", "waba_id")}
 
     def accepted(self, to: str) -> list[dict[str, Any]]:
-        """The messages to a recipient that the network ever accepted."""
+        """The messages to a recipient that the network accepted."""
         return [m for m in self._call("GET", "messages")["data"] if m["to"] == to]
 
     def state(self) -> Any:
-        """What the network knows, in short."""
+        """The network's state in short."""
         return self._call("GET", "state")
 
     def has_been_read(self, wa_message_id: str) -> bool:
-        """Whether a person sees that their message was read."""
+        """Whether the person sees that their message was read."""
         found = self._call("GET", "inbound")["data"]
         return any(m["read"] for m in found if m["id"] == wa_message_id)
 
     def has_told_all(self) -> bool:
-        """Whether every status and message was handed to the service."""
+        """Whether every status and message has reached the service."""
         return bool(self._call("GET", "state")["owed"]["total"] == 0)
 
     @contextmanager
     def behaving(self, **knobs: float | str) -> Iterator[None]:
-        """Turn the network's knobs for a while."""
+        """Change the network's settings while the block runs."""
         before = self._call("GET", "behaviour")
         self._call("PUT", "behaviour", json=knobs)
         try:
@@ -76,7 +76,7 @@ class Sandbox:
 
 @dataclass
 class Hook:
-    """A webhook and the receiver behind it; every event that it takes is checked."""
+    """A webhook and its receiver. Every received event is checked."""
 
     api: Api
     receiver: Receiver
@@ -91,12 +91,12 @@ class Hook:
 
     @property
     def secret(self) -> str:
-        """The signing secret as the API told it last."""
+        """The latest signing secret from the API."""
         return str(self.resource["secret"])
 
     @property
     def requests(self) -> list[Received]:
-        """All that came so far."""
+        """All deliveries received so far."""
         return self.receiver.at(self.path)
 
     def wait(
@@ -115,7 +115,7 @@ class Hook:
         return self.wait(count, lambda event: bool(event["data"]["id"] == subject_id))
 
     def read(self) -> Any:
-        """The webhook as the API shows it now."""
+        """The webhook from the API."""
         return self.api.get(f"/webhooks/{self.id}")
 
     def deliveries(self, **filters: str) -> list[dict[str, Any]]:
@@ -125,7 +125,7 @@ class Hook:
         return found
 
     def wait_states(self, state: str, count: int) -> list[dict[str, Any]]:
-        """Wait until ``count`` deliveries are in a state."""
+        """Wait until ``count`` deliveries are in this state."""
 
         def probe() -> list[dict[str, Any]]:
             found = self.deliveries(state=state)
@@ -140,7 +140,7 @@ class Hook:
 
 @dataclass
 class Hooks:
-    """Makes webhooks, each with a path of its own at the receiver, and takes them away again."""
+    """Creates webhooks, each with its own path at the receiver, and deletes them at the end."""
 
     api: Api
     receiver: Receiver
@@ -162,7 +162,7 @@ class Hooks:
         reply: Callable[[Received], Reply] | None = None,
         number_ids: Iterable[str] | None = None,
     ) -> Hook:
-        """Subscribe to event kinds. ``reply`` is what the receiver does with each delivery."""
+        """Subscribe to event kinds. ``reply`` is the receiver's response to each delivery."""
         api = api or self.api
         path = f"/{secrets.token_hex(8)}"
         if reply is not None:
@@ -175,19 +175,19 @@ class Hooks:
         return self.made[-1]
 
     def clear(self) -> None:
-        """Delete them all, so that no later event of the account looks for a closed receiver."""
+        """Delete all, so that no later event of the account is sent to a closed receiver."""
         for hook in self.made:
             hook.api.call("DELETE", f"/webhooks/{hook.id}", 204)
 
 
 def statuses(*codes: int, then: int = 200) -> Callable[[Received], Reply]:
-    """A receiver that answers with these statuses in turn, and with ``then`` ever after."""
+    """A receiver that answers with these statuses in turn, and with ``then`` after them."""
     waiting = list(codes)
     return lambda _: Reply(waiting.pop(0) if waiting else then)
 
 
 def always(status: int, headers: Mapping[str, str] | None = None) -> Callable[[Received], Reply]:
-    """A receiver that answers the same to everything."""
+    """A receiver that answers every request with the same status."""
     return lambda _: Reply(status, headers or {})
 
 
@@ -205,14 +205,14 @@ def send(
     text: str = "Hello",
     key: str | None = None,
 ) -> requests.Response:
-    """Send a text by a request that the contract allows, whatever becomes of it."""
+    """Send a text with a request that the contract allows. The result may be any."""
     headers = {} if key is None else {"Idempotency-Key": key}
     body = text_to(number_id, to, text)
     return api.call("POST", "/messages/send", expect, json=body, headers=headers, fits=True)
 
 
 def wait_status(api: Api, message_id: str, status: str) -> dict[str, Any]:
-    """Wait until a message is in a status, and return it."""
+    """Wait until a message has this status, and return it."""
 
     def probe() -> dict[str, Any] | None:
         message: dict[str, Any] = api.get(f"/messages/{message_id}")
@@ -222,10 +222,10 @@ def wait_status(api: Api, message_id: str, status: str) -> dict[str, Any]:
 
 
 def steps(message: dict[str, Any]) -> set[str]:
-    """The statuses that a message went through."""
+    """The statuses of a message so far."""
     return {step["status"] for step in message["statusHistory"]}
 
 
 def new_recipient() -> str:
-    """A recipient that nobody else writes to, without a fixed fate."""
+    """A recipient that only this test writes to, without a fixed result."""
     return f"1556{secrets.randbelow(10**7):07d}"

@@ -1,4 +1,4 @@
-"""Fixtures: a service whose network can fail, a visit for each test, and links to visit."""
+"""Fixtures: a service whose network can fail, a visitor for each test, and links to visit."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from contract_tests.harness import Customer, Gateway, running
 
 @dataclass(frozen=True)
 class Link:
-    """An open signup link, and the numbers that its account had ``before``."""
+    """An open signup link, and the numbers of its account ``before`` the visit."""
 
     slug: str
     id: str
@@ -24,7 +24,7 @@ class Link:
     before: frozenset[str]
 
     def numbers(self) -> list[tuple[str, str]]:
-        """Phone number and status of each number that has come since."""
+        """Phone number and status of each new number."""
         return [
             (number["phoneNumber"], number["status"])
             for number in listed(self.owner)
@@ -41,13 +41,13 @@ def listed(owner: Customer) -> list[dict[str, Any]]:
     return numbers
 
 
-# Slugs are unique in a service, and modules share one.
+# Slugs are unique in a service, which modules share.
 _counter = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
 def proxy() -> Iterator[GraphProxy]:
-    """Between the gateway and its sandbox."""
+    """Is between the gateway and its sandbox."""
     proxy = GraphProxy()
     yield proxy
     proxy.close()
@@ -65,7 +65,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, proxy: GraphProxy) -> Iter
 
 @pytest.fixture
 def visit(browser: Browser, gateway: Gateway, proxy: GraphProxy) -> Iterator[Visit]:
-    """A phone of one's own. At the end nothing may have been complained about, nobody else asked."""
+    """A separate phone. At the end there must be no browser error and no request to another host."""
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
     )
@@ -80,7 +80,7 @@ def visit(browser: Browser, gateway: Gateway, proxy: GraphProxy) -> Iterator[Vis
 
 @pytest.fixture(scope="module")
 def new_link(gateway: Gateway) -> NewLink:
-    """A fresh link each time it is called, of the module's own account unless another is given."""
+    """Creates a link at each call, of the module's account by default."""
     own = gateway.customer(with_number=False)
 
     def make(owner: Customer = own) -> Link:

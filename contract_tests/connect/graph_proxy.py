@@ -1,4 +1,4 @@
-"""The gateway's line to its network, at which a test can make the platform fail as it likes."""
+"""A proxy between the gateway and its network, at which a test can make the platform fail."""
 
 import http.server
 import json
@@ -14,7 +14,7 @@ HANG_UP = 0
 
 @dataclass(frozen=True)
 class Fault:
-    """What is answered instead: an HTTP status with an error code, or HANG_UP."""
+    """The response instead: an HTTP status with an error code, or HANG_UP."""
 
     status: int
     code: int = 0
@@ -22,13 +22,13 @@ class Fault:
 
     @property
     def body(self) -> bytes:
-        """The platform's error shape."""
+        """An error in the platform's shape."""
         error = {"message": self.message, "type": "OAuthException", "code": self.code}
         return json.dumps({"error": error}).encode()
 
 
 class GraphProxy:
-    """Passes requests on to the sandbox; ``faults``, by the end of a path, come instead while set."""
+    """Forwards requests to the sandbox. ``faults``, by the end of a path, replace its responses while set."""
 
     def __init__(self) -> None:
         self.target = ""
@@ -82,7 +82,7 @@ class GraphProxy:
 
     @property
     def url(self) -> str:
-        """What the gateway takes for the network."""
+        """The address of the network in the gateway's settings."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def fault_for(self, path: str) -> Fault | None:

@@ -1,4 +1,4 @@
-"""What /connect answers to whatever is asked of it: pages for people, with the right status."""
+"""The responses of /connect to every kind of request: pages for people, with the right status."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,13 +14,13 @@ CLAIM = {"code": "AQinvented", "phone_number_id": "106", "waba_id": "524"}
 
 @pytest.fixture(scope="module")
 def link(new_link: NewLink) -> Link:
-    """A link that nothing here uses up."""
+    """A link that no test completes."""
     return new_link()
 
 
 @pytest.fixture
 def faults(proxy: GraphProxy) -> Iterator[dict[str, Fault]]:
-    """What goes wrong at the platform, until the test is over."""
+    """Set an error of the platform until the test is over."""
     yield proxy.faults
     proxy.faults.clear()
 
@@ -91,7 +91,7 @@ def test_a_form_that_the_page_would_not_post_changes_nothing(
 
 
 def _claim(gateway: Gateway) -> dict[str, str]:
-    """What the platform's window hands over at its end."""
+    """The result that the platform's window passes at its end."""
     signup = gateway.sandbox_call("signup")
     return {name: signup[name] for name in CLAIM}
 

@@ -1,4 +1,4 @@
-"""The pages of a signup link, at phone and desktop width, light and dark: nothing that axe-core finds."""
+"""The pages of a signup link at phone and desktop width, light and dark, without findings of axe-core."""
 
 from playwright.sync_api import Browser, expect
 

@@ -1,4 +1,4 @@
-"""From a link to a number that sends, clicked through in a browser."""
+"""From a link to a number that sends, in a browser."""
 
 import contextlib
 
@@ -31,7 +31,7 @@ def test_a_number_is_connected_by_clicking_through_and_announced_once(
     assert link.numbers() == [("15553001001", "ACTIVE")]
     [event] = receiver.wait_kind("number.activated")
     assert event.event["data"]["phoneNumber"] == "15553001001"
-    # Had it been emitted twice, the second would have come before what is sent now.
+    # A duplicate would have arrived before the event of this message.
     body = {
         "number_id": event.event["data"]["id"],
         "to": "15551234567",
@@ -78,7 +78,7 @@ def test_everything_can_be_done_with_the_keyboard(visit: Visit, new_link: NewLin
         window.keyboard.press("Enter")
         window.get_by_role("heading", name=title).wait_for()
     window.keyboard.press("Tab")
-    # The window closes under the key.
+    # The key closes the window while it is pressed.
     with contextlib.suppress(Error):
         window.keyboard.press("Enter")
     visit.sees("Your number is connected")

@@ -1,4 +1,4 @@
-"""The ways in which a posted signup ends at the server: each a page, and each leaves a way on."""
+"""The server refuses a posted signup: each case has a page with a next step."""
 
 import requests
 
@@ -11,7 +11,7 @@ PIN = "246810"
 
 
 def _finish(visit: Visit, popup: Popup) -> int:
-    """The last step; the HTTP status of the page that follows."""
+    """The last step. Returns the HTTP status of the next page."""
     with visit.page.expect_navigation() as navigation:
         popup.finish()
     answer = navigation.value
@@ -28,7 +28,7 @@ def _press(visit: Visit, name: str) -> int:
 
 
 def _guarded_number(gateway: Gateway, phone: str, name: str) -> None:
-    """A number whose owner has turned two-step verification on, with PIN."""
+    """A number with two-step verification and a PIN."""
     made = gateway.sandbox_call("signup", phone=phone, display_name=name)
     graph = f"{gateway.sandbox}/v25.0"
     query = {"client_id": "100000000000001", "client_secret": "sandbox-app-secret"}
@@ -61,7 +61,7 @@ def test_a_number_of_another_account_is_refused(
     assert _finish(visit, _choose_existing(visit, second.slug, "Taken bakery")) == 409
     visit.sees("This number is connected elsewhere")
     assert second.numbers() == []
-    # The link is still good, for another number.
+    # The link still works for another number.
     visit.page.get_by_role("link", name="Start again").click()
     visit.begin().up_to_finish("15553003002").finish()
     visit.sees("Your number is connected")

@@ -1,4 +1,4 @@
-"""The ways in which a signup ends in the browser, before anything is posted."""
+"""A signup that ends in the browser, before a post."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from contract_tests.connect.conftest import Link, NewLink
 from contract_tests.connect.visitor import Popup, Visit
 from contract_tests.harness import Gateway
 
-# What the page says while the platform's window is open.
+# The page's text while the platform's window is open.
 WAITING = "Continue in the other window"
 TO_STEP: dict[str, Callable[[Popup], object]] = {
     "choose your business account": lambda popup: popup.log_in(),
@@ -27,13 +27,13 @@ TO_STEP: dict[str, Callable[[Popup], object]] = {
 
 @pytest.fixture(scope="module")
 def link(new_link: NewLink) -> Link:
-    """A link that stays open: nothing here gets as far as using it."""
+    """A link that stays open: no test here completes it."""
     return new_link()
 
 
 @pytest.fixture(autouse=True)
 def nothing_changes(link: Link) -> None:
-    """Whatever happens in the window, no number appears."""
+    """No number may appear after any of these tests."""
     assert link.numbers() == []
 
 
@@ -190,7 +190,7 @@ def _site(visit: Visit) -> str:
 
 
 def _tell(visit: Visit, data: str, origin: str) -> None:
-    """Hand the page a window message, as if it came from ``origin``."""
+    """Send the page a window message as if from ``origin``."""
     visit.page.evaluate(
         "([data, origin]) => dispatchEvent(new MessageEvent('message', {data, origin}))",
         [data, origin],

@@ -1,4 +1,4 @@
-"""A number's owner in a browser: the signup page, the platform's pop-up, and what both complain about."""
+"""A number's owner in a browser: the signup page, the platform's pop-up, and the errors of both."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page
 
-# Where to keep a picture of each page, for people to look at; none are taken without it.
+# The folder for screenshots of each page, for people to review. None are taken if it is not set.
 SCREENSHOTS = os.environ.get("CONNECT_SCREENSHOTS", "")
 PATIENCE_MS = 15_000
 
@@ -21,40 +21,40 @@ class Popup:
     page: Page
 
     def log_in(self) -> Self:
-        """Continue as whoever is proposed."""
+        """Continue as the proposed user."""
         return self._next("Log in to continue", "Continue")
 
     def choose_business(self, name: str = "Create a new account") -> Self:
-        """Take a business account, a new one unless named."""
+        """Choose a business account, by default a new one."""
         self.page.get_by_role("radio", name=name).check()
         return self._next("Choose a business account", "Next")
 
     def choose_number(self, name: str = "Add a new number", *, two_step_off: bool = False) -> Self:
-        """Take a phone number, a new one unless named."""
+        """Choose a phone number, by default a new one."""
         self.page.get_by_role("radio", name=name).check()
         if two_step_off:
             self.page.get_by_role("checkbox", name="Turn two-step").check()
         return self._next("Choose a phone number", "Next")
 
     def enter_number(self, phone: str, name: str = "Ana's bakery") -> Self:
-        """Describe the new number."""
+        """Enter the new number's data."""
         self.page.get_by_label("Display name").fill(name)
         self.page.get_by_label("Phone number, with").fill(phone)
         return self._next("Add your phone number", "Next")
 
     def verify(self, code: str = "123456") -> Self:
-        """Enter the code of the text message."""
+        """Enter the code from the text message."""
         self.page.get_by_label("Six digits").fill(code)
         return self._next("Enter the code", "Next")
 
     def allow(self) -> Self:
-        """Grant the access, and wait until the platform has made the code."""
+        """Grant access, and wait until the platform has created the code."""
         self._next("Review the access", "Confirm")
         self.page.get_by_role("heading", name="Your account is connected").wait_for()
         return self
 
     def finish(self, *, callback_first: bool = False) -> None:
-        """Hand the result over, in one order or the other."""
+        """Send the code and the message in one order or the other."""
         if callback_first:
             self.page.get_by_role("checkbox", name="Send the sign-in code first").check()
         shoot(self.page, "popup-your-account-is-connected")
@@ -66,18 +66,18 @@ class Popup:
         return self.enter_number(phone, name).verify().allow()
 
     def cancel(self) -> None:
-        """Give up at this step."""
+        """Cancel at this step."""
         self._press_last("Cancel")
 
     def report(self, code: str, message: str) -> None:
-        """Have the platform report an error at this step."""
+        """Let the platform report an error at this step."""
         self.page.get_by_text("End with an error").click()
         self.page.get_by_label("Error code").fill(code)
         self.page.get_by_label("Error message").fill(message)
         self._press_last("Report this error")
 
     def _press_last(self, button: str) -> None:
-        """Press what closes the window, which may be gone before the press has been reported."""
+        """Press a button that closes the window, which may close before the click returns."""
         with self.page.expect_event("close"), contextlib.suppress(Error):
             self.page.get_by_role("button", name=button, exact=True).click()
 
@@ -90,7 +90,7 @@ class Popup:
 
 @dataclass
 class Visit:
-    """The signup page in a context of its own, all requests and complaints written down."""
+    """The signup page in a separate context. Records all requests and errors."""
 
     context: BrowserContext
     root: str
@@ -113,27 +113,27 @@ class Visit:
         return self
 
     def begin(self) -> Popup:
-        """Press the big button. Returns the window that opens."""
+        """Press the main button. Returns the window that opens."""
         with self.page.expect_popup() as opened:
             self.page.locator("#start").click()
         return Popup(opened.value)
 
     def sees(self, title: str) -> str:
-        """Wait for a heading. Returns the text of the page."""
+        """Wait for a heading. Returns the page's text."""
         self.page.get_by_role("heading", name=title).wait_for()
         shoot(self.page, title.lower().replace(" ", "-").replace("'", ""))
         return self.page.locator("main").inner_text()
 
     @property
     def hosts(self) -> set[str]:
-        """Whom the page and its window asked for anything."""
+        """The hosts that the page and its window requested."""
         return {urlsplit(url).netloc for url in self.requested if urlsplit(url).scheme != "data"}
 
     def _hear(self, text: str) -> None:
         self.complaints.append(text)
 
     def _hear_console(self, message: ConsoleMessage) -> None:
-        # The browser notes every page that comes with an error status; those statuses are meant.
+        # The browser reports every page with an error status. Those statuses are expected.
         noted = "the server responded with a status of" in message.text
         if message.type in {"error", "warning"} and not (noted and self._is_page(message)):
             self._hear(message.text)
@@ -143,7 +143,7 @@ class Visit:
 
 
 def shoot(page: Page, name: str) -> None:
-    """Keep pictures of a page, light and dark, where SCREENSHOTS asks for them."""
+    """Save screenshots of a page, light and dark, in the folder SCREENSHOTS."""
     if not SCREENSHOTS:
         return
     Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Gives each part of a gateway a clock of its own: Python imports a module of this name when it starts.
+"""Gives each part of a gateway its own clock. Python imports a module of this name at start.
 
-``CHAOS_CLOCKS`` is a folder with a file for each part, which holds how many nanoseconds its clock is ahead.
-The service reads the time by ``time.time()`` and ``time.time_ns()``. Other clocks stay as they are, and so do
-waits: they go by the monotonic clock.
+``CHAOS_CLOCKS`` is a folder with a file for each part. It holds the nanoseconds that its clock is ahead.
+The service reads the time by ``time.time()`` and ``time.time_ns()``. Other clocks do not change. Waits use
+the monotonic clock and do not change either.
 """
 
 import mmap

@@ -1,6 +1,6 @@
-"""A customer's program on the client that openapi-python-client makes.
+"""A customer's program with the client that openapi-python-client generates.
 
-Takes everything from the environment and its deliveries from stdin, and prints one JSON document: see
+Takes its settings from the environment and its deliveries from stdin, and prints one JSON document: see
 contract_tests/clients/story.py.
 """
 
@@ -96,7 +96,7 @@ from messaging_gateway_client.models import (
 from messaging_gateway_client.types import UNSET, File
 from standardwebhooks import Webhook as Signature
 
-# This generator has no type for a union: these are the contract's Event and the requests sent here.
+# This generator has no type for a union: these are the contract's Event and the requests that it sends.
 NumberEvent = (
     NumberActivatedEvent | NumberDisconnectedEvent | NumberBannedEvent | NumberUpdatedEvent
 )
@@ -142,18 +142,18 @@ visitor = Client(base_url, raise_on_unexpected_status=True)
 
 
 def expect(kind: type[Answer], answer: object) -> Answer:
-    """The answer, which has to be of a kind: each may also be an ErrorResponse."""
+    """The response, which must be of this kind: each may also be an ErrorResponse."""
     assert isinstance(answer, kind), answer
     return answer
 
 
 def sandbox(path: str, **body: object) -> Any:
-    """What the platform and the recipient do; no part of the gateway's contract."""
+    """The actions of the platform and the recipient, which are not in the gateway's contract."""
     return httpx.post(f"{os.environ['SANDBOX_URL']}/_sandbox/{path}", json=body).json()
 
 
 def connect(slug: str) -> ConnectedNumber:
-    """Connect a number as its owner does, through the public signup routes."""
+    """Connect a number through the public signup routes, like its owner."""
     link = expect(SignupLink, get_signup_link.sync(slug, client=visitor))
     claim = sandbox("signup")
     body = CompleteSignupRequest(claim["code"], claim["phone_number_id"], claim["waba_id"])
@@ -161,18 +161,18 @@ def connect(slug: str) -> ConnectedNumber:
 
 
 def parse(event: dict[str, Any]) -> Event:
-    """An event as its own type."""
+    """An event as its specific type."""
     return PARSERS[EventKind(event["event"])](event)
 
 
 def receive(secret: str) -> Event:
-    """The next delivery, verified and parsed."""
+    """Verify and parse the next delivery."""
     delivery = json.loads(sys.stdin.readline())
     return parse(Signature(secret).verify(delivery["body"], delivery["headers"]))
 
 
 def told(event: Event) -> list[str]:
-    """What happened, to which message or number, and whose phone number it tells."""
+    """The event kind, the message or number, and the phone number in the event."""
     if isinstance(event, NumberEvent):
         return [event.event.value, event.data.id, event.data.phone_number]
     if isinstance(event, TemplateUpdatedEvent):
@@ -189,14 +189,14 @@ def text(number_id: str) -> SendTextRequest:
 
 
 def image(number_id: str, answered: str) -> SendImageRequest:
-    """A picture from the web, in answer to a message."""
+    """A picture from the web, as a reply."""
     content = CaptionedMediaByLink(link=PICTURE, caption="A parcel")
     context = MessageContext(message_id=answered)
     return SendImageRequest(number_id, RECIPIENT, SendImageRequestType.IMAGE, content, context)
 
 
 def location(number_id: str) -> SendLocationRequest:
-    """A place."""
+    """A location."""
     content = LocationContent(latitude=52.5, longitude=13.25, name="The shop")
     return SendLocationRequest(number_id, RECIPIENT, SendLocationRequestType.LOCATION, content)
 
@@ -260,14 +260,14 @@ def send_others(number_id: str, first: str) -> dict[str, str]:
 
 
 async def history(message_id: str) -> list[str]:
-    """The statuses of a message, asked for by the generated coroutine."""
+    """The statuses of a message, read with the generated coroutine."""
     async with AuthenticatedClient(base_url, os.environ["API_KEY"]) as asking:
         message = expect(MessageDetail, await get_message.asyncio(message_id, client=asking))
     return [step.status.value for step in message.status_history]
 
 
 def exchange_picture(number: ConnectedNumber, secret: str) -> str:
-    """A picture goes up, comes in as a person's message, and comes down again."""
+    """Upload a picture, receive it as a person's message, and download it."""
     file = File(io.BytesIO(b"a picture"), "parcel.png", "image/png")
     answer = upload_media.sync(number.id, client=client, body=UploadMediaRequest(file))
     uploaded = expect(UploadedMedia, answer)
@@ -279,13 +279,13 @@ def exchange_picture(number: ConnectedNumber, secret: str) -> str:
 
 
 def refusal() -> dict[str, object]:
-    """What is answered about a number that does not exist."""
+    """The error for a number that does not exist."""
     error = expect(ErrorResponse, get_number.sync("num_unknown", client=client)).error
     return {"status": error.status, "code": error.code.value}
 
 
 def newest_payload(webhook_id: str) -> Event:
-    """The event of the webhook's newest delivery, as the gateway keeps it."""
+    """The event of the webhook's newest delivery, as the gateway stores it."""
     listed = list_webhook_deliveries.sync(webhook_id, client=client, limit=1)
     newest = expect(DeliveryPage, listed).data[0]
     return expect(DeliveryDetail, get_delivery.sync(newest.id, client=client)).payload

@@ -1,6 +1,6 @@
-"""A customer's program on the client that OpenAPI Generator makes for Python.
+"""A customer's program with the client that OpenAPI Generator generates for Python.
 
-Takes everything from the environment and its deliveries from stdin, and prints one JSON document: see
+Takes its settings from the environment and its deliveries from stdin, and prints one JSON document: see
 contract_tests/clients/story.py.
 """
 
@@ -81,13 +81,13 @@ messages, media, webhooks = MessagesApi(client), MediaApi(client), WebhooksApi(c
 
 
 def sandbox(path: str, **body: object) -> Any:
-    """What the platform and the recipient do; no part of the gateway's contract."""
+    """The actions of the platform and the recipient, which are not in the gateway's contract."""
     url = f"{os.environ['SANDBOX_URL']}/_sandbox/{path}"
     return urllib3.request("POST", url, json=body).json()
 
 
 def connect(slug: str) -> ConnectedNumber:
-    """Connect a number as its owner does, through the public signup routes."""
+    """Connect a number through the public signup routes, like its owner."""
     signup = SignupApi(client)
     link = signup.get_signup_link(slug)
     claim = sandbox("signup")
@@ -98,7 +98,7 @@ def connect(slug: str) -> ConnectedNumber:
 
 
 def receive(secret: str) -> Event:
-    """The next delivery, verified and parsed."""
+    """Verify and parse the next delivery."""
     delivery = json.loads(sys.stdin.readline())
     Webhook(secret).verify(delivery["body"], delivery["headers"])
     return Event.from_json(delivery["body"])
@@ -113,7 +113,7 @@ NUMBER_EVENTS = (
 
 
 def told(event: Event) -> list[str]:
-    """What happened, to which message or number, and whose phone number it tells."""
+    """The event kind, the message or number, and the phone number in the event."""
     happened = event.actual_instance
     assert happened is not None
     if isinstance(happened, NUMBER_EVENTS):
@@ -132,7 +132,7 @@ def text(number_id: str) -> SendTextRequest:
 
 
 def image(number_id: str, answered: str) -> SendImageRequest:
-    """A picture from the web, in answer to a message."""
+    """A picture from the web, as a reply."""
     return SendImageRequest(
         number_id=number_id,
         to=RECIPIENT,
@@ -143,7 +143,7 @@ def image(number_id: str, answered: str) -> SendImageRequest:
 
 
 def location(number_id: str) -> SendLocationRequest:
-    """A place."""
+    """A location."""
     place = LocationContent(latitude=52.5, longitude=13.25, name="The shop")
     return SendLocationRequest(number_id=number_id, to=RECIPIENT, type="location", location=place)
 
@@ -211,7 +211,7 @@ def send_others(number_id: str, first: str) -> dict[str, str]:
 
 
 def exchange_picture(number: ConnectedNumber, secret: str) -> str:
-    """A picture goes up, comes in as a person's message, and comes down again."""
+    """Upload a picture, receive it as a person's message, and download it."""
     uploaded = media.upload_media(number.id, ("parcel.png", b"a picture"))
     picture = {"id": uploaded.id}
     sandbox("inbound", to=number.phone_number, type="image", image=picture, **{"from": RECIPIENT})
@@ -222,7 +222,7 @@ def exchange_picture(number: ConnectedNumber, secret: str) -> str:
 
 
 def refusal() -> dict[str, object]:
-    """What is answered about a number that does not exist."""
+    """The error for a number that does not exist."""
     try:
         NumbersApi(client).get_number("num_unknown")
     except NotFoundException as error:
@@ -232,7 +232,7 @@ def refusal() -> dict[str, object]:
 
 
 def newest_payload(webhook_id: str) -> Event:
-    """The event of the webhook's newest delivery, as the gateway keeps it."""
+    """The event of the webhook's newest delivery, as the gateway stores it."""
     deliveries = DeliveriesApi(client)
     page = deliveries.list_webhook_deliveries(webhook_id, limit=1)
     return deliveries.get_delivery(page.data[0].id).payload
