@@ -1,4 +1,4 @@
-"""A developer at a machine of his own, who has an API key and the command ``gateway``."""
+"""A developer on another machine with an API key and the command ``gateway``."""
 
 import json
 import re
@@ -15,7 +15,7 @@ WIDTH = 80
 
 
 class Developer:
-    """Commands in a folder of their own, with a profile and nothing of the service's settings."""
+    """Commands in a separate folder, with a profile and none of the service's settings."""
 
     def __init__(self, folder: Path, customer: Customer, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -26,7 +26,7 @@ class Developer:
         self.signed_in = self.login(customer)
 
     def login(self, customer: Customer) -> dict[str, Any]:
-        """Sign in with the customer's key, which is read from standard input."""
+        """Sign in with the customer's key, which the command reads from standard input."""
         done = subprocess.run(
             [sys.executable, "-m", "gateway", "login", "--url", customer.api, "--json"],
             cwd=self.folder,
@@ -43,17 +43,17 @@ class Developer:
         return printed
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Run a command. Returns its status, and what it printed on stdout and stderr."""
+        """Run a command. Returns its status, stdout and stderr."""
         return command_server().invoke(arguments, self.environment, self.folder)
 
     def json(self, *arguments: str) -> Any:
-        """The one JSON document that a command prints."""
+        """The only JSON document that a command prints."""
         status, printed, said = self.run(*arguments, "--json")
         assert (status, said) == (0, "")
         return json.loads(printed)
 
     def text(self, *arguments: str) -> str:
-        """What a command prints for people: nothing wider than a terminal."""
+        """The output of a command for people: no wider than a terminal."""
         status, printed, said = self.run(*arguments)
         assert (status, said) == (0, "")
         assert max(map(len, printed.splitlines())) <= WIDTH, printed
@@ -61,7 +61,7 @@ class Developer:
         return printed
 
     def refuse(self, *arguments: str, status: int = 1) -> str:
-        """Why a command fails: one line on stderr, unless its usage is wrong."""
+        """The error of a command: one line on stderr, unless its usage is wrong."""
         found, printed, said = self.run(*arguments)
         assert (found, printed) == (status, "")
         assert "Traceback" not in said

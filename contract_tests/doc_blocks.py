@@ -1,4 +1,4 @@
-"""The blocks of code in the documentation, and how to run those of a shell."""
+"""The code blocks of the documentation, and a shell that runs them."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from contract_tests.harness import ROOT, WAIT_SECONDS
 
-# The tests that run the blocks of a language on a page. test_docs.py runs all others.
+# The tests that run a page's blocks of one language. test_docs.py runs all others.
 RUN_BY = {
     ("docs/clients.md", "sh"): "contract_tests/test_generated_clients.py",
     ("docs/clients.md", "python"): "contract_tests/test_generated_clients.py",
@@ -40,7 +40,7 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    """The blocks of a page, named from the root, in their order."""
+    """The blocks of a page in order. The path starts at the root."""
     found = FENCE.findall((ROOT / page).read_text())
     return [Block(language, dedent(text)) for _, language, text in found]
 
@@ -61,7 +61,7 @@ def is_run_elsewhere(page: str, language: str) -> bool:
 
 
 class Shell:
-    """A person's terminal: what was exported stays, and placeholders are what was printed."""
+    """A person's terminal: exports stay set, and placeholders have the printed values."""
 
     def __init__(self, folder: Path, known: dict[str, str]) -> None:
         self.folder = folder
@@ -75,7 +75,7 @@ class Shell:
         return text
 
     def run(self, text: str) -> str:
-        """Run a block to its end. Returns what it printed; fails when a command fails."""
+        """Run a block to its end. Returns its output. Fails if a command fails."""
         script = self.filled(f"set -euo pipefail\n{self.exported}{text}")
         done = subprocess.run(
             ["bash", "-c", script],
@@ -92,7 +92,7 @@ class Shell:
         return done.stdout
 
     def start(self, text: str, file: str) -> subprocess.Popen[str]:
-        """Run a block that does not end by itself; its output goes to the file."""
+        """Run a block that does not end by itself. Its output goes to the file."""
         with (self.folder / file).open("w") as log:
             return subprocess.Popen(
                 ["bash", "-c", self.filled(f"{self.exported}exec env {text}")],
@@ -104,7 +104,7 @@ class Shell:
             )
 
     def environment(self) -> dict[str, str]:
-        """A terminal in which the gateway's command is on the path, and no setting is made."""
+        """A terminal with the gateway's command on the path and no settings."""
         ours = ("GATEWAY_", "SANDBOX_")
         plain = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
         return plain | {"PATH": f"{BIN}{os.pathsep}{plain['PATH']}"}

@@ -1,4 +1,4 @@
-"""A reader of the documentation: does what a page shows, block by block, against a running service."""
+"""Follows a page of the documentation block by block against a running service."""
 
 import json
 import re
@@ -15,15 +15,15 @@ from contract_tests.doc_blocks import Block, Shell, blocks, is_run_elsewhere
 from contract_tests.first_run import FirstRun
 from contract_tests.harness import ROOT, WAIT_SECONDS, free_port, wait_for
 
-# What a page shows for a value that differs in each run.
+# A page's values that differ in each run.
 VARYING = re.compile(r"\.\.\.|\b[a-z]+_[0-9A-Z]{26}\b|\bwamid\.\S*|\b\d{4}-\d\d-\d\dT[\d:.]+Z")
-# These targets would run the tests in themselves, or a second service.
+# These targets would run the tests recursively, or a second service.
 TARGETS = {"make run": "exec .venv/bin/gateway up", "make test": ".venv/bin/pytest"}
 RECIPIENT = "15551234567"
 
 
 def is_like(shown: Any, real: Any) -> bool:
-    """Whether a page may show this for that: the same, but for texts that vary and properties left out."""
+    """Whether a page may show this value: equal, except for variable texts and omitted properties."""
     match shown, real:
         case dict(), dict():
             return all(key in real and is_like(shown[key], real[key]) for key in shown)
@@ -36,7 +36,7 @@ def is_like(shown: Any, real: Any) -> bool:
 
 
 def is_of_the_contract(shown: Any) -> bool:
-    """Whether it is an example of the contract, or an error as the contract describes it."""
+    """Whether it is an example of the contract, or an error that the contract describes."""
     components = load_contract()["components"]
     if any(shown == example["value"] for example in components["examples"].values()):
         return True
@@ -45,9 +45,9 @@ def is_of_the_contract(shown: Any) -> bool:
 
 
 class Reader:
-    """Somebody who goes through a page from top to bottom and does what it shows.
+    """Follows a page from top to bottom.
 
-    Has an account with a number and a message from a person, and a file parcel.jpg.
+    Has an account with a number, a person's message, and a file parcel.jpg.
     """
 
     def __init__(self, service: FirstRun, folder: Path) -> None:
@@ -73,7 +73,7 @@ class Reader:
         self.running: list[subprocess.Popen[str]] = []
 
     def read(self, page: str) -> None:
-        """Do what each block of a page asks for; see that it shows what there is."""
+        """Run each block of a page, and check the output that it shows."""
         found = [block for block in blocks(page) if not is_run_elsewhere(page, block.language)]
         if not any("export KEY=" in block.text for block in found):
             self.shell.exported = "export KEY=mk_live_...\nexport NUMBER=num_...\n"
@@ -83,7 +83,7 @@ class Reader:
             assert not self._is_refused() or '"error"' in following.text, self.printed
 
     def has_a_message(self) -> None:
-        """Let a person write, and call that message msg_... from now on."""
+        """Send a message from a person, and call it msg_... from now on."""
         to = self.demo.number["phoneNumber"]
         self.service.sandbox_call("inbound", to=to, text="Hello", **{"from": RECIPIENT})
         received = "/messages?direction=INBOUND&limit=1"
@@ -93,7 +93,7 @@ class Reader:
         self.shell.known["msg_..."] = message["id"]
 
     def type(self, text: str) -> None:
-        """Type a command, and remember what it prints."""
+        """Run a command, and store its output."""
         if text.startswith("make "):
             self._make(text)
         elif "receiver.py" in text:
@@ -110,10 +110,10 @@ class Reader:
         self.running.append(self.shell.start(text, log))
 
     def _make(self, text: str) -> None:
-        """See what the targets would run: the service runs already, and these tests are `make test`."""
+        """Check the commands of the targets: the service runs already, and these tests are `make test`."""
         for command in re.findall(r"^make \w+", text, re.MULTILINE):
             target = command.split()[1]
-            # A stamp that is out of date would show an installation before it.
+            # An outdated stamp would add an installation before it.
             old = [f"--old-file=.venv/{stamp}" for stamp in (".runtime", ".dev")]
             done = subprocess.run(
                 ["make", "--dry-run", *old, target],
@@ -129,13 +129,13 @@ class Reader:
         (self.shell.folder / "receiver.py").write_text(self.shell.filled(text))
 
     def compare(self, text: str) -> None:
-        """Compare JSON with the contract's examples, then with what was printed last."""
+        """Compare JSON with the contract's examples, then with the latest output."""
         shown = json.loads(text)
         if not is_of_the_contract(shown):
             assert is_like(shown, json.loads(self.printed)), self.printed
 
     def look_for(self, text: str) -> None:
-        """Look for each line in what was printed, when the service started or by the last command."""
+        """Look for each line in the output of the service's start or of the last command."""
         printed = f"{self.service.greeting()}\n{self.printed}".splitlines()
         for line in filter(None, map(self.shell.filled, text.splitlines())):
             assert any(is_like(line, one) for one in printed), line
@@ -165,11 +165,11 @@ class Reader:
         return (self.shell.folder / name).read_text()
 
     def received(self) -> str:
-        """What the receiver printed."""
+        """The output of the receiver."""
         return self._log("receiver.log")
 
     def kinds(self) -> set[str]:
-        """The events that the receiver took for authentic."""
+        """The events that the receiver verified."""
         lines = [line for line in self.received().splitlines() if line.startswith("{")]
         return {json.loads(line)["event"] for line in lines}
 
@@ -180,7 +180,7 @@ class Reader:
             process.wait(WAIT_SECONDS)
 
 
-# What a reader does with a block of each language.
+# The action for a block of each language.
 ACTIONS: dict[str, Callable[[Reader, str], None]] = {
     "sh": Reader.type,
     "python": Reader.save,

@@ -1,4 +1,4 @@
-"""A client of the event stream, with nothing but requests."""
+"""A client of the event stream that uses only requests."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ SILENCE_SECONDS = 20
 def opened(
     customer: Customer, last: str | None = None, **query: str
 ) -> Iterator[requests.Response]:
-    """A stream, which begins after the cursor ``last``."""
+    """A stream that begins after the cursor ``last``."""
     headers = {"Authorization": f"Bearer {customer.key}"}
     if last is not None:
         headers["Last-Event-ID"] = last
@@ -29,7 +29,7 @@ def opened(
 
 
 def blocks(response: requests.Response) -> Iterator[dict[str, str]]:
-    """The fields of each block of a stream; a comment's name is empty."""
+    """The fields of each block of a stream. A comment has an empty name."""
     block: dict[str, str] = {}
     for line in response.iter_lines(chunk_size=1, decode_unicode=True):
         if line:
@@ -54,7 +54,7 @@ def events(response: requests.Response) -> Iterator[Mapping[str, Any]]:
 
 
 class Follower:
-    """Follows an account's events through whatever happens, and keeps what came of them."""
+    """Follows an account's events through failures, and stores them."""
 
     def __init__(self, customer: Customer) -> None:
         self.customer = customer
@@ -63,12 +63,12 @@ class Follower:
         self.ids: list[str] = []
 
     def take(self, record: Mapping[str, Any]) -> None:
-        """One event came."""
+        """Store one event."""
         self.ids.append(record["data"]["id"])
         self.cursor = record["cursor"]
 
     def stream(self, most: int) -> None:
-        """Read from a stream until it ends or breaks, or ``most`` events came."""
+        """Read from a stream until it ends or breaks, or until ``most`` events came."""
         try:
             with opened(self.customer, self.cursor) as response:
                 assert response.status_code == 200, response.text
@@ -77,11 +77,11 @@ class Follower:
                     if count == most:
                         return
         except requests.RequestException:
-            # The service went away; the next stream goes on.
+            # The service is unreachable. The next stream continues.
             return
 
     def page(self, limit: int) -> int:
-        """Read one page. Returns how many events it had."""
+        """Read one page. Returns its number of events."""
         query = {"after": self.cursor, "limit": limit}
         page = self.customer.request("GET", "/events", params=query).json()
         for record in page["data"]:

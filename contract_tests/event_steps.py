@@ -1,4 +1,4 @@
-"""Steps of tests about events: processes that write some, and a client that reads none."""
+"""Steps of tests about events: processes that write events, and a client that never reads."""
 
 import socket
 import subprocess
@@ -25,7 +25,7 @@ def write(gateway: Gateway, customer: Customer, count: int) -> None:
 
 @contextmanager
 def deaf(gateway: Gateway, customer: Customer) -> Iterator[None]:
-    """A client that asks for all events, and reads none."""
+    """A client that requests all events and never reads them."""
     head = "GET /api/events/stream?after=0- HTTP/1.1\r\nHost: x\r\n"
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

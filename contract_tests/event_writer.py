@@ -1,6 +1,6 @@
-"""A process that writes events of an account, in transactions that overlap with those of other writers.
+"""A process that writes events of an account, in transactions that overlap with other writers'.
 
-Arguments: the account's identifier, a name, how many events, and the seconds between two transactions.
+Arguments: the account's identifier, a name, the number of events, and seconds between transactions.
 """
 
 import json
@@ -15,7 +15,7 @@ from models.event import Event
 
 
 def write(account_id: str, name: str, count: int, pause: float) -> None:
-    """Events with ``data.id`` from ``name-0`` on. Each second transaction is open for a moment."""
+    """Events with ``data.id`` from ``name-0``. Every second transaction stays open for a moment."""
     for number in range(count):
         envelope = {
             "event": "number.updated",
@@ -32,7 +32,7 @@ def write(account_id: str, name: str, count: int, pause: float) -> None:
                 once=False,
             )
             if number % 2:
-                # It has its place now, and is committed after others that come later.
+                # It has its position now, but commits after later ones.
                 database.execute_sql("SELECT 1")
                 time.sleep(random.uniform(0, 0.01))  # noqa: S311 - no secret
         time.sleep(pause)

@@ -1,4 +1,4 @@
-"""``gateway up`` as someone new runs it, and what it prints."""
+"""``gateway up`` as a new user runs it, and its output."""
 
 import os
 import re
@@ -12,7 +12,7 @@ LAST_LINE = "Stop with Ctrl-C."
 
 
 class FirstRun(Gateway):
-    """``gateway up`` as someone new types it: ports are all that is said."""
+    """``gateway up`` as a new user runs it, with ports as the only options."""
 
     options = ()
 
@@ -29,7 +29,7 @@ class FirstRun(Gateway):
         return self
 
     def greeting(self) -> str:
-        """What is printed since the latest start."""
+        """The output since the latest start."""
         return self.log()[self._said_before :]
 
     def printed(self, label: str) -> str:
@@ -39,13 +39,13 @@ class FirstRun(Gateway):
         return found[1]
 
     def demo(self) -> Customer:
-        """The demo account, as it was printed."""
+        """The demo account from the output."""
         number_id, phone, status = self.printed("Number").split()
         number = {"id": number_id, "phoneNumber": phone, "status": status}
         return Customer(self.printed("Account"), self.printed("API key"), self.api, number)
 
     def processes(self) -> set[int]:
-        """Everything that runs in the folder."""
+        """All processes that run in the folder."""
         return {int(e.name) for e in Path("/proc").iterdir() if e.name.isdecimal() and self._in(e)}
 
     def _in(self, process: Path) -> bool:
@@ -55,7 +55,7 @@ class FirstRun(Gateway):
             return False
 
     def end(self, number: signal.Signals) -> int:
-        """Send a signal to ``up`` alone, as a terminal or an operator does. Returns the exit status."""
+        """Send a signal to ``up`` alone, like a terminal or an operator. Returns the exit status."""
         assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(WAIT_SECONDS)

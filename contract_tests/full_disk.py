@@ -1,4 +1,4 @@
-"""Two ways to fill the disk under DATA_DIR or a server, and to free it again."""
+"""Two ways to fill the disk of DATA_DIR or of a server, and to free it again."""
 
 import contextlib
 import ctypes
@@ -21,18 +21,18 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 Free = Callable[[], None]
 Fill = Callable[[Gateway], Free]
-"""Fills the disk of a running gateway, and returns what frees it."""
+"""Fills the disk of a running gateway, and returns a function that frees it."""
 
 
 def forbid_writing(gateway: Gateway) -> Free:
-    """No part may write to a file any longer. ``gateway up`` may: a part that dies comes back."""
+    """No part can write to a file any longer. ``gateway up`` can: a part that dies is restarted."""
     return limit_files(lambda: map(gateway.part, PARTS))
 
 
 def limit_files(processes: Callable[[], Iterable[int]]) -> Free:
-    """Limit the size of files to 0 for these processes, and for those that they start.
+    """Limit the size of files to 0 for these processes and their children.
 
-    Works without privileges. Returns what lifts the limit.
+    Needs no privileges. Returns a function that lifts the limit.
     """
 
     def limit(size: int) -> None:
@@ -48,7 +48,7 @@ def limit_files(processes: Callable[[], Iterable[int]]) -> Free:
 
 
 def fill_up(gateway: Gateway) -> Free:
-    """Take all the room of the file system, and that in the database's log."""
+    """Fill the file system, and the free space in the database's log."""
     ballast = gateway.stored.folder / BALLAST
     with ballast.open("wb", buffering=0) as file:
         wait_for(lambda: _fills(file, gateway), "a full disk")
@@ -56,7 +56,7 @@ def fill_up(gateway: Gateway) -> Free:
 
 
 def fill(folder: Path) -> Free:
-    """Take all the room of the file system. Returns what gives it back."""
+    """Fill the file system. Returns a function that frees it."""
     ballast = folder / BALLAST
     with ballast.open("wb", buffering=0) as file:
         _write_all(file)
@@ -70,8 +70,8 @@ def _write_all(file: io.FileIO) -> None:
 
 
 def _fills(file: io.FileIO, gateway: Gateway) -> bool:
-    """Whether neither disk nor log has any room: what the log once took, it would use again."""
-    # Emptying the log takes room, and what is filled afterwards must be little: others write as well.
+    """Whether neither disk nor log has room: SQLite reuses the space of its log."""
+    # Emptying the log needs room. Later fills must be small, because other processes write as well.
     os.truncate(file.fileno(), file.seek(max(0, file.tell() - SPARE)))
     [(is_busy, *_)] = gateway.stored.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     if is_busy:
@@ -83,7 +83,7 @@ def _fills(file: io.FileIO, gateway: Gateway) -> bool:
 
 @contextmanager
 def small_disk(folder: Path, size: int = SIZE) -> Iterator[None]:
-    """A file system of its own in ``folder``. Raises PermissionError where mounting is not allowed."""
+    """A separate file system in ``folder``. Raises PermissionError if mounting is not allowed."""
     folder.mkdir(exist_ok=True)
     _check(LIBC.mount(b"tmpfs", bytes(folder), b"tmpfs", 0, f"size={size}".encode()))
     try:

@@ -1,4 +1,4 @@
-"""Webhook addresses of generated requests, kept on this machine: a generated name may be a real one."""
+"""Keeps webhook addresses of generated requests on this machine: a generated name may exist."""
 
 import re
 from typing import Any
@@ -14,13 +14,13 @@ _AUTHORITY = re.compile(r"https?://[^/?]*")
 
 
 def keep_on(receiver: str, case: "Case[Any]") -> None:
-    """Put the receiver in the place of scheme and host of a webhook's ``url``.
+    """Replace scheme and host of a webhook's ``url`` with the receiver's.
 
-    An address that is not valid stays, for it is refused unread.
+    An invalid address stays, because the service refuses it without a lookup.
     """
     body = case.body if isinstance(case.body, dict) else {}
     url = body.get("url")
     if isinstance(url, str) and _VALID.is_valid(url):
         local: str = receiver + _AUTHORITY.sub("", url, count=1)
-        # Where the receiver's name is the longer one, the end goes, but no escape is cut in two.
+        # If the receiver's name is longer, the end is cut, but never inside an escape.
         case.body = body | {"url": re.sub(r"%.?$", "", local[: _SCHEMA["maxLength"]])}

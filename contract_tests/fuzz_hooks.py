@@ -1,12 +1,12 @@
-"""What Schemathesis cannot know of its own accord, told through its hooks (``schemathesis.toml``).
+"""Hooks that tell Schemathesis about the service's resources (``schemathesis.toml``).
 
-Valid requests are steered now and then, so that each operation meets things that exist (2xx) and
-things of another account (403). Invalid requests stay invalid for the reason they were made for.
+They change some valid requests, so that each operation meets existing resources (2xx) and
+resources of another account (403). Invalid requests stay invalid for their original reason.
 
-* Every other valid request names an existing resource: the account's own and the stranger's in turn.
-* A valid webhook address keeps its path and query; its host becomes the receiver on this machine.
-* Every other reply or reaction is one to a message that exists.
-* Who completes an open signup link gets a signup code of the sandbox.
+* Every second valid request names an existing resource, alternately the account's and the stranger's.
+* A valid webhook address keeps its path and query, with the receiver on this machine as its host.
+* Every second reply or reaction refers to a message that exists.
+* A request that completes an open signup link gets a signup code of the sandbox.
 """
 
 import re
@@ -22,11 +22,11 @@ from contract_tests.fuzz_live import FOREIGN, OWN, PREPARED, Live, sign_up
 AnyCase: TypeAlias = "Case[Any]"
 
 IDENTIFIER = re.compile(r"(wh|msg|dlv|ctc)_[0-9A-Z]{26}")
-# Signup links that are left for chains of requests.
+# Signup links reserved for chains of requests.
 RESERVED_SLUGS = 4
 ERROR = 400
 
-# Where an identifier stands, and of what kind of resource it is.
+# The position of an identifier, and the kind of its resource.
 PLACES = {
     ("path_parameters", "number_id"): "number",
     ("path_parameters", "webhook_id"): "webhook",
@@ -39,11 +39,11 @@ PLACES = {
     ("body", "numberIds"): "number",
 }
 CHANGES_WEBHOOK = {"updateWebhook", "deleteWebhook"}
-# The prepared contact has the prepared message.
+# The prepared message belongs to the prepared contact.
 ERASES = "deleteContact"
-# A name of a template that leaves room for a prefix.
+# The longest template name that leaves room for a prefix.
 LONG_NAME = 500
-# These ask for an inbound message with media.
+# These need an inbound message with media.
 OF_PICTURE = {"downloadMedia", "markMessageRead"}
 SIGNUP = {"getSignupLink", "completeSignup"}
 
@@ -52,7 +52,7 @@ live = Live()
 
 @schemathesis.hook
 def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -> None:
-    """Steer a request."""
+    """Change a request."""
     if case.meta is None:
         return
     operation, is_chained = _operation_id(case), case.meta.phase.name == "stateful"
@@ -81,10 +81,10 @@ def _name_existing(case: AnyCase, operation: str, *, is_chained: bool) -> None:
         values = getattr(case, container)
         if not isinstance(values, dict) or name not in values:
             continue
-        # What one request of a chain hands on to the next stays.
+        # Values that one request of a chain passes to the next stay.
         if is_chained and _is_real(kind, values[name]):
             continue
-        # The same chain has to take the same course again, or Hypothesis gives up.
+        # A repeated chain must take the same course, or Hypothesis gives up.
         turn = crc32(str(values[name]).encode()) if is_chained else live.turn(operation, name)
         if turn % 2:
             continue
@@ -105,9 +105,9 @@ def _own(kind: str, operation: str) -> str:
 
 
 def _answer_existing(case: AnyCase) -> None:
-    """Every other reply and reaction is one to the prepared message, from that message's number.
+    """Every second reply and reaction refers to the prepared message, from that message's number.
 
-    A chain has to take the same course again.
+    A repeated chain must take the same course.
     """
     body: Any = case.body
     place = next((name for name in ("context", "reaction") if name in body), None)
@@ -139,7 +139,7 @@ def _steer_signup(case: AnyCase, operation: str, *, reserve: int) -> None:
 
 @schemathesis.hook
 def after_call(_context: HookContext, case: AnyCase, response: Response) -> None:
-    """Remember what is new and what is gone."""
+    """Record created and deleted resources."""
     match _operation_id(case), response.status_code:
         case "createWebhook", 201:
             live.add_webhook(response.json()["id"])
@@ -154,13 +154,13 @@ def after_call(_context: HookContext, case: AnyCase, response: Response) -> None
 
 @schemathesis.deserializer("application/octet-stream", "audio/*", "image/*", "video/*", "text/csv")
 def read_bytes(_context: DeserializationContext, response: Response) -> str:
-    """The bytes of a file, which any content fits."""
+    """The bytes of a file. Any content is valid."""
     return response.content.decode("latin-1")
 
 
 @schemathesis.check
 def errors_name_their_status(_context: CheckContext, response: Response, _case: AnyCase) -> None:
-    """``error.status`` is the HTTP status (specification, Errors), which no schema can say."""
+    """``error.status`` is the HTTP status (specification, Errors), which a schema cannot express."""
     if response.status_code >= ERROR:
         assert response.json()["error"]["status"] == response.status_code
 
@@ -169,7 +169,7 @@ def errors_name_their_status(_context: CheckContext, response: Response, _case: 
 def webhooks_stay_on_this_machine(
     _context: CheckContext, response: Response, case: AnyCase
 ) -> None:
-    """No webhook may point anywhere but to the receiver, or fuzzing would call strangers."""
+    """Every webhook must point to the receiver, or fuzzing would send requests to strangers."""
     if _operation_id(case) in {"createWebhook", "updateWebhook"} and response.status_code < ERROR:
         url: str = response.json()["url"]
         assert url.startswith(PREPARED["receiver"]), f"{url} is not the receiver's"

@@ -1,4 +1,4 @@
-"""What the hooks know of the service under fire: what was prepared, and what came and went since."""
+"""The hooks' state of the fuzzed service: the prepared, created and deleted resources."""
 
 import json
 import os
@@ -12,13 +12,13 @@ import requests
 PREPARED: dict[str, Any] = json.loads(Path(os.environ["FUZZ_WORLD"]).read_text())
 OWN: dict[str, str] = PREPARED["resources"]["owner"]
 FOREIGN: dict[str, str] = PREPARED["resources"]["stranger"]
-# With more of them each message would be delivered to hundreds.
+# With more of them, each message would be delivered to hundreds.
 MAX_WEBHOOKS = 30
 SECONDS = 20
 
 
 def as_owner(method: str, path: str, **kwargs: Any) -> Any:
-    """A request beside the generated ones. Returns the parsed body, None when there is none."""
+    """A request in addition to the generated ones. Returns the parsed body, or None if there is none."""
     headers = {"Authorization": f"Bearer {PREPARED['keys']['owner']}"}
     url = PREPARED["api"] + path
     answer = requests.request(method, url, headers=headers, timeout=SECONDS, **kwargs)
@@ -26,14 +26,14 @@ def as_owner(method: str, path: str, **kwargs: Any) -> Any:
 
 
 def sign_up() -> dict[str, str]:
-    """What the embedded signup hands to the browser; its code lives 30 seconds."""
+    """The result of the embedded signup in the browser. Its code lives 30 seconds."""
     answer = requests.post(f"{PREPARED['sandbox']}/_sandbox/signup", json={}, timeout=SECONDS)
     given = answer.json()
     return {name: given[name] for name in ("code", "phone_number_id", "waba_id")}
 
 
 class Live:
-    """Safe to use from several threads."""
+    """Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -43,7 +43,7 @@ class Live:
         self._erasable = 0
         self.numbers = {number["id"] for number in as_owner("GET", "/numbers?limit=100")["data"]}
         self.numbers.add(FOREIGN["number"])
-        # The oldest first. The prepared one is not among them: nothing may change it.
+        # The oldest first, without the prepared one, which must not change.
         newest_first = as_owner("GET", "/webhooks?limit=100")["data"]
         ids = [webhook["id"] for webhook in reversed(newest_first)]
         self._webhooks: deque[str] = deque(i for i in ids if i != OWN["webhook"])
@@ -75,30 +75,30 @@ class Live:
             return str(contact["id"])
 
     def add_webhook(self, webhook_id: str) -> None:
-        """A webhook is new. Past a few dozen the oldest is deleted."""
+        """Record a new webhook. Above a few dozen the oldest is deleted."""
         with self._lock:
             self._webhooks.append(webhook_id)
             if len(self._webhooks) > MAX_WEBHOOKS:
                 as_owner("DELETE", f"/webhooks/{self._webhooks.popleft()}")
 
     def remove_webhook(self, webhook_id: str) -> None:
-        """A webhook is gone."""
+        """Record the deletion of a webhook."""
         with self._lock:
             if webhook_id in self._webhooks:
                 self._webhooks.remove(webhook_id)
 
     def open_slug(self, reserve: int) -> str | None:
-        """A signup link that is still open, unless only ``reserve`` are left."""
+        """A signup link that is still open, or None if only ``reserve`` are left."""
         with self._lock:
             return self._open_slugs[0] if len(self._open_slugs) > reserve else None
 
     def spent_slug(self) -> str | None:
-        """A signup link that is spent."""
+        """A completed signup link, or None."""
         with self._lock:
             return self._spent_slugs[-1] if self._spent_slugs else None
 
     def spend_slug(self, slug: str) -> None:
-        """A signup link is spent."""
+        """Record a completed signup link."""
         with self._lock:
             if slug in self._open_slugs:
                 self._open_slugs.remove(slug)

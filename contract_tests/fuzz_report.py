@@ -1,4 +1,4 @@
-"""Schemathesis' report of its events (NDJSON), summed up."""
+"""Summarizes Schemathesis' report of its events (NDJSON)."""
 
 import json
 from collections import Counter, defaultdict
@@ -14,20 +14,20 @@ MAX_DETAIL = 1500
 
 @dataclass(repr=False)
 class Report:
-    """What was sent and what came of it, over all passes."""
+    """The requests and results over all passes."""
 
-    # Operation -> phase -> HTTP status -> requests. An operation is written ``GET /numbers``.
+    # Operation -> phase -> HTTP status -> requests. An operation looks like ``GET /numbers``.
     statuses: dict[str, dict[str, Counter[int]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
     )
-    # Requests of an operation whose checks ran, by phase.
+    # The requests of an operation whose checks ran, by phase.
     checked: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     checks: Counter[str] = field(default_factory=Counter)
-    # Requests by account.
+    # The requests by account.
     accounts: Counter[str | None] = field(default_factory=Counter)
     scenarios: Counter[str] = field(default_factory=Counter)
     phases: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    # Failed checks, errors of Schemathesis and requests without an answer, in words.
+    # Failed checks, errors of Schemathesis and requests without a response, as text.
     faults: list[str] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
 

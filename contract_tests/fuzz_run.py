@@ -1,4 +1,4 @@
-"""Running Schemathesis, in as many passes as it takes to send what was asked for."""
+"""Runs Schemathesis in as many passes as the requested number of examples needs."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ MAX_PASSES = 20
 
 
 def read_operations() -> dict[str, dict[str, Any]]:
-    """The contract's operations by ``GET /numbers``, without the one whose response has no end."""
+    """The contract's operations, like ``GET /numbers``, without the one whose response does not end."""
     return {
         f"{method.upper()} {path}": operation
         for path, item in load_contract()["paths"].items()
@@ -46,7 +46,7 @@ def _linked(operation: Mapping[str, Any]) -> set[str]:
 
 @dataclass
 class Fuzzer:
-    """One service under fire. ``examples`` are sent to each operation by the fuzzing phase."""
+    """One service to fuzz. The fuzzing phase sends ``examples`` requests to each operation."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -54,11 +54,11 @@ class Fuzzer:
     seed: int
 
     def run(self) -> Report:
-        """All phases; then passes with other seeds for what the first one left out.
+        """All phases, then passes with other seeds for what the first pass left out.
 
-        Hypothesis stops before its time, and without a word, when what it may draw depends on earlier
-        responses; in chains of requests it does. And a chain begins only where Schemathesis expects
-        success, unless it is told to test nothing else.
+        Hypothesis stops early and silently when its choices depend on earlier responses, as in chains of
+        requests. And a chain begins only where Schemathesis expects success, unless an option restricts it
+        to chains.
         """
         report = Report()
         options: list[str] | None = []
@@ -73,7 +73,7 @@ class Fuzzer:
         return report
 
     def _next(self, report: Report) -> tuple[int, list[str] | None]:
-        """How many examples are missing, and the options of the pass that makes up for them."""
+        """The number of missing examples, and the options of the pass that adds them."""
         operations = read_operations()
         sent = {o: report.checked[o]["fuzzing"] for o in operations}
         if short := [o for o, count in sent.items() if count < self.examples]:

@@ -1,4 +1,4 @@
-"""What the fuzzed service holds before the first request: two accounts with one of everything each."""
+"""The content of the fuzzed service before the first request: two accounts with one of each resource."""
 
 import json
 import secrets
@@ -12,15 +12,15 @@ import requests
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 OWNER, STRANGER = "owner", "stranger"
-# Accepted by the sandbox's network, then reported as failed (design, sandbox control).
+# The sandbox's network accepts it and then reports it as failed (design, sandbox control).
 FAILING_RECIPIENT = "15550100002"
 PERSON = "15551234567"
 
 
 def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -> Mapping[str, str]:
-    """Fill the service and return the environment that ``schemathesis.toml`` and the hooks read.
+    """Fill the service. Returns the environment that ``schemathesis.toml`` and the hooks read.
 
-    ``links`` is the number of open signup links of the owner. The two accounts never share anything.
+    ``links`` is the number of open signup links of the owner. The two accounts share no resource.
     """
     customers = {name: gateway.customer() for name in (OWNER, STRANGER)}
     world = {
@@ -52,7 +52,7 @@ def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -
 def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, str]:
     """The identifiers of a number, a contact, a webhook, a message and its delivery, by kind.
 
-    The webhook hears of failures only, so that it stays small under fire.
+    The webhook gets failures only, so that its list stays small.
     """
     path = f"/kept/{name}"
     subscription = {

@@ -1,4 +1,4 @@
-"""Processes that are there and do nothing, as one that hangs."""
+"""Processes that are halted, like one that hangs."""
 
 import os
 import signal
@@ -10,20 +10,20 @@ from contract_tests.waiting import wait_for
 
 
 def halt(process: int) -> None:
-    """Have a process do nothing more until it is resumed. Returns when all its threads stand still."""
+    """Halt a process until it is resumed. Returns when all its threads have stopped."""
     os.kill(process, signal.SIGSTOP)
-    # Whoever sends the signal goes on before it arrives: a thread may take a lock meanwhile.
-    wait_for(lambda: _stands_still(process), "a process that stands still")
+    # The sender of the signal continues before it arrives: a thread may take a lock meanwhile.
+    wait_for(lambda: _stands_still(process), "a process that is halted")
 
 
 def resume(process: int) -> None:
-    """Have a halted process go on."""
+    """Resume a halted process."""
     os.kill(process, signal.SIGCONT)
 
 
 @contextmanager
 def halted(process: int) -> Iterator[None]:
-    """With this process halted."""
+    """Halt this process while the block runs."""
     halt(process)
     try:
         yield
@@ -37,5 +37,5 @@ def _stands_still(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         # A thread ended meanwhile.
         return False
-    # The state follows the name, which is in brackets and may hold any.
+    # The state follows the name, which is in brackets and may contain any characters.
     return all(thread.rpartition(")")[2].split()[0] == "T" for thread in threads)

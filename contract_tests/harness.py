@@ -1,4 +1,4 @@
-"""What tests of the running service start and wait with, under one name."""
+"""Re-exports the helpers with which tests of the running service start and wait."""
 
 from contract_tests.receiver import Received, Receiver, Reply
 from contract_tests.service import ROOT, Customer, Gateway, running

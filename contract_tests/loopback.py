@@ -1,4 +1,4 @@
-"""Runs a command in a new network, whose only part is the loopback (``unshare --net``)."""
+"""Runs a command in a new network with only a loopback interface (``unshare --net``)."""
 
 import errno
 import fcntl
@@ -9,17 +9,17 @@ import sys
 
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
-# Of a network that is for documentation only (RFC 5737).
+# An address of a network reserved for documentation (RFC 5737).
 SOMEWHERE = ("192.0.2.1", 9)
 
 
 def main() -> None:
-    """Bring the loopback up, see that nothing else is there, and become the command."""
+    """Bring up the loopback, check that nothing else is reachable, and become the command."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         fcntl.ioctl(probe, SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", IFF_UP))
-        # To connect a datagram socket sends nothing.
+        # Connecting a datagram socket sends nothing.
         if probe.connect_ex(SOMEWHERE) != errno.ENETUNREACH:
-            sys.exit("This network leads out of the machine.")
+            sys.exit("This network has a route to other machines.")
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - no shell, and a command of ours
 
 

@@ -1,4 +1,4 @@
-"""What ``make fuzz-stranger`` also runs: the way of a system on which nobody may make a network."""
+"""Also run by ``make fuzz-stranger``: the case of a system without permission to create a network."""
 
 import os
 from pathlib import Path

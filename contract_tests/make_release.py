@@ -34,7 +34,7 @@ OTHERS = {SBOM.name, "requirements.txt", "Containerfile", "SHA256SUMS"}
 
 
 class InstalledRun(FirstRun):
-    """``gateway up`` of the installed wheel, without access to the repository."""
+    """``gateway up`` of the installed wheel, without the repository."""
 
     def __init__(self, folder: Path, environment: Path) -> None:
         super().__init__(folder)

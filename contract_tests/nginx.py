@@ -1,4 +1,4 @@
-"""nginx on loopback with a configuration that we ship: ``with Nginx(text, upstream) as proxy``."""
+"""nginx on loopback with a shipped configuration: ``with Nginx(text, upstream) as proxy``."""
 
 import http.client
 import re
@@ -15,10 +15,10 @@ from contract_tests.raw_http import Answer
 from contract_tests.server_process import HOST, Server
 from contract_tests.waiting import WAIT_SECONDS, free_port
 
-# Of the machine, and not the address that a proxy is trusted at.
+# An address of the machine that is not a trusted proxy's.
 STRANGER = "127.0.0.2"
 PROGRAM = "nginx"
-# What Debian's own nginx.conf has around the files of conf.d.
+# The parts of Debian's nginx.conf around the files of conf.d.
 AROUND = """
 user root;
 worker_processes 1;
@@ -39,7 +39,7 @@ http {{
 
 
 class Nginx(Server):
-    """A proxy before the web part at the port ``upstream``, as ``shipped`` says."""
+    """A proxy for the web part at the port ``upstream``, with the configuration ``shipped``."""
 
     def __init__(self, shipped: str, upstream: int) -> None:
         super().__init__("nginx")
@@ -49,11 +49,11 @@ class Nginx(Server):
 
     @property
     def certificate(self) -> Path:
-        """Whom its clients trust."""
+        """The certificate that its clients trust."""
         return self.folder / "fullchain.pem"
 
     def start(self) -> Self:
-        """As every server's, with a certificate of its own."""
+        """As for every server, with a separate certificate."""
         key = self.folder / "privkey.pem"
         make = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         name = ["-subj", "/CN=localhost", "-addext", f"subjectAltName=IP:{HOST}"]
@@ -86,7 +86,7 @@ class Nginx(Server):
             return Answer(answer.status, told, answer.read())
 
     def _places(self) -> dict[str, str]:
-        """What is this machine's in place of what is to be filled in, by pattern."""
+        """The values of this machine for the placeholders of the configuration, by pattern."""
         return {
             r"^ *listen \[.*\n": "",
             r"listen 80;": f"listen {HOST}:{self._plain_port};",

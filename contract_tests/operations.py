@@ -1,4 +1,4 @@
-"""The operations of openapi.yaml, read from it, so that a new one is tested without further ado."""
+"""The operations of openapi.yaml, so that tests include a new operation automatically."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ import jsonschema_rs
 
 from contract_tests.contract import load_contract
 
-# The path of the contract's server, whatever its host.
+# The path of the contract's server. Its host does not matter.
 BASE = "/api"
-# Its response has no end, so nobody can wait for it: test_events.py tests it by itself.
+# Its response does not end, so it has separate tests in test_events.py.
 ENDLESS = "streamEvents"
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 Schema = dict[str, Any]
@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation. Schemas hold no references; ``path`` is relative to the server's root."""
+    """One operation. Its schemas contain no references. ``path`` is relative to the server's root."""
 
     id: str
     method: str
@@ -41,13 +41,13 @@ class Operation:
 
     @property
     def body_example(self) -> Any:
-        """The first example of the body, None when there is none."""
+        """The first example of the body, or None."""
         return next(iter(self.body_examples.values()), None)
 
     def fields(self, body: Any) -> dict[Path, Schema]:
-        """Every property that the body has or may have besides, those inside it included, by path.
+        """Every required or optional property of the body by path, including nested ones.
 
-        Where there are alternatives, it is those of the one that the body is.
+        Of alternatives, only those of the one that matches the body.
         """
         found: dict[Path, Schema] = {}
         for path, schema in _fields(self.body_schema or {}, body, ()):
@@ -55,7 +55,7 @@ class Operation:
         return found
 
     def fields_before(self, example: str) -> frozenset[Path]:
-        """The properties of the examples that the contract has before this one."""
+        """The properties of the contract's earlier examples."""
         earlier = takewhile(lambda name: name != example, self.body_examples)
         return frozenset().union(*(self.fields(self.body_examples[name]) for name in earlier))
 
@@ -83,7 +83,7 @@ def _fits(schema: Schema, value: Any) -> bool:
 
 
 def _of_others(schema: Schema, value: dict[str, Any]) -> set[str]:
-    """The properties that only other alternatives than the value's have."""
+    """The properties that only alternatives other than the value's have."""
     others = [part for part in _alternatives(schema) if not _fits(part, value)]
     names = {name for part in others for name in part.get("required", [])} - value.keys()
     return names.union(*(_of_others(part, value) for part in schema.get("allOf", [])))
@@ -126,7 +126,7 @@ def _read(contract: Schema, base: str, path: str, method: str) -> Operation:
 
 @cache
 def all_operations() -> list[Operation]:
-    """Every operation of the contract, in its order."""
+    """Every operation of the contract, in order."""
     contract = load_contract()
     return [
         _read(contract, BASE, path, method)
@@ -137,5 +137,5 @@ def all_operations() -> list[Operation]:
 
 
 def finite_operations() -> list[Operation]:
-    """Those whose responses end by themselves."""
+    """The operations whose responses end by themselves."""
     return [operation for operation in all_operations() if operation.id != ENDLESS]

@@ -1,4 +1,4 @@
-"""The service the way a deployment runs it: each part a process of its own, as many workers as wanted."""
+"""The service as in a deployment: each part is a process, with any number of workers."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ Process = subprocess.Popen[str]
 
 
 class Parts(Gateway):
-    """Web and sandbox; nothing is delivered before a worker is started."""
+    """Web and sandbox. Nothing is delivered until a worker is started."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
         super().__init__(folder, **settings)
@@ -32,11 +32,11 @@ class Parts(Gateway):
         return self
 
     def start_web(self) -> None:
-        """The web part, at the service's port."""
+        """Start the web part at the service's port."""
         self.process = self.launch("web", "--port", str(self.port))
 
     def start_worker(self) -> Process:
-        """One more worker."""
+        """Start another worker."""
         self._workers.append(self.launch("worker"))
         return self._workers[-1]
 
@@ -54,7 +54,7 @@ class Parts(Gateway):
         return max(process.wait(START_SECONDS) for process in self._running)
 
     def launch(self, *arguments: str) -> Process:
-        """One more process of the service, by its command."""
+        """Start another process of the service with its command."""
         with (self.folder / "up.log").open("a") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "gateway", *arguments],
@@ -79,7 +79,7 @@ def deployed(folder: Path, **settings: str) -> Iterator[Parts]:
 
 
 def seconds_to_end(process: Process) -> float:
-    """SIGTERM; how long the process takes to end. It must end well."""
+    """Send SIGTERM. Returns the seconds until the process ends, which must succeed."""
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(START_SECONDS) == 0
@@ -92,7 +92,7 @@ def ports_of(pid: int) -> set[int]:
 
 
 def peers_of(pid: int) -> set[int]:
-    """The ports that a process' open TCP connections lead to."""
+    """The remote ports of a process' open TCP connections."""
     return {remote for _, remote in _connections(pid)}
 
 

@@ -1,4 +1,4 @@
-"""Prism as a proxy before the service: it compares each request and response with the contract."""
+"""Prism as a proxy in front of the service: it checks each request and response against the contract."""
 
 import json
 import os
@@ -18,20 +18,20 @@ VIOLATIONS = "sl-violations"
 
 
 def violations(headers: Mapping[str, str], of: str) -> list[str]:
-    """What Prism finds wrong with the ``request`` or the ``response`` of an exchange."""
+    """Prism's findings on the ``request`` or the ``response`` of an exchange."""
     found: list[dict[str, Any]] = json.loads(headers.get(VIOLATIONS, "[]"))
     return [f"{v['location']}: {v['message']}" for v in found if v["location"][0] == of]
 
 
 class Prism:
-    """A running Prism. It lets every request through and tells what it finds in a header."""
+    """A running Prism. It forwards every request and reports its findings in a header."""
 
     def __init__(self, port: int) -> None:
         self._port = port
 
     def exchange(self, request: Request) -> Answer:
-        """Send a request that is meant for the service."""
-        # Prism's address has no path.
+        """Send a request addressed to the service."""
+        # Prism's URL has no path.
         through = replace(request, target=request.target.removeprefix(b"/api"))
         with closing(Wire(self._port)) as wire:
             answer = wire.exchange(through.encode(), request.method)
@@ -39,13 +39,13 @@ class Prism:
         return answer
 
     def before(self, customer: Customer) -> Customer:
-        """The customer, whose requests now go through Prism."""
+        """The customer, with requests through Prism."""
         return replace(customer, api=f"http://127.0.0.1:{self._port}")
 
 
 @contextmanager
 def prism_before(gateway: Gateway, folder: Path) -> Iterator[Prism]:
-    """A Prism of one's own; what it prints goes to a file in the folder."""
+    """A separate Prism. Its output goes to a file in the folder."""
     port, printed = free_port(), folder / "prism.log"
     command = ["prism", "proxy", f"{gateway.api}/openapi.yaml", gateway.api, "--port", str(port)]
     with printed.open("w") as log:
@@ -56,6 +56,6 @@ def prism_before(gateway: Gateway, folder: Path) -> Iterator[Prism]:
         wait_for(lambda: "is listening" in printed.read_text(), "a Prism", START_SECONDS)
         yield Prism(port)
     finally:
-        # The `node` of the virtual environment is a program that starts the real one.
+        # The virtual environment's `node` is a wrapper that starts the real program.
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()

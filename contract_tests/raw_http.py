@@ -1,4 +1,4 @@
-"""HTTP as bytes, for requests that no HTTP library would send, over connections that are kept."""
+"""HTTP as bytes, for requests that no HTTP library would send, over persistent connections."""
 
 import contextlib
 import http.client
@@ -14,7 +14,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 @dataclass(frozen=True)
 class Request:
-    """A request, still to be spoilt. ``encode`` adds the length of the body, unless one is given."""
+    """A request that tests alter. ``encode`` adds the length of the body unless one is given."""
 
     method: bytes
     target: bytes
@@ -23,7 +23,7 @@ class Request:
     version: bytes = b"HTTP/1.1"
 
     def with_header(self, name: bytes, value: bytes) -> Self:
-        """With one more header, whether or not there is one of this name."""
+        """With another header, even if there is already one with this name."""
         return replace(self, headers=(*self.headers, (name, value)))
 
     def without_header(self, name: bytes) -> Self:
@@ -32,7 +32,7 @@ class Request:
         return replace(self, headers=kept)
 
     def with_only(self, name: bytes, *values: bytes) -> Self:
-        """With these values of a header in place of those it has."""
+        """With these values of a header instead of its present ones."""
         kept = self.without_header(name)
         return replace(kept, headers=(*kept.headers, *((name, value) for value in values)))
 
@@ -70,21 +70,21 @@ class Answer:
 
 
 class Wire:
-    """A connection to a local port, opened again when the server ended it."""
+    """A connection to a local port, reopened when the server has closed it."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._socket: socket.socket | None = None
 
     def exchange(self, raw: bytes, method: bytes = b"GET") -> Answer | None:
-        """Send bytes and read one answer; None when the server ends the connection without one."""
+        """Send bytes and read one response, or None if the server closes the connection without one."""
         is_kept = self._socket is not None
         answer = self._try(raw, method)
-        # The server may have closed a kept connection before these bytes came.
+        # The server may have closed a reused connection before these bytes came.
         return self._try(raw, method) if answer is None and is_kept else answer
 
     def exchange_alone(self, raw: bytes, method: bytes = b"GET", *, eof: bool) -> Answer | None:
-        """The same on a connection of its own, with nothing more to come after ``raw`` if ``eof``."""
+        """The same on a separate connection. With ``eof`` nothing follows ``raw``."""
         self.close()
         try:
             return self._try(raw, method, eof=eof)
@@ -92,7 +92,7 @@ class Wire:
             self.close()
 
     def close(self) -> None:
-        """Forget the kept connection."""
+        """Close the persistent connection."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -105,7 +105,7 @@ class Wire:
             if eof:
                 self._socket.shutdown(socket.SHUT_WR)
         except ConnectionError:
-            pass  # A server that has read enough may answer before it has read everything.
+            pass  # A server may answer before it has read everything.
         try:
             answer, is_last = _read(self._socket, method)
         except ConnectionError:
@@ -117,7 +117,7 @@ class Wire:
 
 
 def _read(connection: socket.socket, method: bytes) -> tuple[Answer, bool]:
-    """One response, and whether it is the last of its connection."""
+    """One response, and whether it is the last on its connection."""
     with http.client.HTTPResponse(connection, method=method.decode("latin-1")) as response:
         response.begin()
         body = response.read()
@@ -126,7 +126,7 @@ def _read(connection: socket.socket, method: bytes) -> tuple[Answer, bool]:
 
 
 def all_at_once(port: int, request: Request, count: int) -> list[Answer]:
-    """The answers to ``count`` equal requests whose last bytes arrive together."""
+    """The responses to ``count`` equal requests whose last bytes arrive together."""
     raw = request.encode()
     with contextlib.ExitStack() as stack:
         connections = [

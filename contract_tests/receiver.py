@@ -1,4 +1,4 @@
-"""A customer's HTTP server, which keeps what it received and answers as it is told."""
+"""A customer's HTTP server that stores its requests and answers as configured."""
 
 import hashlib
 import hmac
@@ -15,13 +15,13 @@ from typing import Any
 from contract_tests.waiting import WAIT_SECONDS
 
 BODILESS = {http.HTTPStatus.NO_CONTENT, http.HTTPStatus.NOT_MODIFIED}
-# The mark that the paths of every receiver begin with, each its own.
+# The prefix of a receiver's paths, unique for each receiver.
 _MARK = re.compile(r"/to-[0-9a-f]{16}(?=[/?]|$)")
 
 
 @dataclass(frozen=True)
 class Received:
-    """One request at the receiver. Header names are in lower case; ``peer`` is the sender's port."""
+    """One request at the receiver. Header names are in lower case. ``peer`` is the sender's port."""
 
     path: str
     headers: dict[str, str]
@@ -37,21 +37,21 @@ class Received:
         return event
 
     def is_signed_with(self, secret: str) -> bool:
-        """Whether the signature fits the raw body (specification, Signature)."""
+        """Whether the signature matches the raw body (specification, Signature)."""
         digest = hmac.new(secret.encode(), self.body, hashlib.sha256).hexdigest()
         return self.headers.get("x-service-signature") == f"sha256={digest}"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a receiver answers."""
+    """The response of a receiver."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Server(http.server.ThreadingHTTPServer):
-    # A burst of deliveries opens more connections at once than the default of 5 lets wait.
+    # A burst of deliveries opens more connections at once than the default backlog of 5 allows.
     request_queue_size = 128
     daemon_threads = True
 
@@ -59,15 +59,15 @@ class _Server(http.server.ThreadingHTTPServer):
 class Receiver:
     """A customer's HTTP server on loopback. ``status`` and ``reply`` may be changed while it runs.
 
-    A port that one receiver left may be the next one's, and services live longer than receivers: what is
-    meant for an earlier one is not found here, and kept out of ``requests``.
+    A later receiver may get an earlier one's port, because services outlive receivers. Requests to an
+    earlier receiver get a 404 and are not in ``requests``.
     """
 
     def __init__(self) -> None:
         self.requests: list[Received] = []
         self.status = 200
         self._mark = f"/to-{secrets.token_hex(8)}"
-        # Where it is set, instead of the status. May block: a slow receiver takes its time.
+        # Replaces the status if it is set. It may block, like a slow receiver.
         self.reply: Callable[[Received], Reply] | None = None
         self._lock = threading.Condition()
         receiver = self
@@ -87,10 +87,10 @@ class Receiver:
                 received = Received(path, headers, body, time.time(), self.command, peer)
                 with receiver._lock:
                     receiver.requests.append(received)
-                    # What a test says after it saw the request is for later ones.
+                    # A change by the test after it sees the request applies to later requests.
                     reply, status = receiver.reply, receiver.status
                     receiver._lock.notify_all()
-                # A client that waited too long is gone, and a reply that raises hangs up.
+                # A client that timed out is gone. A reply that raises closes the connection.
                 try:
                     self._answer(reply(received) if reply else Reply(status))
                 except ConnectionError:
@@ -106,28 +106,28 @@ class Receiver:
                 self.end_headers()
                 self.wfile.write(text)
 
-            # Whoever follows a redirect may come back with GET.
+            # A client that follows a redirect may use GET.
             do_GET = do_POST  # noqa: N815 - the name is http.server's
 
             def log_message(self, *_: object) -> None:
                 pass
 
         self._server = _Server(("127.0.0.1", 0), Handler)
-        # close() waits for the server to look up from its poll.
+        # close() waits for the server's next poll.
         serve = self._server.serve_forever
         threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def url(self, path: str = "/hook") -> str:
-        """The address to register; different paths tell webhooks apart."""
+        """The address to register. Different paths distinguish webhooks."""
         return f"http://{self.host}{self._mark}{path}"
 
     @property
     def host(self) -> str:
-        """The address and the port, as they stand in the header Host."""
+        """Address and port, as in the header Host."""
         return f"127.0.0.1:{self._server.server_port}"
 
     def at(self, path: str = "/hook") -> list[Received]:
-        """What came to a path so far."""
+        """The requests to a path so far."""
         with self._lock:
             return [r for r in self.requests if r.path == path]
 

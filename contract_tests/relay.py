@@ -1,4 +1,4 @@
-"""A line of the gateway to its network or a server, which a test can cut, and a look at the other end."""
+"""A relay between the gateway and its network or a server that a test can cut, and the sandbox behind it."""
 
 import contextlib
 import socket
@@ -16,7 +16,7 @@ HOST = "127.0.0.1"
 
 
 class Relay:
-    """Passes TCP connections on to a port of this machine, until it is told not to."""
+    """Forwards TCP connections to a port of this machine until a test stops it."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
@@ -30,26 +30,26 @@ class Relay:
         self._listen()
 
     def cut(self) -> None:
-        """End all connections and refuse new ones."""
+        """Close all connections and refuse new ones."""
         for end in (self._listener, *self._ends):
             _close(end)
         self._ends.clear()
 
     def swallow(self) -> None:
-        """Take what the gateway says and pass nothing on: the network is never asked."""
+        """Accept the gateway's data and forward nothing: the network gets no request."""
         self.swallowed.clear()
         self._swallows = True
 
     def hold(self) -> None:
-        """Take what either end says and pass nothing on before ``release()``."""
+        """Accept data from both ends and forward nothing until ``release()``."""
         self._flows.clear()
 
     def release(self) -> None:
-        """Pass on what was held, in its order."""
+        """Forward the held data in order."""
         self._flows.set()
 
     def restore(self) -> None:
-        """Drop what was swallowed or held, and serve anew at the same port."""
+        """Discard swallowed and held data, and listen again at the same port."""
         self.cut()
         self._swallows = False
         self._flows.set()
@@ -72,7 +72,7 @@ class Relay:
             return
         self._ends += [gateway, network]
         for end in (gateway, network):
-            # Each write is passed on as it comes.
+            # Each write is forwarded as it comes.
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for ends in ((gateway, network), (network, gateway)):
             threading.Thread(target=self._pump, args=ends, daemon=True).start()
@@ -98,7 +98,7 @@ def _close(end: socket.socket) -> None:
 
 @contextmanager
 def relayed(folder: Path) -> Iterator[tuple[Gateway, Relay]]:
-    """A running gateway whose line to the sandbox can be cut."""
+    """A running gateway whose connection to the sandbox can be cut."""
     gateway = Gateway(folder)
     relay = Relay(gateway.sandbox_port)
     gateway.environment["GATEWAY_NETWORK_URL"] = f"http://{HOST}:{relay.port}"
@@ -118,7 +118,7 @@ def accepted(gateway: Gateway, recipient: str) -> list[dict[str, Any]]:
 
 @contextmanager
 def behaving(gateway: Gateway, **knobs: float) -> Iterator[None]:
-    """The sandbox with some knobs turned, which are turned back afterwards."""
+    """The sandbox with other settings while the block runs."""
     url = f"{gateway.sandbox}/_sandbox/behaviour"
     before = requests.get(url, timeout=WAIT_SECONDS).json()
     requests.put(url, json=knobs, timeout=WAIT_SECONDS).raise_for_status()

@@ -1,4 +1,4 @@
-"""A customer's HTTP server on loopback whose answers are written byte by byte."""
+"""A customer's HTTP server on loopback whose responses are written byte by byte."""
 
 import http.server
 import threading
@@ -10,7 +10,7 @@ PATIENCE = 20.0
 
 
 class ScriptedReceiver:
-    """Plays a script for each path: writes its pieces as they come. A path without one hangs."""
+    """Plays a script for each path: writes its pieces as they come. A path without a script hangs."""
 
     def __init__(self) -> None:
         self.closing = threading.Event()
@@ -22,7 +22,7 @@ class ScriptedReceiver:
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 receiver.written[self.path] = 0
-                # Who does not want to hear the rest hangs up.
+                # The client closes the connection when it needs no more.
                 with suppress(ConnectionError):
                     for piece in receiver.play(self.path):
                         self.wfile.write(piece)
@@ -38,13 +38,13 @@ class ScriptedReceiver:
         threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def url(self, path: str, script: Script | None = None) -> str:
-        """The address of a path, where ``script`` is played from now on."""
+        """The URL of a path that plays ``script`` from now on."""
         if script is not None:
             self._scripts[path] = script
         return f"http://127.0.0.1:{self._server.server_port}{path}"
 
     def play(self, path: str) -> Iterable[bytes]:
-        """What to write to whoever calls."""
+        """The pieces to write to the client."""
         script = self._scripts.get(path)
         if script is None:
             self.closing.wait(PATIENCE)
@@ -62,7 +62,7 @@ class ScriptedReceiver:
         return play
 
     def close(self) -> None:
-        """Let go of whoever waits, and stop listening."""
+        """Release waiting requests, and stop listening."""
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()

@@ -1,7 +1,7 @@
-"""A server process with a free port and a temporary folder of its own, which leaves nothing behind.
+"""A server process with a free port and a temporary folder, which leaves nothing behind.
 
-A guard watches a pipe from the process that started the server. When that process is gone, however it
-ended, the guard stops the server and removes the folder.
+A guard watches a pipe from the process that started the server. When that process ends for any reason,
+the guard stops the server and removes the folder.
 """
 
 import signal
@@ -17,9 +17,9 @@ from contract_tests.waiting import HOST, START_SECONDS, free_port, wait_for
 
 __all__ = ["HOST", "Server"]
 
-# Reads the identifiers of processes until its maker is gone, then stops the last one by the
+# Reads process ids until its creator has ended, then stops the last one with the
 # signal $2 and removes the folder.
-# A process that nobody reaps seems to run for ever, hence the bound.
+# The loop is bounded because a process that nobody reaps seems to run for ever.
 GUARD = """
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
@@ -31,12 +31,12 @@ rm -rf "$1"
 
 
 class Server(ABC):
-    """A server process, started by ``with`` or ``start()``; after a ``with`` no trace of it is left.
+    """A server process, started by ``with`` or ``start()``. The end of a ``with`` removes everything.
 
     ``port`` and data stay the same over ``stop()`` or ``kill()`` and another ``start()``.
     """
 
-    # What has the server disconnect its clients and end.
+    # The signal at which the server disconnects its clients and ends.
     stopped_by = signal.SIGINT
 
     def __init__(self, name: str) -> None:
@@ -46,7 +46,7 @@ class Server(ABC):
         self._guard = subprocess.Popen(
             ["sh", "-c", GUARD, "guard", str(self.folder), str(int(self.stopped_by))],
             stdin=subprocess.PIPE,
-            start_new_session=True,  # What ends a whole group of processes leaves it alone.
+            start_new_session=True,  # A signal to the process group does not reach it.
         )
 
     @abstractmethod
@@ -55,14 +55,14 @@ class Server(ABC):
 
     @abstractmethod
     def _answers(self) -> bool:
-        """Whether the server takes requests."""
+        """Whether the server accepts requests."""
 
     def _account(self) -> Mapping[str, Any]:
-        """Arguments for subprocess: whom the server runs as."""
+        """Arguments for subprocess: the user of the server."""
         return {}
 
     def start(self) -> Self:
-        """Start the server on its data, and wait until it takes requests."""
+        """Start the server on its data, and wait until it accepts requests."""
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 list(self._command()),
@@ -93,7 +93,7 @@ class Server(ABC):
         self._guard.wait(START_SECONDS)
 
     def log(self) -> str:
-        """What the server printed."""
+        """The server's output."""
         return (self.folder / "server.log").read_text()
 
     def _end(self, how: signal.Signals) -> None:
@@ -114,7 +114,7 @@ class Server(ABC):
         self._guard.stdin.flush()
 
     def __enter__(self) -> Self:
-        """Start it."""
+        """Start the server."""
         try:
             return self.start()
         except BaseException:
@@ -127,5 +127,5 @@ class Server(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Remove it."""
+        """Remove the server."""
         self.close()

@@ -20,15 +20,15 @@ from contract_tests.processes import children_of
 from contract_tests.server_process import HOST, Server
 from contract_tests.waiting import START_SECONDS
 
-# PostgreSQL and PgBouncer refuse to run as root. This account comes with Debian's packages.
+# PostgreSQL and PgBouncer refuse to run as root. Debian's packages create this user.
 POSTGRES_USER = "postgres"
 
 
 class PostgresServer(Server):
-    """PostgreSQL, its newest version on this machine.
+    """PostgreSQL, in the newest version on this machine.
 
-    What was committed survives ``kill()``. Only a ``durable`` one waits for the disk, as in production.
-    ``settings`` are those of postgresql.conf and win over what is set here.
+    Commits survive ``kill()``. Only a ``durable`` server waits for the disk, as in production.
+    ``settings`` are those of postgresql.conf and override the ones here.
     """
 
     def __init__(self, *, durable: bool = False, **settings: str) -> None:
@@ -45,11 +45,11 @@ class PostgresServer(Server):
 
     @property
     def data(self) -> Path:
-        """Where the databases are."""
+        """The folder of the databases."""
         return self.folder / "data"
 
     def start(self) -> Self:
-        """As every server's; the first time it makes an empty cluster of databases."""
+        """As for every server. The first start creates an empty cluster."""
         if not self.data.exists():
             self._initialize()
         return super().start()
@@ -59,18 +59,18 @@ class PostgresServer(Server):
         assert self.process is not None
         segment = self._status()[6].split()[1]
         processes = children_of(self.process.pid)
-        super().kill()  # First the one that would start the others again.
+        super().kill()  # First the process that would restart the others.
         for pid in processes:
             _kill_and_wait(pid)
         # A clean end removes it.
         subprocess.run(["ipcrm", "-m", segment], check=True)
 
     def url(self, name: str) -> str:
-        """The address of a database."""
+        """The URL of a database."""
         return f"postgresql://{POSTGRES_USER}@{HOST}:{self.port}/{name}"
 
     def database(self, name: str, template: str = "template0") -> str:
-        """Create a database, a copy of ``template``, to which nobody may be connected. Its address."""
+        """Create a database as a copy of ``template``, which must have no connections. Returns its URL."""
         statement = "CREATE DATABASE {} TEMPLATE {}"
         if template == "template0":
             statement += " ENCODING 'UTF8' LOCALE 'C'"
@@ -105,7 +105,7 @@ class PostgresServer(Server):
         return status[:1] == [str(self.process.pid)] and status[7:] == ["ready"]
 
     def _status(self) -> list[str]:
-        """The lines of the server's own file, stripped: process, ..., shared memory, state."""
+        """The lines of postmaster.pid, stripped: process, ..., shared memory, state."""
         try:
             lines = (self.data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
@@ -114,7 +114,7 @@ class PostgresServer(Server):
 
 
 class PgBouncer(Server):
-    """PgBouncer in front of a PostgreSQL, as deploy/pgbouncer.ini has it. ``settings`` win over that."""
+    """PgBouncer in front of a PostgreSQL, configured by deploy/pgbouncer.ini. ``settings`` override it."""
 
     # At SIGINT it waits until no client is in a transaction.
     stopped_by = signal.SIGTERM
@@ -123,7 +123,7 @@ class PgBouncer(Server):
         super().__init__("pgbouncer")
         config = ConfigParser()
         config.read(ROOT / "deploy" / "pgbouncer.ini")
-        # Whatever user a client names.
+        # For every user that a client names.
         config["databases"] = {"*": f"host={HOST} port={postgres.port} user={POSTGRES_USER}"}
         ours = {"listen_port": str(self.port), "auth_type": "any", "unix_socket_dir": ""}
         config["pgbouncer"].update(ours | settings)
@@ -132,7 +132,7 @@ class PgBouncer(Server):
         _give_away(self.folder)
 
     def url(self, name: str) -> str:
-        """The address of a database behind it."""
+        """The URL of a database behind it."""
         return f"postgresql://{POSTGRES_USER}@{HOST}:{self.port}/{name}"
 
     def _command(self) -> Sequence[str | Path]:
@@ -147,7 +147,7 @@ class PgBouncer(Server):
 
 
 class RedisServer(Server):
-    """Redis with numbered databases. A ``durable`` one has its data again after ``kill()``."""
+    """Redis with numbered databases. A ``durable`` one keeps its data over ``kill()``."""
 
     databases = 1000
 
@@ -156,7 +156,7 @@ class RedisServer(Server):
         self._durable = durable
 
     def url(self, number: int) -> str:
-        """The address of a database; there are ``databases`` of them."""
+        """The URL of a database. There are ``databases`` of them."""
         return f"redis://{HOST}:{self.port}/{number}"
 
     def _command(self) -> Sequence[str | Path]:
@@ -191,7 +191,7 @@ def _without_root() -> Mapping[str, Any]:
 
 
 def _program(name: str) -> str:
-    """A program of the newest PostgreSQL from Debian's packages, else one on the PATH."""
+    """A program of the newest PostgreSQL from Debian's packages, or one on the PATH."""
     found = list(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if found:
         return str(max(found, key=lambda path: int(path.parts[-3])))
@@ -203,7 +203,7 @@ def _program(name: str) -> str:
 def _kill_and_wait(pid: int) -> None:
     try:
         watched = os.pidfd_open(pid)
-    except ProcessLookupError:  # It saw that its parent was gone, and ended.
+    except ProcessLookupError:  # The process noticed that its parent had ended, and ended.
         return
     try:
         with suppress(ProcessLookupError):

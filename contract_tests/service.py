@@ -22,7 +22,7 @@ __all__ = ["ROOT", "Customer", "Gateway", "running"]
 
 @dataclass(frozen=True)
 class Customer:
-    """An account with a key and, where ``number`` is not empty, an active number."""
+    """An account with a key and, unless ``number`` is empty, an active number."""
 
     account_id: str
     key: str
@@ -44,7 +44,7 @@ class Customer:
 
 
 class Gateway:
-    """``gateway up`` in a process of its own, on free ports and an empty folder."""
+    """``gateway up`` in a separate process, on free ports and in an empty folder."""
 
     program: tuple[str, ...] = (sys.executable, "-m", "gateway")
     options: tuple[str, ...] = ("--no-demo",)
@@ -69,7 +69,7 @@ class Gateway:
 
     @property
     def told(self) -> dict[str, str]:
-        """The environment of a command that is told where the service keeps what it keeps, no more."""
+        """The environment of a command: only where the service stores its data."""
         ours = ("GATEWAY_", "SANDBOX_")
         others = {k: v for k, v in self.environment.items() if not k.startswith(ours)}
         folder = {"GATEWAY_DATA_DIR": self.environment["GATEWAY_DATA_DIR"]}
@@ -122,16 +122,16 @@ class Gateway:
         return self.process.wait(START_SECONDS)
 
     def log(self) -> str:
-        """What the processes printed."""
+        """The output of the processes."""
         return (self.folder / "up.log").read_text()
 
     def cli(self, *arguments: str) -> Any:
-        """Run a command with ``--json`` and return what it printed."""
+        """Run a command with ``--json`` and return its output."""
         [printed] = self._run_all([arguments])
         return printed
 
     def sandbox_call(self, path: str, **body: Any) -> Any:
-        """POST to a control path of the sandbox: play the platform or the recipient."""
+        """POST to a control path of the sandbox, to act as the platform or the recipient."""
         url = f"{self.sandbox}/_sandbox/{path}"
         answer = requests.post(url, json=body, timeout=WAIT_SECONDS)
         assert answer.ok, answer.text
@@ -154,7 +154,7 @@ class Gateway:
         return known[customer.number["phoneNumber"]]
 
     def give_notice(self, customer: Customer) -> None:
-        """Let the platform tell something about a customer's number that changes nothing."""
+        """Let the platform send a notice about a customer's number that changes nothing."""
         state = requests.get(f"{self.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
         number_id = self.number_id_of(customer)
         [waba] = [n["waba_id"] for n in state["numbers"] if n["id"] == number_id]
@@ -181,13 +181,13 @@ class Gateway:
         return wait_for(find, f"a running {name}")
 
     def kill(self, name: str) -> None:
-        """SIGKILL one part; ``gateway up`` starts it again."""
+        """SIGKILL one part, which ``gateway up`` restarts."""
         os.kill(self.part(name), signal.SIGKILL)
 
 
 @contextmanager
 def running(folder: Path, **settings: str) -> Iterator[Gateway]:
-    """A gateway of one's own, with settings of one's own."""
+    """A separate gateway with its own settings."""
     gateway = Gateway(folder, **settings).start()
     try:
         yield gateway

@@ -1,4 +1,4 @@
-"""A reverse proxy before the sandbox: it sees each call of the gateway, and can withhold an answer."""
+"""A reverse proxy for the sandbox: it records each call of the gateway, and can withhold a response."""
 
 import threading
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ PASSED_ON = ("authorization", "content-type", "x-hub-signature-256")
 
 
 class Spy:
-    """Passes requests on to the sandbox at ``target``. ``seen`` is what was asked, in order."""
+    """Forwards requests to the sandbox at ``target``. ``seen`` is the requests in order."""
 
     def __init__(self, target: str) -> None:
         self.seen: list[str] = []
@@ -39,7 +39,7 @@ class Spy:
                     self.end_headers()
                     self.wfile.write(answer.content)
                 except ConnectionError:
-                    # Whoever asked was killed meanwhile.
+                    # The client was killed meanwhile.
                     self.close_connection = True
 
             do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - the names are http.server's
@@ -54,13 +54,13 @@ class Spy:
         threading.Thread(target=serve, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def withhold(self, call: str) -> None:
-        """Have the sandbox carry out the next such call, and keep its answer back."""
+        """Let the sandbox execute the next such call, and withhold its response."""
         self.withheld.clear()
         self._released.clear()
         self._withhold = call
 
     def release(self) -> None:
-        """Keep nothing back any more."""
+        """Withhold nothing any more."""
         self._withhold = ""
         self._released.set()
 

@@ -1,4 +1,4 @@
-"""The libraries of Standard Webhooks from PyPI and npm, as a customer verifies deliveries with them."""
+"""The libraries of Standard Webhooks from PyPI and npm, with which a customer verifies deliveries."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ TOO_OLD = "Message timestamp too old"
 
 
 def verdict(secret: str, headers: Mapping[str, str], body: bytes) -> str:
-    """VERIFIED, or why a delivery is refused. The libraries must agree."""
+    """VERIFIED, or the reason of a refusal. Both libraries must agree."""
     of_python, of_node = _in_python(secret, headers, body), _in_node(secret, headers, body)
     assert of_python == of_node
     return of_python

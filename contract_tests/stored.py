@@ -1,4 +1,4 @@
-"""What a service keeps, looked at and changed from the side, whatever backend it runs on."""
+"""Reads and changes a service's stored data directly, on any backend."""
 
 import fcntl
 import sqlite3
@@ -15,10 +15,10 @@ Row = tuple[Any, ...]
 Connection = sqlite3.Connection | psycopg.Connection[Row]
 
 BUSY_SECONDS = 30
-# A queue on PostgreSQL shares the database: these tables are none of the service's own.
+# A queue on PostgreSQL shares the database: these tables are the queue's, not the service's.
 QUEUE_TABLES = ("huey_counter", "huey_kv", "huey_schedule", "huey_task")
 DATABASE_FILE = "gateway.db"
-# Writers queue up at this one, before and behind their transaction.
+# Writers lock this file around their transactions.
 LOCK_FILE = f"{DATABASE_FILE}.lock"
 QUEUE_FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
 
@@ -27,7 +27,7 @@ QUEUE_FILES = ("queue.db", "queue.db-wal", "queue.db-shm")
 class Stored:
     """The database and the queue of the service with this environment. Placeholders are ``?``.
 
-    Connects anew each time, unless a connection is ``kept``.
+    Opens a connection for each query, unless a connection is ``kept``.
     """
 
     environment: Mapping[str, str]
@@ -40,7 +40,7 @@ class Stored:
 
     @property
     def database_path(self) -> Path:
-        """The database's file, where it is one."""
+        """The file of a SQLite database."""
         return self.folder / DATABASE_FILE
 
     @property
@@ -58,46 +58,46 @@ class Stored:
         return replace(self, kept=self._connect())
 
     def close(self) -> None:
-        """Let go of the connection that was kept."""
+        """Close the kept connection."""
         if self.kept is not None:
             self.kept.close()
 
     def last_commit(self) -> object:
-        """On a kept connection: differs from before if anybody else has committed anything since."""
+        """On a kept connection: changes with every commit of another connection."""
         is_file = isinstance(self.kept, sqlite3.Connection)
         query = "PRAGMA data_version" if is_file else "SELECT pg_current_snapshot()"
         [(seen,)] = self.rows(query)
         return seen
 
     def rows(self, query: str, *values: object) -> list[Row]:
-        """What a query finds."""
+        """The rows of a query."""
         with self._connected() as connection:
             return connection.execute(_spelled(connection, query), values).fetchall()
 
     def named_rows(self, query: str) -> list[dict[str, Any]]:
-        """What a query without values finds, by the names of its columns."""
+        """The rows of a query without values, by column name."""
         with self._connected() as connection:
             found = connection.execute(_spelled(connection, query))
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def count(self, table: str, condition: str = "true") -> int:
-        """How many rows of a table are so."""
+        """The number of rows of a table that match."""
         [(count,)] = self.rows(f"SELECT count(*) FROM {table} WHERE {condition}")  # noqa: S608 - our own words
         return int(count)
 
     def change(self, statement: str, *values: object) -> int:
-        """Change rows, or tables. How many rows."""
+        """Change rows or tables. Returns the number of rows."""
         with self._connected() as connection:
             return connection.execute(_spelled(connection, statement), values).rowcount
 
     def change_for_each(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Change something once for each of the rows, all in one transaction."""
+        """Execute a change for each of the rows in one transaction."""
         with self._connected() as connection:
             connection.cursor().executemany(_spelled(connection, statement), list(rows))
 
     def tables(self) -> list[str]:
-        """The names of the service's own tables, in their order."""
+        """The names of the service's own tables, sorted."""
         with self._connected() as connection:
             is_file = isinstance(connection, sqlite3.Connection)
             query = (
@@ -109,13 +109,13 @@ class Stored:
         return sorted(found.difference(QUEUE_TABLES))
 
     def everything(self) -> bytes:
-        """All that all rows hold, to look for what must not be in there."""
+        """The content of all rows as text, to search for forbidden content."""
         tables = [self.rows(f'SELECT * FROM "{table}"') for table in self.tables()]  # noqa: S608 - its own names
         files = [path.read_bytes() for path in self.folder.glob(f"{DATABASE_FILE}*")]
         return b"".join([repr(tables).encode(), *files])
 
     def queued(self) -> int:
-        """How many tasks wait, in whatever queue there."""
+        """The number of tasks in the queue, on any backend."""
         url = self.queue_url
         if url.startswith("redis:"):
             with closing(Redis.from_url(url)) as client:
@@ -126,7 +126,7 @@ class Stored:
             return int(file.execute("SELECT count(*) FROM task").fetchone()[0])
 
     def is_free(self) -> bool:
-        """Whether nobody stands in the middle of a transaction."""
+        """Whether no transaction is open."""
         if self.database_url.startswith("postgresql:"):
             others = "datname = current_database() AND pid != pg_backend_pid()"
             return self.count("pg_stat_activity", f"{others} AND xact_start IS NOT NULL") == 0
@@ -134,18 +134,18 @@ class Stored:
         return _is_let_go(self.folder / LOCK_FILE) and all(_is_unlocked(path) for path in files)
 
     def clear(self) -> None:
-        """Remove all that is on servers: every row but those of the migrations, every key."""
+        """Clear the data on servers: every row except those of the migrations, and every key."""
         if self.database_url.startswith("postgresql:"):
             tables = [name for name in self.tables() if name != "schema_migration"]
             deletions = [f'DELETE FROM "{table}"' for table in tables]  # noqa: S608 - its own names
-            # A replica's role lets rows go that others refer to: they all go.
+            # The role replica disables foreign keys, so the order of the deletions does not matter.
             self.change("; ".join(["SET LOCAL session_replication_role = replica", *deletions]))
         if self.queue_url.startswith("redis:"):
             self.lose_queue()
 
     @contextmanager
     def without(self, table: str) -> Iterator[None]:
-        """With this table out of everybody's reach."""
+        """Make this table inaccessible while the block runs."""
         self.change(f'ALTER TABLE "{table}" RENAME TO out_of_reach')
         try:
             yield
@@ -154,7 +154,7 @@ class Stored:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody can write to the database meanwhile."""
+        """Block all writes to the database while the block runs."""
         with self._connected() as connection:
             if isinstance(connection, sqlite3.Connection):
                 connection.execute("BEGIN IMMEDIATE")
@@ -164,7 +164,7 @@ class Stored:
             yield
 
     def lose_queue(self) -> None:
-        """Take the queue from under the running processes, with all that is in it."""
+        """Delete the queue with its tasks while processes run."""
         url = self.queue_url
         if url.startswith("redis:"):
             with closing(Redis.from_url(url)) as client:
@@ -172,13 +172,13 @@ class Stored:
         elif url.startswith("postgresql:"):
             self.change(f"TRUNCATE {', '.join(QUEUE_TABLES)}")
         else:
-            # Until they are started again, processes work on the files that are gone.
+            # Processes use the deleted files until they are restarted.
             for name in QUEUE_FILES:
                 (self.folder / name).unlink(missing_ok=True)
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        """A connection, and one transaction on it."""
+        """A connection with one transaction."""
         connection = self.kept or self._connect()
         try:
             if isinstance(connection, sqlite3.Connection):
@@ -193,7 +193,7 @@ class Stored:
 
     def _connect(self) -> Connection:
         if self.database_url.startswith("postgresql:"):
-            # A pooler keeps no prepared statements.
+            # A pooler does not support prepared statements.
             return psycopg.connect(self.database_url, prepare_threshold=None)
         assert self.database_path.exists()
         return sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)
@@ -219,5 +219,5 @@ def _is_unlocked(path: Path) -> bool:
 
 
 def _spelled(connection: Connection, statement: str) -> Any:
-    """As its driver writes placeholders."""
+    """The query with its driver's placeholders."""
     return statement if isinstance(connection, sqlite3.Connection) else statement.replace("?", "%s")

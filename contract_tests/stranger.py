@@ -1,7 +1,7 @@
-"""Schemathesis as another company runs it: the commands of a page of the documentation, and nothing of ours.
+"""Schemathesis as another company runs it: the commands of a documentation page, without our hooks.
 
-A generated webhook may have a host name that exists. So all of it runs in a network of its own, which leads
-nowhere. Where the system allows none, a hook sends webhooks to a port of this machine.
+A generated webhook may have a host name that exists. So everything runs in an isolated network. If the
+system does not allow one, a hook sends webhooks to a port of this machine.
 """
 
 import os
@@ -17,16 +17,16 @@ from contract_tests.fuzz_report import Report
 from contract_tests.harness import ROOT, free_port
 
 PAGE = "docs/testing.md"
-# The port of the protocol "discard": nobody listens.
+# The port of the protocol "discard": nothing listens there.
 NOBODY = "http://127.0.0.1:9"
 STEERED = {"SCHEMATHESIS_HOOKS": "contract_tests.stranger_hooks", "STRANGER_WEBHOOKS": NOBODY}
-# Root may make a network namespace. Another user needs a user namespace first.
+# Root may create a network namespace. Another user needs a user namespace first.
 ALONE = (("unshare", "--net"), ("unshare", "--map-root-user", "--net"))
 
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """What came of it. ``printed`` is what the commands wrote."""
+    """The result. ``printed`` is the output of the commands."""
 
     status: int
     printed: str
@@ -35,7 +35,7 @@ class Fuzzed:
 
 @cache
 def isolation() -> tuple[str, ...]:
-    """What a command is begun with that shall not reach another machine; empty where that is not allowed."""
+    """The prefix of a command that must not reach another machine. Empty if the system does not allow one."""
     possible = (way for way in ALONE if shutil.which(way[0]) and _works(way))
     return next(((*way, sys.executable, "-m", "contract_tests.loopback") for way in possible), ())
 
@@ -45,9 +45,9 @@ def _works(way: tuple[str, ...]) -> bool:
 
 
 def fuzz(folder: Path, options: str, alone: tuple[str, ...]) -> Fuzzed:
-    """Do in an empty folder what the page says, with further options of ``st run``.
+    """Run the page's commands in an empty folder, with additional options of ``st run``.
 
-    ``alone`` is what ``isolation`` gives.
+    ``alone`` is the result of ``isolation``.
     """
     report = Report()
     events = folder / "events.ndjson"

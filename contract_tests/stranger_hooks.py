@@ -1,4 +1,4 @@
-"""Keeps generated webhooks on this machine, for a stranger's fuzzing that has no network of its own."""
+"""Keeps generated webhooks on this machine if the stranger's fuzzing has no isolated network."""
 
 import os
 from typing import Any
@@ -11,5 +11,5 @@ from contract_tests.fuzz_addresses import keep_on
 
 @schemathesis.hook
 def before_call(_context: HookContext, case: "Case[Any]", _kwargs: dict[str, Any]) -> None:
-    """Steer a webhook's address."""
+    """Change a webhook's address."""
     keep_on(os.environ["STRANGER_WEBHOOKS"], case)

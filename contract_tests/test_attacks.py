@@ -19,16 +19,16 @@ from contract_tests.harness import ROOT, WAIT_SECONDS, Customer, Gateway, runnin
 from contract_tests.nginx import Nginx
 from contract_tests.server_process import HOST
 
-# Another than the attackers': a proxy limits the connections of an address.
+# Not the attackers' address: a proxy limits connections by address.
 ADDRESS = "127.0.0.3"
 EMAIL = "attacker@example.com"
 UNLIMITED = "starter=1000000,pro=1000000,anonymous=1000000"
 BOUND_SECONDS = 0.25
 BOUND_KIB = 400 * 1024
-# Each client asks once in BOUND_SECONDS: an answer within the bound does not delay the next request.
+# Each client sends a request every BOUND_SECONDS. A response within the bound delays no other request.
 CLIENTS, REQUESTS = 8, 8
 HOPELESS_SECONDS = 2
-# The statuses that each attack must be answered, and those that it may be answered.
+# The statuses that each attack must get, and those that it may get.
 ANSWERS: dict[str, tuple[set[int], set[int]]] = {
     "large wrong bodies": ({400}, {400, 429}),
     "large wrong bodies without a key": ({401}, {401, 429}),
@@ -39,17 +39,17 @@ ANSWERS: dict[str, tuple[set[int], set[int]]] = {
     "slow bodies to the dashboard": ({429}, {408, 429}),
     "no reading": (set(), set()),
 }
-# Those that a proxy in front of the service has to bear itself.
+# Attacks that a proxy in front of the service has to handle itself.
 AT_THE_PROXY = ("slow heads", "slow bodies", "slow bodies to the dashboard", "no reading")
 # Another program may disturb a round: one of three has to be within the bound.
 ROUNDS = 3
-# The bound grows by so many times the p99 without an attack, which is some 10 ms on two idle cores.
+# The bound grows by this multiple of the p99 without an attack, which is some 10 ms on two idle cores.
 NOISE = 4
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A service without rate limits: its other bounds are tested here."""
+    """A service without rate limits: these tests cover its other limits."""
     folder: Path = tmp_path_factory.mktemp("gateway")
     with running(folder, GATEWAY_PLAN_LIMITS=UNLIMITED) as service:
         yield service
@@ -57,7 +57,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def door(request: pytest.FixtureRequest, gateway: Gateway) -> Iterator[Door]:
-    """The way to the service."""
+    """The port under attack."""
     if request.param == "direct":
         yield Door(gateway.port)
         return
@@ -73,7 +73,7 @@ def victim(gateway: Gateway) -> Customer:
 
 @pytest.fixture(scope="module")
 def bound(door: Door, victim: Customer) -> float:
-    """Seconds that a request may take while there is an attack."""
+    """The seconds that a request may take during an attack."""
     return BOUND_SECONDS + NOISE * max(_round(door, victim))
 
 
@@ -100,7 +100,7 @@ def _connect(door: Door) -> http.client.HTTPConnection:
 
 
 def _ask(door: Door, path: str, key: str | None, place: int) -> list[float]:
-    """The seconds from the moment each request was due to its answer. With a key the connection is kept."""
+    """The seconds from each request's due time to its response. With a key the connection is reused."""
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     seconds: list[float] = []
     begun = time.monotonic() + BOUND_SECONDS * place / CLIENTS
@@ -123,7 +123,7 @@ def _p99(seconds: Sequence[float]) -> float:
 
 
 def _round(door: Door, victim: Customer) -> list[float]:
-    """The p99 of an account's request, and of a probe that connects each time."""
+    """The p99 of an account's request, and of a probe with a new connection each time."""
     asked: dict[str, str | None] = {"/api/numbers": victim.key, "/healthz": None}
     with ThreadPoolExecutor(CLIENTS * len(asked)) as pool:
         rounds = [
@@ -134,14 +134,14 @@ def _round(door: Door, victim: Customer) -> list[float]:
 
 
 def _peak_kib(pid: int) -> int:
-    """The most memory that a process had so far."""
+    """The peak memory of a process so far."""
     [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(peak)
 
 
 @dataclass(frozen=True)
 class Siege:
-    """All that a test of an attack needs."""
+    """The environment of an attack's test."""
 
     gateway: Gateway
     door: Door
@@ -150,7 +150,7 @@ class Siege:
     attacker: Attacker
 
     def endure(self, attack: str) -> None:
-        """Attack, and fail where another account waits for longer than the bound."""
+        """Attack, and fail if another account waits longer than the bound."""
         web = self.gateway.part("web")
         rounds: list[list[float]] = []
         with attacking(self.door, self.attacker, attack) as statuses:

@@ -1,6 +1,6 @@
 """No input gives a 5xx: every kind of bad input to every operation of the contract (bad_inputs.py).
 
-Each gets the right 4xx in the one error shape, with the rate limit headers, and changes nothing.
+Each gets the right 4xx in the common error shape with the rate limit headers, and changes nothing.
 """
 
 import time
@@ -25,7 +25,7 @@ OPERATIONS = [pytest.param(operation, id=operation.id) for operation in finite_o
 
 @pytest.fixture(scope="module")
 def world(gateway: Gateway) -> Iterator[World]:
-    """Resources to spoil requests for."""
+    """The resources of the requests."""
     receiver = Receiver()
     world = World(gateway, receiver)
     yield world
@@ -35,7 +35,7 @@ def world(gateway: Gateway) -> Iterator[World]:
 
 @pytest.fixture
 def wire(gateway: Gateway) -> Iterator[Wire]:
-    """A kept connection."""
+    """A persistent connection."""
     with closing(Wire(gateway.port)) as wire:
         yield wire
 
@@ -49,7 +49,7 @@ def _send(wire: Wire, each: Kind, request: Request | bytes) -> Answer | None:
 
 
 def _faults(answer: Answer | None, each: Kind, operation: Operation, method: bytes) -> list[str]:
-    """What is wrong with the answer to bad input."""
+    """What is wrong with the response to bad input."""
     if answer is None or not each.statuses:
         return [] if answer is None and not each.statuses else [f"answered {answer}"]
     found = []
@@ -92,14 +92,14 @@ def _shape_faults(answer: Answer) -> list[str]:
     details = error.get("details", {"field": "/"})
     shape |= {"details": details} if "details" in error else {}
     is_good = answer.json == {"error": shape} and isinstance(message, str) and message
-    # Nothing was written down, and the network was not asked.
+    # The database is unchanged, and the network got no request.
     is_good = is_good and details.keys() == {"field"} and details["field"].startswith("/")
     found = [] if is_good else [f"shape {error}"]
     return found + [f"tells {word!r}" for word in INTERNALS if word in answer.body]
 
 
 def _check(wire: Wire, database: Database, target: Target, kinds: Iterable[Kind]) -> None:
-    """Send all kinds to an operation and complain of all faults at once."""
+    """Send all kinds to an operation and report all faults at once."""
     faults: list[str] = []
     before = database.digest()
     for each in kinds:
@@ -123,7 +123,7 @@ def test_no_bad_input_crashes_an_operation_or_changes_anything(
     _check(wire, world.database, target, KINDS)
     good = wire.exchange(target.good.encode())
     assert good is not None
-    assert 200 <= good.status < 300, f"what was spoilt was no good request: {good}"
+    assert 200 <= good.status < 300, f"the unaltered request failed: {good}"
     assert gateway.part("web") == web
     assert "Traceback" not in gateway.log()
 
@@ -144,7 +144,7 @@ def test_no_bad_input_crashes_an_operation_in_what_its_further_examples_add(
     _check(wire, world.database, target, FIELDS)
     good = wire.exchange(target.good.encode())
     assert good is not None
-    assert 200 <= good.status < 300, f"what was spoilt was no good request: {good}"
+    assert 200 <= good.status < 300, f"the unaltered request failed: {good}"
 
 
 def test_an_answer_is_not_overtaken_by_that_to_garbage_behind_its_request(

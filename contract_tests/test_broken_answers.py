@@ -1,4 +1,4 @@
-"""One Idempotency-Key asks the network once, wherever and however the exchange breaks."""
+"""One Idempotency-Key makes one request to the network, wherever and however the exchange breaks."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from contract_tests.harness import Customer
 REPEATS = 3
 AFTER_THE_REQUEST = [Break(how) for how in How]
 IN_THE_REQUEST = [Break(how, request=1) for how in (How.CLOSED, How.RESET, How.STALLED)]
-# In the status line, the headers and the body of the answer, and one byte before its end.
+# In the status line, the headers and the body of the response, and one byte before its end.
 PLACES = (1, 12, 40, 0.5, 0.9, -1)
 IN_THE_ANSWER = [
     Break(how, answer=place) for place in PLACES for how in (How.CLOSED, How.RESET, How.DAMAGED)
@@ -21,7 +21,7 @@ Line = tuple[BrokenNetwork, Customer]
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """A running service and its network, by TLS."""
+    """A running service and its network with TLS."""
     with breaking(tmp_path_factory.mktemp("gateway")) as line:
         yield line
 
@@ -34,7 +34,7 @@ def customer(line: Line) -> Customer:
 
 @pytest.fixture
 def network(line: Line) -> Iterator[BrokenNetwork]:
-    """The network, whole again afterwards."""
+    """The network, repaired at the end."""
     yield line[0]
     line[0].plan = None
 

@@ -1,4 +1,4 @@
-"""SIGTERM under load: nothing new is begun, what is under way ends, and nothing is lost or doubled."""
+"""SIGTERM under load: no new work starts, running work ends, and nothing is lost or duplicated."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ MESSAGES = 60
 DELIVERY_TIMEOUT = 3
 # The design, section 2: a worker ends within DELIVERY_TIMEOUT and 2 s.
 LONGEST_STOP = DELIVERY_TIMEOUT + 2
-# How long a request may be on its way that was claimed in the moment of the signal.
+# The longest time until a request arrives that was claimed at the moment of the signal.
 ON_ITS_WAY = 1.0
 HANGING, SLOW, QUICK = "/hanging", "/slow", "/quick"
 SETTINGS = {
@@ -35,7 +35,7 @@ SETTINGS = {
     "GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2",
 }
 
-# A worker that delivers before Huey listens to signals, and goes on at a line from its parent.
+# A worker that delivers before Huey handles signals, and continues at a line from its parent.
 SLOW_START = """
 from huey.consumer import Consumer
 from gateway.cli import cli
@@ -52,7 +52,7 @@ cli(["worker"])
 
 
 class Load:
-    """A receiver with a path that hangs, one that takes a moment, and one that answers at once."""
+    """A receiver with paths that hang, take a moment, or answer at once."""
 
     def __init__(self, receiver: Receiver) -> None:
         self.receiver = receiver
@@ -63,11 +63,11 @@ class Load:
         receiver.reply = self._reply
 
     def heal(self) -> None:
-        """Nothing hangs any longer."""
+        """Release all hanging requests."""
         self._healed.set()
 
     def send(self, customer: Customer) -> None:
-        """Give the worker more to do than it can before it is stopped."""
+        """Give the worker more work than it can finish before it is stopped."""
         for path in (HANGING, SLOW, QUICK):
             body = {"url": self.receiver.url(path), "events": ["message.sent"]}
             assert customer.request("POST", "/webhooks", json=body).status_code == 201
@@ -76,7 +76,7 @@ class Load:
             assert {answer.status_code for answer in answers} == {200}
 
     def is_heavy(self) -> bool:
-        """Whether attempts hang, and others are under way."""
+        """Whether attempts hang, and others are running."""
         return bool(self.receiver.at(HANGING)) and len(self.receiver.at(SLOW)) > 10
 
     def _reply(self, received: Received) -> Reply:
@@ -89,7 +89,7 @@ class Load:
         return Reply(200)
 
     def check_all_arrived(self, *, once: tuple[str, ...]) -> None:
-        """Every delivery came, and on the paths ``once`` exactly once."""
+        """Every delivery arrived, and those on the paths ``once`` exactly once."""
         for path in (HANGING, SLOW, QUICK):
             came = Counter(r.headers["x-service-delivery"] for r in self.receiver.at(path))
             assert len(came) == MESSAGES, path
@@ -98,7 +98,7 @@ class Load:
 
 @pytest.fixture
 def load(receiver: Receiver) -> Iterator[Load]:
-    """What the worker has to carry."""
+    """The work of the worker."""
     made = Load(receiver)
     yield made
     made.heal()
@@ -136,7 +136,7 @@ def _check_nothing_is_half_done(gateway: Gateway, load: Load, stopped_at: float)
     assert late == [], "something was claimed after the signal"
     assert _count(gateway, "lease_token IS NOT NULL") == 0
     assert _count(gateway, "state = 'pending'") > 0, "there was too little to do"
-    # Every answer that a receiver gave was recorded.
+    # Every response of a receiver was recorded.
     assert _count(gateway, "state = 'delivered'") == load.answered[SLOW] + load.answered[QUICK]
     assert len(load.receiver.at(SLOW)) == load.answered[SLOW]
 

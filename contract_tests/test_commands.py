@@ -1,4 +1,4 @@
-"""Commands that tests run by their server do what they would do as programs, each on its own."""
+"""Commands that tests run through the command server behave like separate programs."""
 
 import os
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def _environment(folder: Path) -> Mapping[str, str]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Mapping[str, str]:
-    """Where an empty service keeps what it keeps."""
+    """The data folder of an empty service."""
     found = _environment(tmp_path)
     command_server().run([("migrate",)], found, tmp_path)
     return found

@@ -1,4 +1,4 @@
-"""What a crash leaves behind: a killed process never sends twice, and tells nothing when it fails."""
+"""After a crash, a killed process never sends twice, and its error reveals nothing."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Rese
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """A running service whose line to the network can be cut."""
+    """A running service whose connection to the network can be cut."""
     with relayed(tmp_path_factory.mktemp("gateway")) as line:
         yield line
 
@@ -30,12 +30,12 @@ def gateway(line: Line) -> Gateway:
 
 @pytest.fixture(scope="module")
 def relay(line: Line) -> Relay:
-    """The line."""
+    """The relay."""
     return line[1]
 
 
 def _kill_web(gateway: Gateway, waiting: "Future[requests.Response]") -> None:
-    """Kill the web process in the middle of a request, and wait for the next one."""
+    """Kill the web process during a request, and wait for the next one."""
     gateway.kill("web")
     with pytest.raises(requests.ConnectionError):
         waiting.result()
@@ -50,7 +50,7 @@ def _kill_web(gateway: Gateway, waiting: "Future[requests.Response]") -> None:
 
 
 def _check_unsettled(answer: requests.Response) -> str:
-    """409 with Retry-After: it is not known yet what became of the message. Returns the error."""
+    """409 with Retry-After: the outcome of the message is not known yet. Returns the error."""
     assert answer.status_code == 409, answer.text
     assert int(answer.headers["Retry-After"]) >= 1
     return str(answer.json()["error"]["message"])

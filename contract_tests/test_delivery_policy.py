@@ -1,4 +1,4 @@
-"""The policy of deliveries, at the running service: the deadline, the answer, the headers, the way out."""
+"""The delivery policy of the running service: the deadline, responses, headers, and no proxy."""
 
 import gzip
 import re
@@ -22,7 +22,7 @@ from contract_tests.harness import (
 from contract_tests.scripted_receiver import ScriptedReceiver
 
 TIMEOUT = 3
-# The first retry comes at once, the second not before the tests are over.
+# The first retry comes at once, the second not before the tests end.
 SETTINGS = {
     "GATEWAY_DELIVERY_TIMEOUT": str(TIMEOUT),
     "GATEWAY_RETRY_SCHEDULE": "0.2,600,600",
@@ -32,7 +32,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @pytest.fixture(scope="module")
 def traps() -> Iterator[Receiver]:
-    """A proxy that nobody is to use."""
+    """A proxy that no part may use."""
     server = Receiver()
     yield server
     server.close()
@@ -40,7 +40,7 @@ def traps() -> Iterator[Receiver]:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, traps: Receiver) -> Iterator[Gateway]:
-    """A service whose environment offers a proxy and credentials."""
+    """A service whose environment has a proxy and credentials."""
     home: Path = tmp_path_factory.mktemp("home")
     (home / ".netrc").write_text("machine 127.0.0.1 login someone password secret\n")
     names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
@@ -51,7 +51,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, traps: Receiver) -> Iterat
         "no_proxy": "",
     }
     with running(tmp_path_factory.mktemp("gateway"), **SETTINGS, **environment) as service:
-        # It runs with them; the commands of this test, which call the sandbox, do without.
+        # The service runs with these variables. The test's own commands, which call the sandbox, do not.
         for name in environment:
             del service.environment[name]
         yield service
@@ -59,7 +59,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, traps: Receiver) -> Iterat
 
 @pytest.fixture
 def scripted() -> Iterator[ScriptedReceiver]:
-    """A receiver that is told its answers byte by byte."""
+    """A receiver whose responses are written byte by byte."""
     server = ScriptedReceiver()
     yield server
     server.close()
@@ -73,14 +73,14 @@ def _subscribe(customer: Customer, url: str) -> str:
 
 
 def _deliver(customer: Customer, urls: list[str]) -> list[str]:
-    """Send a message that each of the addresses is told of. Returns the webhooks' identifiers."""
+    """Send a message with an event for each of the addresses. Returns the webhooks' identifiers."""
     webhook_ids = [_subscribe(customer, url) for url in urls]
     assert customer.send("15551234567").status_code == 200
     return webhook_ids
 
 
 def _attempts(customer: Customer, webhook_id: str, count: int = 1) -> list[dict[str, Any]]:
-    """The attempts of the webhook's one delivery, once there are so many."""
+    """The attempts of the webhook's only delivery, once there are ``count``."""
 
     def probe() -> list[dict[str, Any]]:
         page = customer.request("GET", f"/webhooks/{webhook_id}/deliveries").json()["data"]
@@ -95,14 +95,14 @@ def _attempts(customer: Customer, webhook_id: str, count: int = 1) -> list[dict[
 
 @pytest.fixture
 def customer(gateway: Gateway) -> Customer:
-    """An account of one's own for each test, so that its events reach no other test's webhooks."""
+    """A separate account for each test, so that its events reach no other test's webhooks."""
     return gateway.customer()
 
 
 def test_the_deadline_bounds_the_exchange_with_receivers_that_take_their_time(
     customer: Customer, scripted: ScriptedReceiver
 ) -> None:
-    """One byte a second, in the head or in the body, and no byte at all."""
+    """One byte a second, in the head or in the body, or no byte at all."""
     urls = [
         scripted.url("/status-line", scripted.drip(b"HTTP/1.1 2", b"0")),
         scripted.url("/headers", scripted.drip(OK, b"x")),
@@ -113,7 +113,7 @@ def test_the_deadline_bounds_the_exchange_with_receivers_that_take_their_time(
         attempt = _attempts(customer, webhook_id)[0]
         assert (attempt["success"], attempt["statusCode"]) == (False, None)
         assert attempt["error"] == f"No answer: timed out after {TIMEOUT} s."
-        # A timer may fire a millisecond before its time.
+        # A timer may fire a millisecond early.
         assert TIMEOUT - 0.01 <= attempt["durationMs"] / 1000 < TIMEOUT + 2
         assert attempt["responseBody"] is None
 
@@ -140,7 +140,7 @@ def test_of_long_and_packed_answers_the_beginning_is_kept(
         [attempt] = _attempts(customer, webhook_id)
         assert (attempt["success"], attempt["statusCode"]) == (True, 200)
         assert attempt["responseBody"] == "a" * 1024
-    # More than was read lay in the buffers between the two.
+    # More than was read was in the buffers between the two.
     assert scripted.written["/endless"] < 32 * 1024 * 1024
 
 

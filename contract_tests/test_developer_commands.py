@@ -1,4 +1,4 @@
-"""The commands for developers, from a folder that is not the service's: all goes over the API."""
+"""The commands for developers, outside the service's folder: they use only the API."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_login_keeps_address_key_and_a_signing_secret(
     kept = json.loads(developer.profile.read_text())
     assert kept["key"] == customer.key
     assert kept["secret"] == developer.signed_in["signingSecret"]
-    # The address of before, its path and the secret stay.
+    # The previous address, its path and the secret stay.
     again = developer.json("login", "--key", customer.key)
     assert again == developer.signed_in
     root = customer.api.removesuffix("/api")

@@ -1,4 +1,4 @@
-"""The snippets of docs/receiving.md take what the gateway really signed, and nothing else."""
+"""The snippets of docs/receiving.md accept what the gateway signed, and nothing else."""
 
 import json
 import shutil
@@ -18,21 +18,21 @@ PAGE = "docs/receiving.md"
 
 @dataclass(frozen=True)
 class Language:
-    """How a snippet is run: its file, what is written around it, and the command."""
+    """How to run a snippet: its file, the code around it, and the command."""
 
     program: str
     file: str
     caller: str
-    # In Go each file has its own imports, so the caller is a file beside the snippet.
+    # In Go each file has its own imports, so the caller is in a second file.
     caller_file: str = ""
     options: tuple[str, ...] = ()
 
     def runtime(self) -> str | None:
-        """The program's path, or None where it is not installed."""
+        """The program's path, or None if it is not installed."""
         return shutil.which(self.program, path=str(BIN)) or shutil.which(self.program)
 
     def write(self, folder: Path, snippet: str) -> list[str]:
-        """Write the program down. Returns the names of its files."""
+        """Write the program to files. Returns their names."""
         if not self.caller_file:
             (folder / self.file).write_text(f"{snippet}\n{self.caller}")
             return [self.file]
@@ -41,8 +41,8 @@ class Language:
         return [self.file, self.caller_file]
 
 
-# Each caller takes secrets and headers in turn as arguments, the body as it comes on stdin, and prints true
-# or false for each pair.
+# Each caller takes pairs of secret and header as arguments and the body on stdin, and prints true or false
+# for each pair.
 LANGUAGES = {
     "python": Language(
         "python3",
@@ -84,8 +84,8 @@ LANGUAGES = {
         "ARGV.each_slice(2) { |secret, header| puts authentic?(secret, body, header) }\n",
     ),
 }
-# `make test` installs the other runtimes. Go's packages are ten times as large as the others' together,
-# so that its snippet is run where Go happens to be.
+# `make test` installs the other runtimes. Go's packages are ten times as large as all others together, so
+# Go's snippet runs only if Go is installed.
 MAY_BE_MISSING = {"go"}
 RUN = [name for name in LANGUAGES if name not in MAY_BE_MISSING or LANGUAGES[name].runtime()]
 
@@ -95,13 +95,13 @@ Verify = Callable[..., list[bool]]
 
 
 def _by_hand() -> list[Block]:
-    """The snippets that check X-Service-Signature; the others call a library."""
+    """The snippets that check X-Service-Signature. The others call a library."""
     return [b for b in blocks(PAGE) if b.language in LANGUAGES and "sha256=" in b.text]
 
 
 @pytest.fixture(params=RUN)
 def verify(request: pytest.FixtureRequest, tmp_path: Path) -> Verify:
-    """The snippet of one language as a function of a body and pairs of secret and header."""
+    """A function that runs one language's snippet with a body and pairs of secret and header."""
     language = LANGUAGES[request.param]
     runtime = language.runtime()
     assert runtime, f"{language.program} is not installed: make runtimes"
@@ -128,7 +128,7 @@ def test_a_snippet_is_there_for_each_language() -> None:
     assert [b.language for b in _by_hand()] == list(LANGUAGES)
 
 
-# Each takes secret and headers as arguments, the body as it comes on stdin, and prints the event's kind.
+# Each takes the secret and the headers as arguments and the body on stdin, and prints the event's kind.
 READERS = {
     "python": Language(
         "python3",
@@ -176,7 +176,7 @@ def test_a_snippet_takes_what_was_signed_and_nothing_else(
 ) -> None:
     webhook = {"url": receiver.url(), "events": ["message.sent"]}
     secret = customer.request("POST", "/webhooks", json=webhook).json()["secret"]
-    # Bytes that a detour over another encoding, or over parsed JSON, would change.
+    # Bytes that another encoding or re-serialized JSON would change.
     sent = customer.send("15551234567", "Grüße, 你好 \U0001f44b / </b> \\u00e9").json()
     received = receiver.wait(matching=lambda r: r.event["data"]["id"] == sent["id"])[0]
     header = received.headers["x-service-signature"]

@@ -1,4 +1,4 @@
-"""What the documentation tells people to type does what it says."""
+"""The commands of the documentation do what it says."""
 
 import signal
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from contract_tests.first_run import FirstRun
 from contract_tests.harness import wait_for
 
 STATUSES = {"message.sent", "message.delivered", "message.read"}
-# These begin with a service that was just started.
+# These pages begin with a service that was just started.
 FIRST = ("README.md", "docs/quickstart.md")
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
-    """What someone started just now."""
+    """A new service, shared by all pages."""
     service = FirstRun(tmp_path_factory.mktemp("service")).start()
     yield service
     service.end(signal.SIGTERM)
@@ -25,7 +25,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
 
 @pytest.fixture
 def reader(service: FirstRun) -> Iterator[Reader]:
-    """A reader beside it."""
+    """A reader in the folder of the service."""
     someone = Reader(service, service.folder)
     yield someone
     someone.stop()

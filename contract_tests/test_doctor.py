@@ -1,4 +1,4 @@
-"""``gateway doctor`` beside the running service: all well, then really broken."""
+"""``gateway doctor`` next to the running service: first all is well, then parts break."""
 
 import json
 import time
@@ -11,12 +11,12 @@ from contract_tests.commands import command_server
 from contract_tests.halting import halted
 from contract_tests.harness import Gateway, running, wait_for
 
-# The whole may take so long, whatever is broken.
+# The limit of the whole run in seconds, with any part broken.
 LIMIT_SECONDS = 15
 
 
 def examine(service: Gateway, *, status: int, **settings: str) -> dict[str, Any]:
-    """The checks by name, of a command that is told nothing but the folder of the service."""
+    """The checks by name, of a command that knows only the service's folder."""
     started = time.monotonic()
     command = ("doctor", "--json")
     ended, printed, said = command_server().invoke(command, service.told | settings, service.folder)
@@ -28,15 +28,15 @@ def examine(service: Gateway, *, status: int, **settings: str) -> dict[str, Any]
 
 
 def nobody_waits_at(queue: str) -> bool:
-    """Whether Redis has ended all waits for a task of the queue, which last a second."""
+    """Whether no worker waits at Redis for a task of the queue. Such a wait lasts a second."""
     with Redis.from_url(queue) as redis:
-        # Of Redis's letters for a client's state, b is the one of a wait.
+        # In Redis's client flags, b means a blocking wait.
         waiting = {each["db"] for each in redis.client_list() if "b" in each["flags"]}
         return str(redis.get_connection_kwargs()["db"]) not in waiting
 
 
 def problems(found: dict[str, Any]) -> set[str]:
-    """Which checks found a problem."""
+    """The names of checks that found a problem."""
     return {name for name, check in found.items() if check["state"] == "problem"}
 
 
@@ -47,7 +47,7 @@ def test_the_running_service_is_well_and_each_broken_part_is_named(tmp_path: Pat
 
         with halted(service.part("worker")):
             if queue := service.environment.get("GATEWAY_QUEUE_URL"):
-                # Until then Redis would still hand it a task.
+                # Until then Redis would still give it a task.
                 wait_for(lambda: nobody_waits_at(queue), "the end of the worker's wait")
             assert problems(examine(service, status=1)) == {"worker"}
         with halted(service.part("sandbox")):
@@ -61,8 +61,8 @@ def test_the_running_service_is_well_and_each_broken_part_is_named(tmp_path: Pat
         assert problems(found) == {"callback address"}
         assert "another-token" not in json.dumps(found)
 
-        # What halted goes on, and nothing that was asked did harm.
+        # The halted process continues, and the checks did no harm.
         assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}
-    # Nothing else on this machine is taken for the sandbox.
+    # No other process on this machine is taken for the sandbox.
     stopped = examine(service, status=1, GATEWAY_SANDBOX_PORT=str(service.sandbox_port))
     assert problems(stopped) == {"worker", "network", "callback address"}

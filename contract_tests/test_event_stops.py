@@ -1,4 +1,4 @@
-"""Streams of events when the service stops or is killed."""
+"""Event streams when the service stops or is killed."""
 
 import signal
 import time
@@ -16,7 +16,7 @@ from contract_tests.servers import PostgresServer, RedisServer
 
 @pytest.fixture
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    """Web and sandbox, each a process of its own."""
+    """Web and sandbox, each in its own process."""
     with deployed(tmp_path_factory.mktemp("parts")) as made:
         yield made
 
@@ -37,7 +37,7 @@ def two_webs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
 
 @pytest.mark.parametrize("deployment", ["parts", "two_webs"])
 def test_a_stop_ends_streams_at_once(request: pytest.FixtureRequest, deployment: str) -> None:
-    """Also that of a client which does not read."""
+    """Including the stream of a client that does not read."""
     service: Parts = request.getfixturevalue(deployment)
     customer = service.customer(with_number=False)
     write(service, customer, 2000)
@@ -45,7 +45,7 @@ def test_a_stop_ends_streams_at_once(request: pytest.FixtureRequest, deployment:
         streams = [blocks(stack.enter_context(opened(customer))) for _ in range(6)]
         stack.enter_context(deaf(service, customer))
         assert [next(each)["retry"] for each in streams] == ["1000"] * 6
-        # By then the buffers of the one that does not read are full.
+        # By then the buffers of the client that does not read are full.
         time.sleep(1)
         assert service.process is not None
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The account's events, read page by page and as a stream: each exactly once, whatever happens meanwhile."""
+"""The account's events by page and as a stream: each exactly once, also through failures."""
 
 import json
 import random
@@ -41,7 +41,7 @@ def customer(gateway: Gateway) -> Customer:
 
 @pytest.fixture
 def quiet(gateway: Gateway) -> Customer:
-    """An account without an event."""
+    """An account without any event."""
     return gateway.customer(with_number=False)
 
 
@@ -57,7 +57,7 @@ def _error(customer: Customer, path: str, **query: Any) -> tuple[int, Any]:
 
 
 def _check_record(record: Any) -> None:
-    """It is what the contract says, and its event what the contract says of a webhook's."""
+    """It matches the contract, and its event matches the webhook's event in the contract."""
     components = load_contract()["components"]
     event = {name: record[name] for name in ("event", "timestamp", "data")}
     for schema, value in (("EventRecord", record), ("Event", event)):
@@ -98,7 +98,7 @@ def test_filters_select_kinds_numbers_and_times(customer: Customer) -> None:
     assert len(_page(customer, numberId=customer.number["id"])["data"]) == 4
     assert len(_page(customer, since="2026-01-01T00:00:00Z")["data"]) == 4
     assert _page(customer, since="2100-01-01T00:00:00Z")["data"] == []
-    # It goes on behind what was looked at.
+    # It continues after the event that was read.
     assert _page(customer, kind="number.banned")["nextCursor"] == _page(customer)["nextCursor"]
 
 
@@ -162,7 +162,7 @@ def test_head_of_a_stream_ends(quiet: Customer) -> None:
 
 def test_an_account_has_a_bounded_number_of_streams(gateway: Gateway, quiet: Customer) -> None:
     with ExitStack() as stack:
-        # A generator that is forgotten closes its connection.
+        # A generator that is garbage collected closes its connection.
         streams = [blocks(stack.enter_context(opened(quiet))) for _ in range(10)]
         assert [next(each)["retry"] for each in streams] == ["1000"] * 10
         status, error = _error(quiet, "/events/stream")
@@ -174,7 +174,7 @@ def test_an_account_has_a_bounded_number_of_streams(gateway: Gateway, quiet: Cus
         with opened(quiet) as response:
             return response.status_code == 200
 
-    wait_for(is_free, "a place for another stream")
+    wait_for(is_free, "a slot for another stream")
 
 
 def test_a_revoked_key_ends_its_stream(gateway: Gateway, quiet: Customer) -> None:
@@ -217,7 +217,7 @@ def test_a_reader_with_random_disconnects_gets_each_event_once(
     wanted = [f"w{name}-{number}" for name in range(WRITERS) for number in range(EVENTS_EACH)]
     assert sorted(follower.ids) == sorted(wanted)
     for name in range(WRITERS):
-        # A writer's own events keep their order.
+        # A writer's own events stay in order.
         numbers = [int(i.partition("-")[2]) for i in follower.ids if i.startswith(f"w{name}-")]
         assert numbers == sorted(numbers)
 
@@ -242,7 +242,7 @@ def test_a_client_that_does_not_read_costs_little_and_holds_up_nobody(
 
 
 def _printed(customer: Customer, folder: Path, program: str, lines: int) -> list[str]:
-    """What the program prints, until it is killed behind so many lines."""
+    """The program's output until it is killed after ``lines`` lines."""
     arguments = [sys.executable, "-c", program, customer.api, customer.key, str(folder / "place")]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -260,7 +260,7 @@ def test_the_program_of_the_documentation_goes_on_where_it_was_killed(
     (tmp_path / "place").write_text(first)
     write(gateway, quiet, 40)
     printed = _printed(quiet, tmp_path, program, 1)
-    # How far it was when it was killed, its file says.
+    # Its file contains its position when it was killed.
     after = _page(quiet, after=(tmp_path / "place").read_text(), limit=100)["data"]
     assert printed == ["number.updated w-0"]
     assert _printed(quiet, tmp_path, program, len(after)) == [

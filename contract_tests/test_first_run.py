@@ -1,4 +1,4 @@
-"""The first minutes with the service: ``gateway up`` in an empty folder, and nothing else."""
+"""The first minutes with the service: ``gateway up`` in an empty folder."""
 
 import json
 import re
@@ -29,7 +29,7 @@ PARTS = ("web", "worker", "sandbox")
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
-    """One first run for the tests of this module."""
+    """One first run, shared by the tests of this module."""
     first = FirstRun(tmp_path_factory.mktemp("first"))
     first.start()
     yield first
@@ -47,7 +47,7 @@ def stopped(tmp_path: Path) -> Iterator[FirstRun]:
 
 
 def create_webhook(customer: Customer, receiver: Receiver) -> str:
-    """A webhook on all message events. Returns its secret."""
+    """A webhook for all message events. Returns its secret."""
     body = {"url": receiver.url(), "events": [*STATUSES, "message.received"]}
     created = customer.request("POST", "/webhooks", json=body)
     assert created.status_code == 201, created.text
@@ -56,19 +56,19 @@ def create_webhook(customer: Customer, receiver: Receiver) -> str:
 
 
 def run_curl(line: str) -> dict[str, str]:
-    """Paste a line into a shell and return the JSON that comes back."""
+    """Paste a line into a shell and return the JSON of its output."""
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
     answer: dict[str, str] = json.loads(done.stdout)
     return answer
 
 
 def curl_line(up: FirstRun) -> str:
-    """The line that the greeting offers."""
+    """The line from the greeting."""
     return next(line for line in up.greeting().splitlines() if line.startswith("curl "))
 
 
 def is_about(message_id: str, received: Received) -> bool:
-    """Whether an event is of this message."""
+    """Whether an event is about this message."""
     return bool(received.event["data"]["id"] == message_id)
 
 
@@ -108,7 +108,7 @@ def test_the_printed_curl_line_sends_and_signed_events_come_within_a_second(
 def test_what_the_recipient_writes_in_the_sandbox_arrives(up: FirstRun, receiver: Receiver) -> None:
     demo = up.demo()
     secret = create_webhook(demo, receiver)
-    text = {"type": "text", "text": "Is it still open?"}
+    text = {"type": "text", "text": "It is still open."}
     up.sandbox_call("inbound", **{"to": demo.number["phoneNumber"], "from": "15551234567"}, **text)
     received = receiver.wait_kind("message.received")[0]
     assert received.is_signed_with(secret)
@@ -173,7 +173,7 @@ def test_one_port_for_two_parts_gives_one_line_and_status_1(tmp_path: Path) -> N
 
 
 def run_up(folder: Path, *options: str) -> str:
-    """Run an ``up`` that cannot start. Returns its only line."""
+    """Run an ``up`` that cannot start. Returns its only line of output."""
     first = FirstRun(folder)
     done = subprocess.run(
         [sys.executable, "-m", "gateway", "up", *options],

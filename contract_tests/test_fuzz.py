@@ -1,8 +1,8 @@
-"""The running server under fire: every operation, every phase and every check of Schemathesis.
+"""Fuzzes the running server: every operation, every phase and every check of Schemathesis.
 
-``FUZZ_EXAMPLES`` sets how many requests the fuzzing phase sends to each operation, and how many chains
-of requests the stateful phase makes. Given (``make fuzz``), the seed is a new one, unless
-``FUZZ_SEED`` repeats one; without it both are fixed.
+``FUZZ_EXAMPLES`` sets the number of requests that the fuzzing phase sends to each operation, and of the
+stateful phase's chains of requests. If it is set (``make fuzz``), the seed is random, unless
+``FUZZ_SEED`` sets it. Otherwise both are fixed.
 """
 
 import os
@@ -30,14 +30,14 @@ pytestmark = pytest.mark.timeout(300 + 6 * EXAMPLES)
 
 
 def choose_seed() -> int:
-    """Fixed in the test suite, and new where somebody goes looking for faults."""
+    """Fixed in the test suite, random in a search for faults."""
     if "FUZZ_SEED" in os.environ:
         return int(os.environ["FUZZ_SEED"])
     return secrets.randbits(32) if "FUZZ_EXAMPLES" in os.environ else FIXED_SEED
 
 
 def show(request: pytest.FixtureRequest, text: str) -> None:
-    """Print, though pytest captures."""
+    """Print despite pytest's capture."""
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()
@@ -45,7 +45,7 @@ def show(request: pytest.FixtureRequest, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A service that gives up on a receiver soon."""
+    """A service with few retries."""
     settings = {"GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2", "GATEWAY_DELIVERY_TIMEOUT": "1"}
     with running(tmp_path_factory.mktemp("gateway"), **settings) as service:
         yield service
@@ -55,7 +55,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 def report(
     request: pytest.FixtureRequest, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Report]:
-    """What came of it all."""
+    """The result of all passes."""
     folder: Path = tmp_path_factory.mktemp("fuzz")
     receiver, seed = Receiver(), choose_seed()
     show(request, f"Fuzzing: {EXAMPLES} examples for each operation, seed {seed}")
@@ -102,13 +102,13 @@ def test_every_check_of_schemathesis_is_on(report: Report) -> None:
 
 
 def test_the_stranger_asks_for_what_the_owner_got(report: Report) -> None:
-    """Otherwise object_level_authorization is on, but has nothing to compare."""
+    """Otherwise object_level_authorization is on but has nothing to compare."""
     assert report.accounts[STRANGER]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_every_operation_succeeds_and_refuses_under_fire(report: Report, operation: str) -> None:
-    """2xx; and where the contract has them, 400, 401 without a key and 403 for strangers."""
+    """2xx. If the contract has them, also 400, 401 without a key and 403 for strangers."""
     seen, documented = report.seen(operation), OPERATIONS[operation]["responses"]
     assert any(200 <= status < 300 for status in seen)
     assert {status for status in (400, 401, 403) if str(status) in documented} <= set(seen)

@@ -1,7 +1,7 @@
-"""Clients that generators make of openapi.yaml do a customer's whole job, and are typed.
+"""Clients generated from openapi.yaml do a customer's whole job, and are typed.
 
 contract_tests/clients has the programs, the tools, and the story that all programs tell. The programs of
-docs/clients.md stand beside them, and are typed and run as well.
+docs/clients.md are typed and run in the same way.
 """
 
 import os
@@ -26,7 +26,7 @@ from contract_tests.harness import ROOT, Gateway
 
 PYTHON = ("send.py", "receive.py")
 TYPESCRIPT = ("send.mts", "receive.mts")
-# The files of docs/clients.md that run. TypeScript compiles its own to these.
+# The files of docs/clients.md that run. TypeScript compiles its files to these.
 DOCUMENTED = {
     "python": PYTHON,
     "typescript_fetch": ("out/send.mjs", "out/receive.mjs"),
@@ -35,7 +35,7 @@ DOCUMENTED = {
 
 @dataclass(frozen=True)
 class Client:
-    """A program beside its generated client: what generator and type checker said, and how it runs."""
+    """A program with its generated client: the findings of generator and type checker, and how to run it."""
 
     folder: Path
     warnings: str
@@ -44,14 +44,14 @@ class Client:
 
 
 def python(folder: Path) -> Client:
-    """OpenAPI Generator's for Python, by the command of docs/clients.md."""
+    """OpenAPI Generator's client for Python, by the command of docs/clients.md."""
     warnings = generate_by(doc_programs.command_to_generate(folder / "client"), folder)
     doc_programs.write(folder, PYTHON, doc_programs.programs("python"))
     return Client(folder, warnings, mypy(folder, *PYTHON), (sys.executable, "main.py"))
 
 
 def openapi_python_client(folder: Path) -> Client:
-    """openapi-python-client's."""
+    """openapi-python-client's client."""
     tool = (sys.executable, "-m", "openapi_python_client", "generate", "--fail-on-warning")
     done = run(*tool, "--path", CONTRACT, "--output-path", "client", cwd=folder)
     warnings = done.stdout.removeprefix("Generating client\n")
@@ -59,7 +59,7 @@ def openapi_python_client(folder: Path) -> Client:
 
 
 def typescript_fetch(folder: Path) -> Client:
-    """OpenAPI Generator's for TypeScript."""
+    """OpenAPI Generator's client for TypeScript."""
     warnings = generate("typescript-fetch", folder / "client")
     doc_programs.write(folder, TYPESCRIPT, doc_programs.programs("ts"))
     return Client(folder, warnings, tsc(folder), ("node", "out/main.mjs"))
@@ -73,7 +73,7 @@ def openapi_typescript(folder: Path) -> Client:
 
 
 def mypy(folder: Path, *others: str) -> str:
-    """What mypy finds in the programs. The generated files are read, but not judged."""
+    """Findings of mypy in the programs. Generated files are read, but their findings ignored."""
     flags = ("--strict", "--follow-imports=silent", "--cache-dir", os.devnull)
     config = ROOT / "pyproject.toml"
     files = ("main.py", *others)
@@ -82,7 +82,7 @@ def mypy(folder: Path, *others: str) -> str:
 
 
 def tsc(folder: Path) -> str:
-    """What TypeScript finds in program and generated files. Without a finding it compiles them."""
+    """TypeScript's findings in program and generated files. Without findings it compiles them."""
     (folder / "node_modules").symlink_to(NODE_MODULES)
     done = run("tsc", "--project", ".", cwd=folder)
     return "" if done.returncode == 0 else done.stdout
@@ -99,7 +99,7 @@ Clients = dict[str, Future[Client]]
 
 @pytest.fixture(scope="module")
 def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
-    """All clients, made while the service starts."""
+    """All clients, generated while the service starts."""
     folder = tmp_path_factory.mktemp("clients")
     with ThreadPoolExecutor(2) as pool:
         yield {n: pool.submit(m, copy_program(n, folder)) for n, m in MAKERS.items()}

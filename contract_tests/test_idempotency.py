@@ -1,6 +1,6 @@
-"""One Idempotency-Key never sends twice: many at once, and a line to the network that is cut or silent.
+"""One Idempotency-Key never sends twice: concurrent requests, and a connection that is cut or silent.
 
-What the contract says of the key is in conformance/test_conformance_idempotency.py.
+The contract's rules on the key are tested in conformance/test_conformance_idempotency.py.
 """
 
 import json
@@ -21,7 +21,7 @@ Line = tuple[Gateway, Relay]
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """A running service whose line to the network can be cut."""
+    """A running service whose connection to the network can be cut."""
     with relayed(tmp_path_factory.mktemp("gateway")) as line:
         yield line
 
@@ -34,7 +34,7 @@ def gateway(line: Line) -> Gateway:
 
 @pytest.fixture(scope="module")
 def relay(line: Line) -> Relay:
-    """The line."""
+    """The relay."""
     return line[1]
 
 
@@ -111,7 +111,7 @@ def test_a_key_whose_request_never_reached_the_network_is_released_and_sends_lat
 def test_a_key_whose_request_was_lost_on_its_way_never_sends_again(
     gateway: Gateway, relay: Relay, customer: Customer
 ) -> None:
-    """The gateway cannot know that the network was not asked, so it must not ask again."""
+    """The gateway cannot know that the network did not get the request, so it must not repeat it."""
     recipient = "15551230003"
     relay.swallow()
     with ThreadPoolExecutor(1) as pool:

@@ -1,6 +1,6 @@
-"""``gateway listen`` beside a service that is stopped, killed and started again: each event once, in order.
+"""``gateway listen`` next to a service that is stopped, killed and restarted: each event once, in order.
 
-300 events; LISTEN_EVENTS names another number.
+300 events. LISTEN_EVENTS sets another number.
 """
 
 import json
@@ -35,7 +35,7 @@ from contract_tests.harness import (
 )
 
 EVENTS = int(os.environ.get("LISTEN_EVENTS", "300"))
-# A message that is sent is then delivered and read.
+# The events of a message that is delivered and read.
 EVENTS_OF_MESSAGE = 3
 PERSON = "15551234567"
 SENDERS = 4
@@ -64,7 +64,7 @@ def customer(service: Gateway) -> Customer:
 
 @pytest.fixture
 def developer(service: Gateway, customer: Customer, tmp_path: Path) -> Developer:
-    """Signed in to that account, elsewhere."""
+    """Signed in to that account, from another folder."""
     folder = tmp_path / "laptop"
     folder.mkdir()
     return Developer(folder, customer, service.environment)
@@ -83,23 +83,23 @@ def _stored(customer: Customer) -> list[str]:
 
 
 def _send(customer: Customer, number: int) -> None:
-    """Send a text, however often the service is away: the key makes sure that it is sent once."""
+    """Send a text, even if the service is unreachable for a while: the key ensures that it is sent once."""
 
     def is_answered() -> bool:
         try:
             sent = customer.send(PERSON, f"Number {number}", key=f"listen-{number}")
         except requests.RequestException:
             return False
-        # One that was under way when the web process was killed is never sent again.
+        # A message in progress when the web process was killed is never sent again.
         return sent.ok or sent.status_code == CONFLICT or "Idempotency-Replayed" in sent.headers
 
     wait_for(is_answered, f"message {number}", SETTLE_SECONDS)
 
 
 def _settled(customer: Customer, messages: int) -> list[str]:
-    """All events, once the messages have been read and nothing is added for a while.
+    """All events, once the messages have been read and no event is added for a while.
 
-    Those that were under way when the web process was killed have an open outcome.
+    Messages in progress when the web process was killed have an unknown outcome.
     """
 
     def is_read() -> bool:
@@ -115,7 +115,7 @@ def _settled(customer: Customer, messages: int) -> list[str]:
 
 
 class Listener:
-    """``gateway listen`` in a process, which a test stops and starts again."""
+    """A ``gateway listen`` process, which a test stops and restarts."""
 
     def __init__(self, developer: Developer, receiver: Receiver) -> None:
         self._developer = developer
@@ -126,7 +126,7 @@ class Listener:
         self.wait(1)
 
     def wait(self, count: int) -> None:
-        """Wait until it is connected for the ``count``th time."""
+        """Wait for its ``count``th connection."""
 
         def is_connected() -> bool:
             return self.log.read_text().count("Connected.") >= count
@@ -138,12 +138,12 @@ class Listener:
             return self._developer.start("listen", "--forward-to", self._url, *more, stdout=rows)
 
     def stop(self) -> None:
-        """Stop it as Ctrl-C does."""
+        """Stop it like Ctrl-C."""
         self._process.send_signal(signal.SIGTERM)
         assert self._process.wait(WAIT_SECONDS) == 0
 
     def restart(self) -> None:
-        """Stop it, and go on where it stopped."""
+        """Stop it, and continue where it stopped."""
         self.stop()
         self._process = self._start("--resume")
 
@@ -205,7 +205,7 @@ def _is_open(port: int) -> bool:
 
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[FirstRun]:
-    """``gateway up`` as someone new starts it."""
+    """``gateway up`` as a new user starts it."""
     first = FirstRun(tmp_path)
     first.environment |= {
         "GATEWAY_PROFILE": str(tmp_path / "laptop" / "profile.json"),
@@ -232,7 +232,7 @@ def test_four_commands_of_the_page_bring_a_verified_event_to_a_laptop(
             process: subprocess.Popen[str] = subprocess.Popen(
                 ["bash", "-c", f"exec {line}"], cwd=up.folder, env=up.environment, text=True, **more
             )
-            # Closes its pipes, and waits for its end.
+            # Closes its pipes and waits for its end.
             stack.enter_context(process)
             stack.callback(process.terminate)
             return process

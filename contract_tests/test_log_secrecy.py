@@ -1,4 +1,4 @@
-"""What the log of a whole run says, and what it never says."""
+"""What the log of a whole run contains, and what it never contains."""
 
 import json
 import re
@@ -20,7 +20,7 @@ PIN = "975318"
 
 @dataclass
 class Run:
-    """A run through every way that data takes, and all that must stay out of its log."""
+    """A run that covers every path of data, and all secrets that its log must not contain."""
 
     gateway: Gateway
     customer: Customer
@@ -33,7 +33,7 @@ class Run:
         return [parsed for parsed in map(json.loads, lines) if parsed["message"] == message]
 
     def attempts(self, kind: str, outcome: str) -> list[dict[str, Any]]:
-        """The lines of attempts to deliver events of a kind that ended so."""
+        """The lines of delivery attempts for events of a kind, with this result."""
         wanted = {"event_kind": kind, "outcome": outcome}
         return [line for line in self.lines("attempt") if line.items() >= wanted.items()]
 
@@ -56,7 +56,7 @@ def _secrets(customer: Customer, webhook: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """Be refused, sign up, fail to deliver, send, receive; in the end all is delivered."""
+    """Cause refusals, sign up, fail to deliver, send, and receive, until everything is delivered."""
     receiver = Receiver()
     folder: Path = tmp_path_factory.mktemp("secrecy")
     with running(folder, GATEWAY_RETRY_SCHEDULE="0.2") as gateway:
@@ -185,6 +185,6 @@ def test_a_malformed_request_gets_an_identifier_too_and_is_logged_with_it(run: R
     def logged() -> list[dict[str, Any]]:
         return [x for x in run.lines("malformed request") if x["request_id"] == identifier]
 
-    # The answer goes out before its line is written.
+    # The response is sent before its line is written.
     [line] = wait_for(logged, "a line of the request")
     assert line["status"] == 431

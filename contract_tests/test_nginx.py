@@ -1,4 +1,4 @@
-"""The configuration for nginx that we ship, run by Debian's nginx in front of a running gateway."""
+"""The shipped configuration for nginx, run by Debian's nginx in front of a running gateway."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def _signed_in(customer: Customer, **more: str) -> dict[str, str]:
 
 
 def _check_error(answer: Answer, status: int, code: str) -> None:
-    """The API's error shape."""
+    """An error of the API's shape."""
     assert answer.status == status
     assert answer.headers["content-type"] == "application/json"
     error: dict[str, Any] = json.loads(answer.body)["error"]

@@ -1,4 +1,4 @@
-"""The slow poll: what the platform tells nobody is found out all the same."""
+"""The slow poll finds changes that the platform sends no callback for."""
 
 from collections.abc import Iterator
 
@@ -12,14 +12,14 @@ APP = {"client_id": "100000000000001", "client_secret": "sandbox-app-secret"}
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A service that looks at its numbers twice a second."""
+    """A service that checks its numbers twice a second."""
     folder = tmp_path_factory.mktemp("gateway")
     with running(folder, GATEWAY_NUMBER_CHECK_INTERVAL="0.5") as service:
         yield service
 
 
 def _unsubscribe(gateway: Gateway, phone_number: str) -> str:
-    """Have the platform send no more callbacks of a number's account. Returns the number's id there."""
+    """Stop the platform's callbacks for a number's account. Returns the number's id at the platform."""
     signup = gateway.sandbox_call("signup", phone=phone_number)
     base = f"{gateway.sandbox}/v25.0"
     answer = requests.get(

@@ -1,4 +1,4 @@
-"""What an operator reads from the running service: /readyz and the metrics of web and worker."""
+"""What an operator sees of the running service: /readyz and the metrics of web and worker."""
 
 import re
 import subprocess
@@ -14,18 +14,18 @@ from contract_tests.harness import Gateway, Receiver, free_port, running, wait_f
 
 
 class Watched:
-    """A running service and where its worker serves metrics."""
+    """A running service and the address of its worker's metrics."""
 
     def __init__(self, gateway: Gateway, worker_at: str) -> None:
         self.gateway = gateway
         self.worker_at = worker_at
 
     def web(self, sample: str) -> float:
-        """A sample of the web's metrics."""
+        """A value from the web's metrics."""
         return _sample(f"{self.gateway.url}/metrics", sample)
 
     def worker(self, sample: str) -> float:
-        """A sample of the worker's metrics."""
+        """A value from the worker's metrics."""
         return _sample(f"http://{self.worker_at}/metrics", sample)
 
 
@@ -45,7 +45,7 @@ def _ready(gateway: Gateway) -> Any:
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """The service with everything that is watched switched on."""
+    """The service with all monitoring enabled."""
     folder: Path = tmp_path_factory.mktemp("watched")
     worker_at = f"127.0.0.1:{free_port()}"
     with running(
@@ -59,7 +59,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 def test_the_whole_service_is_ready_once_its_worker_is_seen(watched: Watched) -> None:
     body = wait_for(
-        lambda: (seen := _ready(watched.gateway))["status"] == "ok" and seen, "a service all well"
+        lambda: (seen := _ready(watched.gateway))["status"] == "ok" and seen,
+        "a service that is ready",
     )
     assert set(body["parts"]) == {"database", "queue", "worker", "deliveries"}
 

@@ -1,6 +1,6 @@
-"""The whole service behind a PgBouncer that works by transactions.
+"""The whole service behind a PgBouncer with transaction pooling.
 
-Two workers, idempotency and a storm run behind one with TEST_BACKEND=pgbouncer.
+With TEST_BACKEND=pgbouncer, two workers, idempotency and a storm run behind one.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from contract_tests.parts import Parts, deployed
 from contract_tests.servers import PgBouncer, PostgresServer
 from tasks.queue import open_storage
 
-# Fewer than the connections of the web process, or of a worker. One is that of the web process's lock.
+# Fewer than the web process or a worker has connections. One is for the web process's lock.
 POOL_SIZE = 4
 SENDS = 20
 KINDS = ["message.sent", "message.delivered", "message.read"]
@@ -77,7 +77,7 @@ def test_messages_are_sent_once_and_their_events_delivered(
 
 def test_no_connection_to_the_server_keeps_anything(parts: Parts, pooler: PgBouncer) -> None:
     assert parts.is_ready()
-    # All but that of the lock, at the same time.
+    # All but the lock's connection, at the same time.
     with ExitStack() as stack:
         rows = [
             stack.enter_context(psycopg.connect(pooler.url("pooled"))).execute(LEFT).fetchall()

@@ -1,4 +1,4 @@
-"""Work that kills its worker each time is set aside after its last attempt. The rest goes on meanwhile."""
+"""Work that kills its worker each time is set aside after its last attempt. Other work continues."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from models.callback import MAX_TRIES
 from models.claim import LEAST_TRIES
 from tasks.number_status import MAX_TRIES as MAX_CHECKS
 
-# A worker that dies of a callback with this text, or of any check of a number.
+# A worker that a callback with this text, or any check of a number, kills.
 WORKER = """
 import os, signal, sys
 from gateway.cli import main
@@ -35,7 +35,7 @@ ingest.parse, number_status.get_network = parse, die
 sys.argv = ["gateway", "worker"]
 main()
 """
-# Leases of the dead worker end at once.
+# Leases of the dead worker expire at once.
 END_LEASES = (
     "UPDATE delivery SET next_attempt_at = 0 WHERE lease_token IS NOT NULL",
     "UPDATE callback SET due_at = 0 WHERE lease_token IS NOT NULL",
@@ -61,7 +61,7 @@ class Service:
         assert answer.ok, answer.text
 
     def live_through(self, is_over: Callable[[], bool]) -> int:
-        """Start the worker again each time it dies. Returns how often it died until it was over."""
+        """Restart the worker each time it dies. Returns the number of its deaths."""
         deaths = 0
         while True:
             self.write("healthy")
@@ -76,7 +76,7 @@ class Service:
                     return deaths
                 time.sleep(0.05)
             deaths += 1
-            assert deaths < 20, "the poison is tried for ever"
+            assert deaths < 20, "the poison is retried for ever"
             for statement in END_LEASES:
                 self.parts.stored.change(statement)
 

@@ -1,4 +1,4 @@
-"""Prism finds no violation by the service: every operation goes through it, with successes and errors."""
+"""Prism finds no violation by the service in every operation, with successes and errors."""
 
 import json
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from contract_tests.prism import Prism, prism_before, violations
 from contract_tests.raw_http import Request
 
 MEBIBYTE = 1024 * 1024
-# These have tests of their own, or need more than bad input. Prism itself refuses the headers of a 431.
+# These have separate tests, or need more than bad input. Prism itself refuses the headers of a 431.
 PREPARED = {408, 409, 413, 429, 431, 500, 503}
-# Prism passes a response on when it is complete.
+# Prism forwards a response when it is complete.
 BY_ID = {operation.id: operation for operation in finite_operations()}
 OPERATIONS = [pytest.param(operation, id=name) for name, operation in BY_ID.items()]
 WITH_BODY = [
@@ -37,7 +37,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def prism(gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prism]:
-    """Prism before it."""
+    """Prism in front of the service."""
     with prism_before(gateway, tmp_path_factory.mktemp("prism")) as proxy:
         yield proxy
 
@@ -59,7 +59,7 @@ def through(gateway: Gateway, prism: Prism) -> Customer:
 
 
 def assert_fits(response: requests.Response, status: int) -> None:
-    """The response has the status, and neither it nor its request violates the contract."""
+    """The response has this status, and neither it nor its request violates the contract."""
     assert response.status_code == status, response.text
     assert violations(response.headers, "request") == []
     assert violations(response.headers, "response") == []
@@ -81,7 +81,7 @@ def test_each_success_fits(prism: Prism, world: World, operation: str, example: 
 
 
 def spoilt(target: Target) -> dict[int, Request]:
-    """A request for each status that bad input alone brings about."""
+    """A request for each status that bad input alone causes."""
     found: dict[int, Request] = {}
     if "numberId" in target.operation.names_in("query"):
         found[403] = target.good.with_query(b"numberId=" + target.foreign["number_id"].encode())
@@ -95,7 +95,7 @@ def spoilt(target: Target) -> dict[int, Request]:
 
 
 def may_pass(request: Request) -> bool:
-    """Prism passes on no body with these methods."""
+    """Prism forwards no body with these methods."""
     return request.method not in {b"GET", b"HEAD"} or not request.body
 
 
@@ -113,7 +113,7 @@ def test_each_error_that_bad_input_brings_about_fits(
 
 @pytest.fixture(scope="module")
 def limited(gateway: Gateway, prism: Prism) -> Customer:
-    """A customer who made the one request that the plan allows."""
+    """A customer who has made the only request that the plan allows."""
     customer = prism.before(gateway.customer("starter", with_number=False))
     customer.request("GET", "/numbers")
     return customer

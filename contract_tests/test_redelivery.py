@@ -1,4 +1,4 @@
-"""Bulk redelivery as a deployment runs it: in the background, and safe from a kill or a lost queue."""
+"""Bulk redelivery as in a deployment: in the background, and safe from a kill or a lost queue."""
 
 import threading
 from collections import Counter
@@ -19,7 +19,7 @@ PATIENCE = 80
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    """Web and sandbox. Nothing is retried while a test runs, and all is redelivered at once."""
+    """Web and sandbox without automatic retries, and with redelivery at once."""
     settings = {
         "GATEWAY_RETRY_SCHEDULE": "3600",
         "GATEWAY_DELIVERY_TIMEOUT": "2",
@@ -64,7 +64,7 @@ def _total(customer: Customer, webhook_id: str, state: str) -> int:
 
 
 def _times(received: list[Received]) -> Counter[str]:
-    """How often each delivery came."""
+    """The number of requests of each delivery."""
     return Counter(r.headers["x-service-delivery"] for r in received)
 
 
@@ -76,7 +76,7 @@ def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
     assert _redeliver(customer, webhook_id) == MANY
     assert _total(customer, webhook_id, "skipped") == MANY, "the request itself schedules nothing"
     parts.stored.lose_queue()
-    # The first delivery comes while the later batches are still to be scheduled.
+    # The first delivery comes before the later batches are scheduled.
     first = parts.start_worker()
     receiver.wait(count=1, seconds=PATIENCE)
     first.kill()
@@ -86,7 +86,7 @@ def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
     times = _times(receiver.at())
     assert len(times) == MANY
     again = [delivery_id for delivery_id, count in times.items() if count > 1]
-    assert len(again) <= IN_FLIGHT, "only what was under way when the worker was killed"
+    assert len(again) <= IN_FLIGHT, "only work in progress when the worker was killed"
     assert parts.stored.count("delivery", "attempt_count = 2") <= IN_FLIGHT
     assert parts.stored.count("delivery", "attempt_count > 2") == 0
     assert parts.stored.count("redelivery") == 0
@@ -118,7 +118,7 @@ def test_a_new_event_does_not_wait_behind_the_redeliveries_of_another_webhook(
 def test_a_call_takes_at_most_ten_thousand_and_a_webhook_switched_off_gets_none(
     parts: Parts, customer: Customer, receiver: Receiver
 ) -> None:
-    """A second call is refused while so many wait."""
+    """A second call is refused while this many wait."""
     webhook_id = _webhook(customer, receiver)
     write_skipped(parts.stored, customer, webhook_id, MOST + 1)
     assert _redeliver(customer, webhook_id) == MOST

@@ -1,4 +1,4 @@
-"""The servers that the tests start: what survives what, and that nothing stays behind."""
+"""The servers of the tests: which data survive, and that nothing is left behind."""
 
 import socket
 import subprocess
@@ -28,7 +28,7 @@ def _listens(server: Server) -> bool:
 
 
 def _segment(server: PostgresServer) -> str:
-    """The identifier of its shared memory."""
+    """The identifier of the server's shared memory."""
     return (server.data / "postmaster.pid").read_text().splitlines()[6].split()[1]
 
 

@@ -1,4 +1,4 @@
-"""Web and worker start while PostgreSQL or Redis is away, say so, and go on when it is there."""
+"""Web and worker start during an outage of PostgreSQL or Redis, log it, and continue when it ends."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,13 +15,13 @@ from contract_tests.parts import Parts
 from contract_tests.servers import PostgresServer, RedisServer
 
 AWAY = "started while a server is away"
-# Both try again at least twice a second, and the machine may be busy.
+# Both retry at least twice a second, and the machine may be busy.
 BACK_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Service:
-    """Servers that run, and processes that do not run yet, except for the sandbox."""
+    """Running servers, and processes that are not started yet except for the sandbox."""
 
     postgres: PostgresServer
     redis: RedisServer
@@ -29,18 +29,18 @@ class Service:
     customer: Customer
 
     def start(self) -> None:
-        """Start web and worker, and wait until web answers at all."""
+        """Start web and worker, and wait until web answers."""
         self.parts.start_web()
         self.parts.start_worker()
         wait_for(self._answers, "a web process that answers", START_SECONDS)
         wait_for(lambda: len(self.told()) == 2, "a line of each", START_SECONDS)
 
     def told(self) -> list[str]:
-        """What both said of a server at their start."""
+        """The log lines of both about a server at their start."""
         return [line for line in self.parts.log().splitlines() if AWAY in line]
 
     def ready(self) -> tuple[int, dict[str, Any]]:
-        """What /readyz says."""
+        """The body of /readyz."""
         answer = requests.get(f"{self.parts.url}/readyz", timeout=WAIT_SECONDS)
         return answer.status_code, answer.json()
 
@@ -55,7 +55,7 @@ class Service:
 def service(
     tmp_path: Path, receiver: Receiver, request: pytest.FixtureRequest
 ) -> Iterator[Service]:
-    """With a customer, whose webhook is the receiver; the settings are the test's parameter."""
+    """With a customer whose webhook is the receiver. The test's parameter is the settings."""
     with ExitStack() as stack:
         postgres = stack.enter_context(PostgresServer())
         redis = stack.enter_context(RedisServer())
@@ -90,7 +90,7 @@ def test_a_start_without_postgresql(service: Service, receiver: Receiver) -> Non
     wait_for(lambda: service.ready()[1]["status"] == "ok", "a service that is ready", BACK_SECONDS)
     assert service.customer.send("15580000002").ok
     wait_for(receiver.at, "an event", BACK_SECONDS)
-    wait_for(lambda: _is_locked(service.postgres), "a web process that is alone", BACK_SECONDS)
+    wait_for(lambda: _is_locked(service.postgres), "a single web process", BACK_SECONDS)
     assert len(service.told()) == 2
 
 

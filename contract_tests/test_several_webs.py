@@ -1,4 +1,4 @@
-"""Two web processes on one machine, on PostgreSQL and Redis, are as exact as one."""
+"""Two web processes on one machine, with PostgreSQL and Redis, are as exact as one."""
 
 import json
 import os
@@ -24,13 +24,13 @@ PROCESSES = 2
 LIMIT, TOO_MANY = 100, 5
 CONNECTIONS = 5
 REPEATS = 20
-# Neither server asks for one. It is there to be looked for.
+# Neither server checks it. It exists so that tests can look for it.
 PASSWORD = "quagga-password"
 
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[Collector]:
-    """Where the processes send their spans."""
+    """The collector of the processes' spans."""
     with collecting() as collector:
         yield collector
 
@@ -52,10 +52,10 @@ def parts(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Ite
             yield parts
 
 
-# The accounts are made before the connections, which do not wait for long.
+# The accounts are created before the connections, which soon time out.
 @pytest.fixture(scope="module")
 def starter(parts: Parts) -> Customer:
-    """An account on the plan Starter."""
+    """An account with the plan Starter."""
     return parts.customer("starter", with_number=False)
 
 
@@ -67,7 +67,7 @@ def sender(parts: Parts) -> Customer:
 
 @pytest.fixture
 def lanes(parts: Parts) -> Iterator[Lanes]:
-    """As many connections to the one process as to the other."""
+    """The same number of connections to each process."""
     with Lanes(parts.url, PROCESSES, CONNECTIONS) as lanes:
         yield lanes
 
@@ -75,7 +75,7 @@ def lanes(parts: Parts) -> Iterator[Lanes]:
 def _at_once(
     lanes: Lanes, times: int, ask: Callable[[Lane], requests.Response]
 ) -> list[tuple[int, requests.Response]]:
-    """Ask so many times, over all connections at the same time. Answers come with the process's id."""
+    """Send ``count`` requests over all connections at the same time. Responses come with the process id."""
     free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
     for lane in lanes.all():
         free.put(lane)
@@ -92,7 +92,7 @@ def _at_once(
 
 
 def _counted(parts: Parts, lane: requests.Session) -> Counter[str]:
-    """What the process at the other end says that it and the other have answered, by their statuses."""
+    """The responses of this and the other process by status, from the metrics of the process."""
     text = lane.get(f"{parts.url}/metrics", timeout=WAIT_SECONDS).text
     return Counter(
         {
@@ -119,7 +119,7 @@ def test_exactly_the_limit_passes_over_both_processes(
     remaining = [int(a.headers["X-RateLimit-Remaining"]) for _, a in answers if a.ok]
     assert sorted(remaining) == list(range(LIMIT))
     assert {pid for pid, answer in answers if answer.ok} == set(lanes.of)
-    # Whichever process is asked, it tells of both.
+    # Each process reports both.
     assert [_counted(parts, lane) - counted for [lane, *_] in lanes.of.values()] == [statuses] * 2
 
 
@@ -181,7 +181,7 @@ def test_a_process_that_is_killed_is_started_again_and_what_it_counted_is_kept(
         try:
             with Lanes(parts.url, PROCESSES, seconds=START_SECONDS) as now:
                 return killed not in now.of and other in now.of
-        except requests.ConnectionError:  # It was at the process that was killed.
+        except requests.ConnectionError:  # The killed process had the connection.
             return False
 
     wait_for(is_replaced, "another process", START_SECONDS)

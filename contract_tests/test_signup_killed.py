@@ -1,4 +1,4 @@
-"""A web process that is killed in the middle of a signup leaves one that the same claim completes."""
+"""A web process killed during a signup leaves a signup that the same claim completes."""
 
 import secrets
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ import requests
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, wait_for
 from contract_tests.spy import Spy, spied_on
 
-# The steps that ask the network, by the call that they end with.
+# The steps that call the network, by the call that ends them.
 EXCHANGE, CONFIRM = "GET access_token", "GET phone_numbers"
 SUBSCRIBE, REGISTER = "POST subscribed_apps", "POST register"
 
 
 @pytest.fixture(scope="module")
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, Spy]]:
-    """A running service whose calls of the network are seen."""
+    """A running service with recorded network calls."""
     with spied_on(tmp_path_factory.mktemp("gateway")) as observed:
         yield observed
 
@@ -30,7 +30,7 @@ def gateway(observed: tuple[Gateway, Spy]) -> Gateway:
 
 @pytest.fixture(scope="module")
 def spy(observed: tuple[Gateway, Spy]) -> Spy:
-    """What sees its calls."""
+    """The spy that records the calls."""
     return observed[1]
 
 
@@ -81,7 +81,7 @@ def test_a_signup_that_a_kill_interrupted_resumes_with_the_same_claim(
     done = _complete(gateway, slug, claim)
     assert (done.status_code, done.json()["status"]) == (201, "ACTIVE")
     assert EXCHANGE not in spy.seen, "the code works once"
-    # The platform registered the number before the kill, as it says itself.
+    # The platform registered the number before the kill, according to its own record.
     assert (REGISTER in spy.seen) is (step != REGISTER)
     [event] = receiver.wait()
     assert event.event["data"] == done.json()

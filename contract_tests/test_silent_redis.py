@@ -1,6 +1,6 @@
-"""A Redis that takes what it is told and says nothing: sends and deliveries go on (design, section 2.3).
+"""Redis accepts data and answers nothing: sends and deliveries continue (design, section 2.3).
 
-``SILENT_SECONDS`` sets how long Redis says nothing.
+``SILENT_SECONDS`` sets how long Redis is silent.
 """
 
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(120 + 2 * SECONDS)
 
 @dataclass(frozen=True)
 class Answered:
-    """A send: when it was asked for and answered, in seconds of time.monotonic, and its message."""
+    """A send: its start and end in seconds of time.monotonic, and its message."""
 
     asked_at: float
     at: float
@@ -35,14 +35,14 @@ class Answered:
 
 @dataclass(frozen=True)
 class Silence:
-    """What was sent while Redis said nothing, and the receiver of its events."""
+    """The sends while Redis was silent, and the receiver of their events."""
 
     gateway: Gateway
     receiver: Receiver
     answers: list[Answered]
 
     def delays(self, kind: str) -> list[float]:
-        """Seconds from the answer of each send to its event of this kind."""
+        """Seconds from each send's response to its event of this kind."""
         came = {r.event["data"]["id"]: r.at for r in self.receiver.at() if r.event["event"] == kind}
         return [came[answer.message_id] - answer.at for answer in self.answers]
 

@@ -15,7 +15,7 @@ from contract_tests.harness import START_SECONDS, free_port, wait_for
 from contract_tests.parts import Parts, deployed
 from contract_tests.servers import PgBouncer, PostgresServer
 
-# Nobody asks for it. It is there to be looked for.
+# No server checks it. It exists so that tests can look for it.
 PASSWORD = "quagga-password"
 TAKE = "SELECT pg_advisory_lock(20977, 3)"
 LOCK = """
@@ -26,7 +26,7 @@ WHERE datname = current_database() AND classid = 20977 AND objid = 3 AND granted
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[PostgresServer]:
-    """One that is killed by these tests."""
+    """A PostgreSQL that these tests kill."""
     with PostgresServer() as server:
         yield server
 
@@ -41,13 +41,13 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
 
 @pytest.fixture(scope="module")
 def url(postgres: PostgresServer) -> str:
-    """The address of its database."""
+    """The URL of its database."""
     return postgres.database("sole")
 
 
 @pytest.fixture(scope="module")
 def on_postgresql(tmp_path_factory: pytest.TempPathFactory, url: str) -> Iterator[Parts]:
-    """The same, with a password that nobody asks for."""
+    """The same, with a password that is not checked."""
     settings = {"DATABASE_URL": url.replace("@", f":{PASSWORD}@"), "QUEUE_URL": ""}
     settings["RATE_LIMIT_URL"] = ""
     named = {f"GATEWAY_{name}": value for name, value in settings.items()}
@@ -59,7 +59,7 @@ def on_postgresql(tmp_path_factory: pytest.TempPathFactory, url: str) -> Iterato
 def behind_pgbouncer(
     tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer
 ) -> Iterator[Parts]:
-    """The same, through a pooler that works by transactions."""
+    """The same, through a pooler in transaction mode."""
     postgres.database("pooled")
     with PgBouncer(postgres) as pooler:
         urls = {"DATABASE_URL": pooler.url("pooled"), "QUEUE_URL": "", "RATE_LIMIT_URL": ""}
@@ -70,13 +70,13 @@ def behind_pgbouncer(
 
 @pytest.fixture(scope="module", params=["on_sqlite", "on_postgresql", "behind_pgbouncer"])
 def parts(request: pytest.FixtureRequest) -> Parts:
-    """Each of them."""
+    """Both services."""
     found: Parts = request.getfixturevalue(request.param)
     return found
 
 
 def _assert_refused(parts: Parts) -> None:
-    """A second web process, at another port."""
+    """A second web process at another port."""
     done = subprocess.run(
         [sys.executable, "-m", "gateway", "web", "--port", str(free_port())],
         env=parts.environment,
@@ -117,7 +117,7 @@ def test_the_next_one_starts_after_a_kill(parts: Parts) -> None:
 
 
 def _holder(url: str, *, granted: bool = True) -> Any:
-    """The server process that has the lock, or waits for it; None when there is none."""
+    """The server process that has the lock or waits for it, or None."""
     with psycopg.connect(url) as connection:
         return connection.execute(LOCK, [granted]).fetchone()
 
@@ -137,7 +137,7 @@ def test_one_that_lost_its_lock_to_another_says_so_until_it_has_it_again(
     [first] = _holder(url)
     with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(other.execute, TAKE)
-        wait_for(lambda: _holder(url, granted=False), "another that waits for the lock")
+        wait_for(lambda: _holder(url, granted=False), "another process that waits for the lock")
         with psycopg.connect(url) as ending:
             ending.execute("SELECT pg_terminate_backend(%s)", [first])
         waiting.result(START_SECONDS)

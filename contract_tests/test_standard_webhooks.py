@@ -1,4 +1,4 @@
-"""Deliveries as the libraries of Standard Webhooks take them (docs/decisions/0037-standard-webhooks.md)."""
+"""The libraries of Standard Webhooks verify deliveries (docs/decisions/0037-standard-webhooks.md)."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ KINDS = ["message.sent", "message.read", "number.banned"]
 
 @dataclass
 class Hook:
-    """A webhook for ``message.sent``, and the receiver behind it."""
+    """A webhook for ``message.sent`` and its receiver."""
 
     customer: Customer
     receiver: Receiver
@@ -30,17 +30,17 @@ class Hook:
 
     @property
     def secret(self) -> str:
-        """The present secret."""
+        """The current secret."""
         return str(self.resource["secret"])
 
     def rotate(self) -> str:
-        """Rotate the secret. Returns the one before."""
+        """Rotate the secret. Returns the previous one."""
         before = self.secret
         self.resource = self.customer.request("POST", f"{self.address}/rotate-secret").json()
         return before
 
     def send(self, attempts: int = 1) -> list[Received]:
-        """Send a message; the attempts to deliver its event."""
+        """Send a message. Returns the attempts to deliver its event."""
         message_id = self.customer.send("15551234567", "Grüße, 你好 \U0001f44b").json()["id"]
 
         def is_wanted(received: Received) -> bool:
@@ -49,7 +49,7 @@ class Hook:
         return self.receiver.wait(self.path, attempts, is_wanted)
 
     def test(self, **request: Any) -> Received:
-        """Ask for a test delivery, and return it."""
+        """Request a test delivery, and return it."""
         answer = self.customer.request("POST", f"{self.address}/test", **request)
         assert answer.json()["success"], answer.text
         return self.receiver.at(self.path)[-1]
@@ -57,7 +57,7 @@ class Hook:
 
 @pytest.fixture
 def hook(customer: Customer, receiver: Receiver) -> Iterator[Hook]:
-    """A webhook of this test alone."""
+    """A webhook for this test only."""
     body = {"url": receiver.url(), "events": ["message.sent"]}
     resource = customer.request("POST", "/webhooks", json=body).json()
     yield Hook(customer, receiver, "/hook", resource)
@@ -65,7 +65,7 @@ def hook(customer: Customer, receiver: Receiver) -> Iterator[Hook]:
 
 
 def seen(secret: str, received: Received) -> str:
-    """What the libraries say of a request."""
+    """The libraries' verdict on a request."""
     return verdict(secret, received.headers, received.body)
 
 
@@ -113,7 +113,7 @@ def test_what_was_changed_or_signed_with_another_secret_is_refused(hook: Hook) -
         (headers, body.replace(b"message.sent", b"message.read")),
         (headers, body + b" "),
         (headers | {"webhook-id": "evt_other"}, body),
-        # Who replays a request cannot give it a later time.
+        # A replayed request cannot have a later time.
         (headers | {"webhook-timestamp": now}, body),
     ):
         assert verdict(hook.secret, changed, changed_body) == UNSIGNED
@@ -135,7 +135,7 @@ def test_for_24_hours_after_a_rotation_both_secrets_verify(gateway: Gateway, hoo
 
 
 def _age_rotation(gateway: Gateway, hook: Hook, milliseconds: int) -> None:
-    """As if the secret had been rotated so much earlier."""
+    """Make the rotation look older."""
     statement = "UPDATE webhook SET secret_changed_at = secret_changed_at - ? WHERE id = ?"
     assert gateway.stored.change(statement, milliseconds, hook.resource["id"]) == 1
 

@@ -1,8 +1,8 @@
-"""Another company's Schemathesis finds nothing: its defaults, no configuration and no hooks of ours.
+"""Another company's Schemathesis finds nothing: with its defaults, without our configuration and hooks.
 
-``STRANGER_EXAMPLES`` sets how many requests are tried for each operation (``make fuzz-stranger``). Three
-seeds are then drawn, unless ``STRANGER_SEEDS`` names some. Without it there is one seed, and no coverage
-phase: it takes half a minute, draws nothing at random, and is part of test_fuzz.py.
+``STRANGER_EXAMPLES`` sets the number of requests for each operation (``make fuzz-stranger``). Three
+random seeds are used then, unless ``STRANGER_SEEDS`` sets some. Otherwise there is one seed and no coverage
+phase: it takes half a minute, is not random, and is part of test_fuzz.py.
 """
 
 import os
@@ -19,7 +19,7 @@ SOME = "--max-examples 5 --phases examples,fuzzing,stateful"
 
 
 def choose_seeds() -> list[str]:
-    """One in the test suite, and new ones where somebody goes looking for faults."""
+    """One in the test suite, random ones in a search for faults."""
     if "STRANGER_SEEDS" in os.environ:
         return os.environ["STRANGER_SEEDS"].split()
     return [str(secrets.randbits(32)) for _ in range(3)] if EXAMPLES else ["1"]
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.timeout(300 + 6 * int(EXAMPLES or 0))
 
 
 def assert_no_fault(found: Fuzzed) -> None:
-    """No check failed, no request was left without an answer, and the limits stopped none."""
+    """No check failed, every request was answered, and the rate limits refused none."""
     if found.report.faults or found.status != 0:
         pytest.fail("\n".join([*found.report.faults, found.printed]), pytrace=False)
     assert not [operation for operation in read_operations() if found.report.seen(operation)[429]]

@@ -1,6 +1,6 @@
-"""Pending work survives: the queue deleted, or a disk that was full for a while.
+"""Pending work survives a deleted queue and a disk that is full for a while.
 
-A clock that is set back or forward: tests/tasks/test_clock_jumps.py.
+For a clock that is set back or forward see tests/tasks/test_clock_jumps.py.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from contract_tests.harness import Customer, Gateway, Receiver, running, wait_fo
 
 MESSAGES = 40
 KINDS = ["message.sent", "message.delivered", "message.read", "message.failed"]
-# The quota works everywhere; a disk that is really full needs the right to mount one.
+# The quota works everywhere. A really full disk needs permission to mount one.
 WAYS: dict[str, Fill] = {"quota": forbid_writing}
 if may_mount():
     WAYS["full disk"] = fill_up
@@ -41,7 +41,7 @@ def _events(receiver: Receiver) -> set[tuple[str, str]]:
 
 @pytest.fixture
 def unswept(tmp_path: Path) -> Iterator[Gateway]:
-    """A service whose sweep runs once at its start, so that only the queue brings word."""
+    """A service whose sweep runs only at its start, so that only the queue schedules work."""
     with running(tmp_path, GATEWAY_SWEEP_INTERVAL="3600") as gateway:
         yield gateway
 
@@ -53,7 +53,7 @@ def test_the_parts_find_each_other_again_after_the_queue_was_deleted_under_them(
     _subscribe(customer, receiver)
     for part in ("web", "worker"):
         unswept.stored.lose_queue()
-        # One of them opens the queue anew, the other has it open since before.
+        # One of them opens the queue now, the other has had it open since its start.
         unswept.kill(part)
         unswept.part(part)
         wait_for(lambda: _is_ready(unswept), "a ready service")
@@ -71,7 +71,7 @@ def _is_ready(gateway: Gateway) -> bool:
 
 @pytest.fixture(params=sorted(WAYS))
 def fill(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fill]:
-    """One way to fill the disk, prepared."""
+    """One way to fill the disk."""
     way: str = request.param
     with small_disk(tmp_path / "var") if way == "full disk" else contextlib.nullcontext():
         yield WAYS[way]
@@ -79,7 +79,7 @@ def fill(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fill]:
 
 @pytest.fixture
 def gateway(fill: Fill, tmp_path: Path) -> Iterator[Gateway]:  # noqa: ARG001 - it makes the disk
-    """A service on the disk that is going to be full."""
+    """A service on the disk that will be full."""
     with running(tmp_path, GATEWAY_RETRY_SCHEDULE=",".join(["0.5"] * 50)) as service:
         yield service
 
@@ -97,11 +97,11 @@ def test_a_disk_that_was_full_for_a_while_loses_nothing_and_doubles_no_send(
         senders.progress.allow_more(MESSAGES // 2)
         wait_for(lambda: len(receiver.requests) > 5, "deliveries that wait for a retry")
         free = fill(gateway)
-        # The clients go on asking, and the receiver recovers while nothing can be written down.
+        # The clients retry, and the receiver recovers, while nothing can be stored.
         receiver.status = 200
         senders.progress.allow_more(MESSAGES)
         refused = senders.progress.repeats
-        wait_for(lambda: senders.progress.repeats > refused + 20, "requests that cannot be served")
+        wait_for(lambda: senders.progress.repeats > refused + 20, "requests that fail")
         assert customer.request("GET", "/numbers").status_code == 200, "reading needs no room"
         free()
     ledger.settle(seconds=60)
@@ -110,9 +110,9 @@ def test_a_disk_that_was_full_for_a_while_loses_nothing_and_doubles_no_send(
     attempts = [
         (r.headers["x-service-delivery"], r.headers["x-service-attempt"]) for r in receiver.at()
     ]
-    assert len(attempts) == len(set(attempts)), "an attempt was not recorded, and made again"
+    assert len(attempts) == len(set(attempts)), "an attempt was not recorded, and was repeated"
     to = [message["to"] for message in ledger.accepted()]
     assert len(to) == len(set(to))
     told = {m["id"] for m in ledger.messages() if m["status"] == "read"}
     assert set(senders.ids.values()) <= told
-    assert "ended" not in gateway.log(), "a part died of it"
+    assert "ended" not in gateway.log(), "it killed a part"

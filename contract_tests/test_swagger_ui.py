@@ -1,4 +1,4 @@
-"""The pages that show the contract, in a real browser: Swagger UI at /api/ui/, Redoc at /api/docs/."""
+"""The pages that show the contract in a real browser: Swagger UI at /api/ui/, Redoc at /api/docs/."""
 
 import json
 import re
@@ -19,14 +19,14 @@ OPENED = {"/api/ui/": "#/messages/sendMessage", "/api/docs/": "#operation/sendMe
 WIDTHS = (390, 1440)
 PATIENCE_MS = 90_000
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-# What is less than serious is the libraries' own: the order of headings, and what is in no landmark.
-# Of Redoc's operations the one that has most of what there is, because axe takes 6 s for all of them.
+# Minor findings are the libraries' own: the order of headings, and content outside of landmarks.
+# Of Redoc's operations the richest one, because axe takes 6 s for all of them.
 RUN = """async () => (await axe.run(
     {exclude: "[data-section-id*='/operation/']:not([data-section-id$='/sendMessage'])"},
     {resultTypes: ["violations"]},
   )).violations.filter(found => ["serious", "critical"].includes(found.impact))
   .map(found => `${found.id}: ${found.nodes.map(node => node.target).join(" | ")}`)"""
-# The heading has the colour of the scheme once the library has drawn with it.
+# The heading has the color of the scheme once the library has drawn with it.
 DRAWN = """() => document.querySelector("h1") && new Set(
   ["h1", "body"].map(name => getComputedStyle(document.querySelector(name)).color)).size === 1"""
 STORED = """async () => [
@@ -35,22 +35,22 @@ STORED = """async () => [
 
 @pytest.fixture
 def page(browser: Browser, gateway: Gateway) -> Iterator[Page]:
-    """A browser of one's own. At the end nothing was complained about, and nobody else asked."""
+    """A separate browser. At the end there must be no browser error and no request to another host."""
     context = browser.new_context(base_url=gateway.url, reduced_motion="reduce")
     context.add_init_script(path=AXE)
     page = context.new_page()
-    # Redoc takes seconds for the whole contract, and many of them on a busy machine.
+    # Redoc takes seconds for the whole contract, and longer on a busy machine.
     page.set_default_timeout(PATIENCE_MS)
     witness = Witness(page)
     yield page
     context.close()
-    # A policy that is violated is a complaint as well. What comes out of the page itself has no host.
+    # A violated policy is an error too. Requests inside the page have no host.
     assert witness.complaints == []
     assert witness.hosts - {""} == {gateway.url.removeprefix("http://")}
 
 
 def opened(page: Page, path: str) -> Locator:
-    """The page with sendMessage before one's eyes; returns where its examples are chosen."""
+    """Show sendMessage on the page. Returns the list of its examples."""
     page.goto(path + OPENED[path])
     if path == "/api/ui/":
         return page.locator(
@@ -60,7 +60,7 @@ def opened(page: Page, path: str) -> Locator:
 
 
 def faults(page: Page) -> list[Any]:
-    """What axe finds, and by how much the page scrolls sideways."""
+    """Findings of axe, and the pixels by which the page scrolls sideways."""
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     return [*page.evaluate(RUN), *([wide] if wide > 0 else [])]
 
@@ -69,7 +69,7 @@ def faults(page: Page) -> list[Any]:
 def test_a_page_of_the_contract_has_no_fault_in_any_look(page: Page, path: str) -> None:
     opened(page, path).first.wait_for()
     found = []
-    # Redoc loads the page again for each change of the scheme.
+    # Redoc reloads the page for each change of the scheme.
     for scheme, width in product(SCHEMES, WIDTHS):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
@@ -79,7 +79,7 @@ def test_a_page_of_the_contract_has_no_fault_in_any_look(page: Page, path: str) 
 
 
 def types_of_a_message(contract: dict[str, Any]) -> set[str]:
-    """What ``type`` may be in a request to send."""
+    """The values of ``type`` in a request to send."""
     body = contract["paths"]["/messages/send"]["post"]["requestBody"]
     schema = body["content"]["application/json"]["schema"]
     if "$ref" in schema:
@@ -90,7 +90,7 @@ def types_of_a_message(contract: dict[str, Any]) -> set[str]:
 def test_swagger_ui_has_an_example_of_each_type_of_message(page: Page, gateway: Gateway) -> None:
     choice = opened(page, "/api/ui/")
     shown = page.locator(".opblock.is-open").get_by_label("Request body")
-    # The page fills the list when it has resolved the operation.
+    # The page fills the list once it has resolved the operation.
     choice.locator("option").first.wait_for(state="attached")
     types = set()
     for name in choice.locator("option").evaluate_all("options => options.map(o => o.value)"):
@@ -101,7 +101,7 @@ def test_swagger_ui_has_an_example_of_each_type_of_message(page: Page, gateway: 
 
 
 def authorize(page: Page, key: str) -> None:
-    """Enter a key in the dialog behind the button Authorize."""
+    """Enter a key in the dialog of the button Authorize."""
     page.locator(".auth-wrapper").get_by_role("button", name="Authorize").click()
     dialog = page.locator(".dialog-ux")
     dialog.locator("input").fill(key)
@@ -111,7 +111,7 @@ def authorize(page: Page, key: str) -> None:
 
 
 def execute(page: Page, operation: str) -> Locator:
-    """Execute ``tag-operationId`` as it is filled in. Returns the response."""
+    """Execute ``tag-operationId`` with its current values. Returns the response."""
     block = page.locator(f"#operations-{operation}")
     block.locator(".opblock-summary-control").click()
     block.get_by_role("button", name="Execute").click()

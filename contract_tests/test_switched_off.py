@@ -1,6 +1,6 @@
-"""A webhook that was disabled or deleted gets no request that starts after the answer, in 400 tries.
+"""After the response to its disabling or deletion, a webhook gets no new request, in 400 tries.
 
-Receiver and customers share an event loop, which tells what came first.
+Receiver and customers share an event loop, which knows the order of events.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from contract_tests.backlog import write_skipped
 from contract_tests.harness import START_SECONDS, Customer
 from contract_tests.parts import Parts, deployed
 
-# An account has room for a hundred attempts at a time, so the webhooks are of several.
+# An account may run a hundred attempts at a time, so the webhooks belong to several.
 ACCOUNTS, WEBHOOKS_EACH, ROUNDS = 4, 25, 4
 BACKLOG = 40
-# More turns than the loop needs from the arrival of bytes to the handler of their request.
+# More iterations than the loop needs from the arrival of bytes to the handler of their request.
 TURNS = 20
-# Longer than any request could be late.
+# The seconds after which a late request would have arrived.
 AFTERWARDS_SECONDS = 0.7
-# The leases of dead workers end before, while and after webhooks are disabled.
+# The leases of dead workers expire before, during and after the disabling of webhooks.
 LEASE_ENDS_MS = 3_000
 
 
@@ -33,7 +33,7 @@ LEASE_ENDS_MS = 3_000
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
     """A service with a worker."""
     folder = tmp_path_factory.mktemp("switched-off")
-    # A request that disables a webhook waits in its thread.
+    # A request that disables a webhook blocks its thread.
     settings = {
         "GATEWAY_THREADS": str(ACCOUNTS * WEBHOOKS_EACH),
         "GATEWAY_REDELIVERY_RATE": "1000000",
@@ -63,30 +63,30 @@ class Hook:
             return {} if answer.status == 204 else await answer.json()
 
     async def create(self, address: str) -> None:
-        """Register it."""
+        """Register the webhook."""
         made = await self.call(
             "POST", "/webhooks", url=address + self.path, events=["message.sent"]
         )
         self.id = made["id"]
 
     async def enable(self) -> None:
-        """Have it get everything once more."""
+        """Redeliver everything to the webhook."""
         await self.call("PATCH", f"/webhooks/{self.id}", active=True)
         states = ["delivered", "failed", "skipped"]
         await self.call("POST", f"/webhooks/{self.id}/redeliver", states=states)
 
     async def disable(self) -> None:
-        """Disable it."""
+        """Disable the webhook."""
         await self.call("PATCH", f"/webhooks/{self.id}", active=False)
 
     async def delete(self) -> None:
-        """Delete it."""
+        """Delete the webhook."""
         await self.call("DELETE", f"/webhooks/{self.id}")
 
 
 @dataclass
 class Receiver:
-    """Answers 200. ``late`` are the requests to a path that was closed."""
+    """Answers 200. ``late`` contains the requests to closed paths."""
 
     count: int = 0
     wanted: int = 0
@@ -95,7 +95,7 @@ class Receiver:
     late: list[str] = field(default_factory=list)
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Note a request."""
+        """Record a request."""
         self.count += 1
         if self.count == self.wanted:
             self.is_there.set()
@@ -104,20 +104,20 @@ class Receiver:
         return web.Response()
 
     async def wait(self, count: int) -> None:
-        """Wait for so many requests more."""
+        """Wait for this number of additional requests."""
         self.is_there.clear()
         self.wanted = self.count + count
         await asyncio.wait_for(self.is_there.wait(), START_SECONDS)
 
     async def close(self, path: str) -> None:
-        """Take what arrives from now on for late."""
+        """Record later requests to this path as late."""
         for _ in range(TURNS):
             await asyncio.sleep(0)
         self.closed.add(path)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
-        """Serve; the address."""
+        """Start the server. Returns its address."""
         app = web.Application()
         app.router.add_post("/{path}", self.handle)
         runner = web.AppRunner(app, access_log=None)
@@ -128,7 +128,7 @@ class Receiver:
 
 
 def _leave_leases(parts: Parts) -> None:
-    """An eighth of all deliveries was claimed by workers that died."""
+    """Workers that died had claimed an eighth of all deliveries."""
     at = round(time.time() * 1000)
     found = parts.stored.rows(
         "SELECT id FROM delivery WHERE substr(id, 30) IN ('0', '1', '2', '3')"
@@ -141,7 +141,7 @@ def _leave_leases(parts: Parts) -> None:
 
 
 async def _switch_all_off(receiver: Receiver, hooks: list[Hook], *, delete: bool) -> None:
-    """Wait for traffic, and disable or delete all of them while it goes on."""
+    """Wait for traffic, and disable or delete all of them meanwhile."""
     await receiver.wait(len(hooks) * 2)
 
     async def switch_off(hook: Hook) -> None:

@@ -1,4 +1,4 @@
-"""What a collector of traces is shown of a message, from its request to its delivery."""
+"""The spans of a message at a trace collector, from its request to its delivery."""
 
 import os
 import socket
@@ -20,14 +20,14 @@ TO = "15557770124"
 TEXT = "zanzibar-traced"
 ERRAND = "errand-4712"
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-# A send takes some 50 ms; one that waited for its collector would take the exporter's 10 s.
+# A send takes some 50 ms. One that waited for its collector would take the exporter's 10 s.
 PROMPT = 3.0
 STOP_SECONDS = 5
 
 
 @dataclass
 class Run:
-    """A message that was sent and delivered, and what the collector saw of it."""
+    """A message that was sent and delivered, and its spans."""
 
     gateway: Gateway
     customer: Customer
@@ -100,7 +100,7 @@ def _secrets(customer: Customer, secret: str) -> dict[str, str]:
         "text": TEXT,
         "path of the webhook": "hidden-hook",
         "query of the webhook": "quagga",
-        "network's identifier, in which the number is": "wamid.",
+        "the network's identifier, which contains the number": "wamid.",
     }
 
 
@@ -162,7 +162,7 @@ def test_no_span_holds_a_key_secret_number_or_text(run: Run) -> None:
 
 def test_the_last_spans_are_sent_when_the_service_stops(tmp_path: Path, receiver: Receiver) -> None:
     with collecting() as collector:
-        # Left to its clock, nothing would be sent within the hour.
+        # With its own schedule, it would send nothing within the hour.
         slow = collector.settings() | {"OTEL_BSP_SCHEDULE_DELAY": "3600000"}
         with running(tmp_path, **slow) as gateway:
             customer = gateway.customer()
@@ -177,7 +177,7 @@ def test_the_last_spans_are_sent_when_the_service_stops(tmp_path: Path, receiver
 def test_a_collector_that_does_not_answer_holds_up_neither_sends_nor_the_stop(
     tmp_path: Path, receiver: Receiver
 ) -> None:
-    # Connections are taken, and nothing ever comes back.
+    # A server that accepts connections and never answers.
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
         settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"}
@@ -207,7 +207,7 @@ def _python(program: str, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def test_nothing_that_traces_is_imported_where_no_collector_is_named() -> None:
-    # The API is always there, and redis-py imports the SDK's metrics where they are installed.
+    # The API is always there, and redis-py imports the SDK's metrics if they are installed.
     done = _python(
         "import sys\n"
         "from gateway import worker\n"
@@ -225,7 +225,7 @@ def test_nothing_that_traces_is_imported_where_no_collector_is_named() -> None:
 def test_without_the_extra_the_start_says_what_to_install(command: str, tmp_path: Path) -> None:
     done = _python(
         "import sys\n"
-        # What the import machinery finds where the extra is not installed.
+        # What the import system finds if the extra is not installed.
         "sys.modules['opentelemetry.exporter'] = sys.modules['opentelemetry.sdk'] = None\n"
         f"sys.argv = ['gateway', '{command}']\n"
         "from gateway.cli import main\n"

@@ -1,4 +1,4 @@
-"""Two workers on one database share the work, and never do the same twice."""
+"""Two workers on one database share the work, and do nothing twice."""
 
 import contextlib
 import functools
@@ -21,12 +21,12 @@ DELIVERIES = MESSAGES * len(KINDS) * len(PATHS)
 # Every fourth first attempt fails, so that retries are shared as well.
 FAILING_SHARE = 4
 MAX_PER_WEBHOOK = 10
-# Whoever is first may do all of a round before the other looks.
+# The first worker may do all of a round before the other polls.
 MAX_ROUNDS = 5
 
 
 class Slow:
-    """A receiver that takes a moment and fails now and then, and who asked it."""
+    """A receiver that is a little slow, fails sometimes, and records its clients."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class Slow:
         self.failed = 0
 
     def reply(self, received: Received) -> Reply:
-        """Answer after a moment."""
+        """Answer after a short delay."""
         with self._lock:
             self._under_way[received.path] += 1
             self.most = max(self.most, self._under_way[received.path])
@@ -71,12 +71,12 @@ def _send(customer: Customer) -> None:
 
 
 def _has_queue(parts: Parts, pid: int) -> bool:
-    """Whether a worker came so far that it reads the queue."""
+    """Whether a worker has started to read the queue."""
     url = parts.stored.queue_url
     if url:
         return urlsplit(url).port in peers_of(pid)
     for link in Path(f"/proc/{pid}/fd").iterdir():
-        # A descriptor may be closed while we look.
+        # A descriptor may be closed meanwhile.
         with contextlib.suppress(FileNotFoundError):
             if str(link.readlink()).endswith("queue.db"):
                 return True
@@ -97,7 +97,7 @@ def test_no_delivery_is_attempted_by_both_and_both_work(parts: Parts, receiver: 
 
     def all_came(deliveries: int) -> bool:
         for pid, known in ports.items():
-            # A connection does not last for ever, so they are noted while they are there.
+            # Connections are closed after a while, so they are recorded while they exist.
             known.update(ports_of(pid))
         first = [r for r in receiver.requests if r.headers["x-service-attempt"] == "1"]
         return len(first) == deliveries and len(receiver.requests) == deliveries + slow.failed
@@ -116,6 +116,6 @@ def test_no_delivery_is_attempted_by_both_and_both_work(parts: Parts, receiver: 
     assert set(attempts.values()) == {1}
     assert len(attempts) == deliveries + slow.failed
     assert len({delivery for delivery, _ in attempts}) == deliveries
-    # Whoever is free claims; how much that is depends on what else the machine does.
+    # A free worker claims. The shares depend on the load of the machine.
     assert min(shares()) > 0, f"the workers' shares were {shares()}"
-    assert slow.most <= MAX_PER_WEBHOOK, "the cap holds over both workers"
+    assert slow.most <= MAX_PER_WEBHOOK, "the limit applies to both workers together"

@@ -1,4 +1,4 @@
-"""A web process that is told to stop: what runs is finished, what comes is refused, nothing is lost."""
+"""A web process that stops finishes running requests, refuses new ones, and loses nothing."""
 
 import signal
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from contract_tests.harness import START_SECONDS, WAIT_SECONDS, wait_for
 from contract_tests.parts import Parts, Process, deployed
 from contract_tests.relay import accepted, behaving
 
-# The network answers within the time that it has, or after it.
+# The network answers within the grace period or after it.
 TIMEOUT_SECONDS = 4
 LATENCY_MS, TOO_LATE_MS = 2_000, 6_000
 RECIPIENT, ANOTHER = "15551239999", "15551239998"
@@ -72,7 +72,7 @@ def test_running_sends_finish_and_new_requests_get_503(
 def test_a_send_that_outlives_the_grace_is_recorded_or_read_again(
     service: Parts, web: Process
 ) -> None:
-    """The network answers after the time that it has: the client is told to read the message."""
+    """The network answers after the grace period: the error tells the client to read the message."""
     customer = service.customer()
     with behaving(service, latency_ms=TOO_LATE_MS), ThreadPoolExecutor(1) as pool:
         send = pool.submit(customer.send, ANOTHER)

@@ -1,4 +1,4 @@
-"""What every test of a running service waits with."""
+"""How every test of a running service waits."""
 
 import os
 import random
@@ -14,11 +14,11 @@ WAIT_SECONDS = 20
 
 
 HOST = "127.0.0.1"
-# The kernel gives higher ports to outgoing connections: one of those might be taken while its server is down,
-# or has not begun to listen.
+# The kernel assigns higher ports to outgoing connections. It might take one of those while its server is down
+# or does not listen yet.
 PORTS = range(15_000, 32_000)
 
-# Each process of a run has its own share. Else one may take the port of a server that another has stopped.
+# Each process of a test run has its own range. Otherwise it may take the port of a stopped server.
 _PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
@@ -26,7 +26,7 @@ _given: set[int] = set()
 
 
 def free_port() -> int:
-    """A port of this process's share that nobody listens at, and that was not given before."""
+    """A free port of this process's range that was not returned before."""
     while True:
         port = random.choice(PORTS[_PROCESS::_PROCESSES])  # noqa: S311 - no secret
         if port not in _given and _is_free(port):
@@ -45,7 +45,7 @@ def _is_free(port: int) -> bool:
 
 
 def wait_for(probe: Callable[[], T | None], what: str, seconds: float = WAIT_SECONDS) -> T:
-    """Poll ``probe`` until it returns something true. Fails with ``what`` when it never does."""
+    """Poll ``probe`` until it returns a true value. Fails with ``what`` after the limit."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := probe():

@@ -76,7 +76,7 @@ def test_a_number_is_disconnected_in_either_way_once(
 def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
     gateway: Gateway, sandbox: Sandbox, hooks: Hooks, anyone: Api, customer: Customer
 ) -> None:
-    """Decision 2 of the design. The platform reports about the account, so the network is asked about each number."""
+    """Decision 2 of the design. The callback names the account, so the gateway checks each number."""
     claims = [sandbox.sign_up()]
     claims.append(sandbox.sign_up(waba_id=claims[0]["waba_id"]))
     numbers = []

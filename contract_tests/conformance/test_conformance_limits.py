@@ -188,7 +188,7 @@ def test_retries_come_after_30_seconds_5_minutes_and_30_minutes(
         def probe() -> bool:
             return bool(shipped_hook.delivery(delivery_id)["attemptCount"] == count)
 
-        wait_for(probe, f"attempt {count} in the books")
+        wait_for(probe, f"attempt {count} on record")
 
     for attempt, pause in enumerate(RETRY_PAUSES, start=1):
         shipped_hook.wait(attempt)

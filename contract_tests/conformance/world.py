@@ -32,7 +32,7 @@ class Sandbox:
         return str(self._call("POST", "inbound", json=body)["id"])
 
     def change_person(self, person: str, **changes: Any) -> None:
-        """A person with this phone number or user id changes it. Numbers that know the person get a callback."""
+        """Change the person with this number or user id. Numbers that know the person get a callback."""
         self._call("POST", "people", json={"person": person} | changes)
 
     def set_status(self, phone_number: str, status: str, **how: str) -> None:

@@ -1,4 +1,4 @@
-"""Fixtures: a running service, and accounts whose users sign in by HTTP or in a browser."""
+"""Fixtures: a running service, and accounts whose users sign in with HTTP requests or in a browser."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -11,19 +11,19 @@ from contract_tests.chromium import Witness
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import Customer, Gateway, running
 
-# All tests of a module come from one address, and may look at a lot of pages.
+# All tests of a module have one address and may open many pages.
 LIMITS = "anonymous=100000,starter=100000,pro=100000"
 SETTINGS = {"GATEWAY_PLAN_LIMITS": LIMITS, "GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2"}
 Enrol = Callable[..., Person]
-# Emails are unique in a service, and modules share one.
+# Emails are unique in a service, which modules share.
 _counter = itertools.count(1)
 
 
-# One for all modules of a worker process, because a start takes seconds. A module that counts or breaks what
-# others would notice has a fixture of this name of its own.
+# One for all modules of a test process, because a start takes seconds. A module that counts or breaks things
+# of the service has its own fixture of this name.
 @pytest.fixture(scope="session")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A running service, whose retries are short."""
+    """A running service with a short retry schedule."""
     folder: Path = tmp_path_factory.mktemp("gateway")
     with running(folder, **SETTINGS) as service:
         yield service
@@ -31,13 +31,13 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def owner(gateway: Gateway) -> Customer:
-    """An account of this module's own, with a number and a key."""
+    """An account of this module, with a number and a key."""
     return gateway.customer()
 
 
 @pytest.fixture(scope="module")
 def enrol(gateway: Gateway, owner: Customer) -> Enrol:
-    """A new user each time, of ``owner`` unless another account is given."""
+    """A new user at each call, of ``owner`` or of another account."""
 
     def make(account_id: str = owner.account_id, role: str = "owner") -> Person:
         email = f"person-{next(_counter)}@example.com"
@@ -50,7 +50,7 @@ def enrol(gateway: Gateway, owner: Customer) -> Enrol:
 
 @pytest.fixture
 def page(browser: Browser, gateway: Gateway) -> Iterator[Page]:
-    """A browser of one's own. At the end nothing was complained about, and nobody else asked."""
+    """A separate browser. At the end there must be no browser error and no request to another host."""
     # Pages show times in the browser's time zone, by default the machine's.
     context = browser.new_context(
         base_url=gateway.url,

@@ -1,6 +1,6 @@
-"""How a page looks to whom: axe-core's findings, sideways scrolling and a picture, in every look there is.
+"""Checks a page with axe-core, for sideways scrolling and with a screenshot, at each width and color scheme.
 
-With DASHBOARD_SHOTS=FOLDER a picture of each page in each look is kept there, for people to go through.
+DASHBOARD_SHOTS=FOLDER saves screenshots of each page for people to review.
 """
 
 import os
@@ -17,21 +17,21 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = {"phone": 360, "desktop": 1280}
 HEIGHT = 800
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-# Nothing but colours differs in the dark.
+# In dark mode only the colors differ.
 COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
-# Only what is needed to find the place again: the whole result is long.
+# Only what identifies the place: the whole result is long.
 RUN = """async rules => (await axe.run(document, {resultTypes: ["violations"], ...rules})).violations.map(
   found => `${found.id} (${found.impact}): ${found.nodes.map(node => node.target).join(" | ")}`)"""
 
 
 def faults(page: Page, name: str) -> list[str]:
-    """What is wrong with the page that is open, in each look; ``name`` tells its pictures apart."""
+    """The faults of the open page at each width and color scheme. ``name`` names its screenshots."""
     page.evaluate(AXE.read_text())
     return [f"{name}, {look}: {fault}" for look in _looks(page) for fault in _of(page, name, look)]
 
 
 def leave(page: Page) -> None:
-    """Stop what loads itself again: a page that is left while it loads shows a failed request."""
+    """Stop automatic reloads: a page that is left during a load logs a failed request."""
     if page.locator("#live[hx-get]").count():
         page.evaluate("document.getElementById('live')?.remove()")
         page.wait_for_load_state("networkidle")

@@ -1,4 +1,4 @@
-"""Someone at the dashboard without a browser: keeps cookies, fills in forms, follows nothing."""
+"""A user of the dashboard without a browser: stores cookies, submits forms, follows no redirects."""
 
 import re
 
@@ -12,7 +12,7 @@ SESSION = "gateway_session"
 
 
 class Person:
-    """A user with a cookie jar of their own."""
+    """A user with a separate cookie jar."""
 
     def __init__(self, url: str, email: str, password: str) -> None:
         self.url, self.email, self.password = url, email, password
@@ -23,14 +23,14 @@ class Person:
         return self.jar.get(self.url + path, timeout=WAIT_SECONDS, allow_redirects=False)
 
     def post(self, path: str, origin: str | None = None, **form: str) -> requests.Response:
-        """Post just these fields."""
+        """Post these fields only."""
         headers = {} if origin is None else {"Origin": origin}
         return self.jar.post(
             self.url + path, data=form, headers=headers, timeout=WAIT_SECONDS, allow_redirects=False
         )
 
     def submit(self, path: str, *, page: str, **form: str) -> requests.Response:
-        """Post a form of ``page``, with its token."""
+        """Post a form of ``page`` with its token."""
         return self.post(path, None, csrf_token=self.token(page), **form)
 
     def token(self, page: str) -> str:
@@ -40,12 +40,12 @@ class Person:
         return found[1]
 
     def sign_in(self, password: str | None = None, target: str = "") -> requests.Response:
-        """Sign in by the form."""
+        """Sign in with the form."""
         form = {"email": self.email, "password": password or self.password, "next": target}
         return self.submit("/dashboard/sign-in", page="/dashboard/sign-in", **form)
 
     def signed_in(self) -> "Person":
-        """The same, signed in."""
+        """Sign in, and return this user."""
         assert self.sign_in().status_code == 303
         return self
 
@@ -57,13 +57,13 @@ class Person:
 
 
 def let_in(context: BrowserContext, person: Person) -> None:
-    """Give a browser the session of a person, who signs in by HTTP first where there is none yet."""
+    """Give a browser the session of a person, who signs in first if necessary."""
     if person.session is None:
         person.signed_in()
     context.add_cookies([{"name": SESSION, "value": str(person.session), "url": person.url}])
 
 
 def signed_in(page: Page, person: Person, path: str = "/dashboard/") -> None:
-    """Open a page as a person, without the form of the sign-in."""
+    """Open a page as a person, without the sign-in form."""
     let_in(page.context, person)
     page.goto(path)

@@ -1,4 +1,4 @@
-"""The contact pages in a browser: find a person, opt out and in, keep a note; words that opt out."""
+"""The contact pages in a browser: search, opt-out, opt-in, notes, and keywords that opt out."""
 
 import re
 from typing import Any
@@ -78,7 +78,7 @@ def test_words_that_are_set_here_opt_people_out(
         wait_for(is_followed, f"what {text} asks for")
 
 
-# Not with the fixture's page: the browser itself complains about the status.
+# A separate page, because the browser logs the status as an error.
 def test_words_that_are_too_long_are_told_without_a_fault(
     browser: Browser, gateway: Gateway, person: Person
 ) -> None:

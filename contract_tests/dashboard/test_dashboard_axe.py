@@ -1,6 +1,6 @@
-"""Every page of the dashboard, at phone and desktop width, light and dark: nothing that axe-core finds.
+"""Every page of the dashboard at phone and desktop width, light and dark, without findings of axe-core.
 
-On the same walk: nothing in the console, no other host asked, no scrolling sideways.
+Also: no console errors, no request to another host, no sideways scrolling.
 """
 
 import threading
@@ -22,19 +22,19 @@ SIGN_IN = "/dashboard/sign-in"
 
 @pytest.fixture(scope="module")
 def person(enrol: Enrol) -> Person:
-    """A user of the account that has something in every state."""
+    """A user of the account with a resource in every state."""
     return enrol().signed_in()
 
 
 @pytest.fixture(scope="module")
 def newcomer(gateway: Gateway, enrol: Enrol) -> Person:
-    """A user of an account that has nothing yet."""
+    """A user of an empty account."""
     return enrol(gateway.customer(with_number=False).account_id).signed_in()
 
 
 @pytest.fixture(scope="module")
 def ids(gateway: Gateway, owner: Customer, person: Person) -> Iterator[Ids]:
-    """What there is to look at."""
+    """The accounts, users and resources of the pages."""
     receiver, released = Receiver(), threading.Event()
     receiver.reply = answers(released)
     yield fill(gateway, owner, receiver) | people(gateway, owner, person)
@@ -43,7 +43,7 @@ def ids(gateway: Gateway, owner: Customer, person: Person) -> Iterator[Ids]:
 
 
 def _addresses(route: str, ids: Ids) -> list[str]:
-    """The route for a resource of each state; what is done to one is asked for the plainest."""
+    """The route for a resource of each state. Of the pages of actions, only the ordinary resource's."""
     for name, values in ids.items():
         if name in route:
             chosen = values if route.endswith(name) else values[:1]
@@ -100,7 +100,7 @@ def test_the_sign_in_has_no_fault(page: Page) -> None:
     assert faults(page, "sign-in") == []
 
 
-# Not with the fixture's page: the browser itself complains about their status.
+# A separate page, because the browser logs the status as an error.
 @pytest.mark.usefixtures("ids")
 @pytest.mark.parametrize(
     ("name", "path", "status"),

@@ -1,4 +1,4 @@
-"""What the dashboard says while its database cannot be read."""
+"""The dashboard during an outage of its database."""
 
 import pytest
 

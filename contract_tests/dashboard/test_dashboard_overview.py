@@ -1,4 +1,4 @@
-"""The overview's use of the limit and its ways on; long lists; refused methods; the log's account."""
+"""The overview: use of the limit, links and charts. Also long lists, refused methods, the log's account."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The dashboard in a browser: sign in, keys, signup links, numbers; by keyboard and without scripts too."""
+"""The dashboard in a browser: sign-in, keys, signup links, numbers; also by keyboard and without scripts."""
 
 import re
 from typing import Literal
@@ -19,7 +19,7 @@ def person(enrol: Enrol) -> Person:
 
 
 def _click(page: Page, role: Literal["button", "link"], name: str) -> None:
-    # Before its scripts are there, a page does everything as it would without any.
+    # Until its scripts have loaded, a page works as it does without scripts.
     page.wait_for_load_state()
     page.get_by_role(role, name=name).click()
 
@@ -94,7 +94,7 @@ def test_a_link_is_created_copied_scanned_and_revoked(
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == address
     assert requests.get(address, timeout=WAIT_SECONDS).status_code == 200
-    # Drawn whole at every size: a code that is cut off cannot be read.
+    # Completely visible at every size: a clipped QR code cannot be scanned.
     code = page.locator(".qr svg")
     box = code.bounding_box()
     assert box is not None

@@ -1,4 +1,4 @@
-"""What a page loads piece by piece when that goes wrong: whoever looks at it is told, and loses nothing."""
+"""Errors in the parts of a page that load by themselves: the reader sees them and loses nothing."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def person(enrol: Enrol) -> Person:
 
 @pytest.fixture
 def page(browser: Browser, gateway: Gateway, person: Person) -> Iterator[Page]:
-    """A browser in which the person is signed in, and which may complain of what goes wrong."""
+    """A browser with a signed-in user, in which errors are expected."""
     context = browser.new_context(base_url=gateway.url)
     let_in(context, person)
     yield context.new_page()

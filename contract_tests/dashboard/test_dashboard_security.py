@@ -1,4 +1,4 @@
-"""Who may see and do what at /dashboard/: nobody without a session, nobody across accounts."""
+"""Access control of /dashboard/: no access without a session or to other accounts."""
 
 import hashlib
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ MARKUP = "<script>alert(1)</script>"
 
 
 def _routes(method: str) -> Iterator[tuple[str, str]]:
-    """Endpoint and path of every route with this method, as the application has them."""
+    """Endpoint and path of every route with this method, from the application."""
     app = Flask("routes")
     app.register_blueprint(blueprint)
     for rule in app.url_map.iter_rules():
@@ -42,14 +42,14 @@ OF_A_RESOURCE = [
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A service of its own: what fails to sign in here would keep others of this address out."""
+    """A separate service: failed sign-ins here would lock out other users of this address."""
     with running(tmp_path_factory.mktemp("gateway"), **SETTINGS) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def ids(gateway: Gateway, owner: Customer, enrol: Enrol) -> dict[str, str]:
-    """One of each resource of the owner, by the name that routes give it."""
+    """One of each resource of the owner, by the name that routes use."""
     user = enrol().signed_in()
     form = {"email": "of-the-owner@example.com", "role": "viewer"}
     user.submit("/dashboard/users", page="/dashboard/users", **form)
@@ -92,7 +92,7 @@ def _id(gateway: Gateway, query: str) -> str:
 
 
 def _delivered(owner: Customer) -> str:
-    """A delivery that arrived, which nothing changes by itself any more."""
+    """A delivery that has arrived, so that it does not change any more."""
     receiver = Receiver()
     hook = {"url": receiver.url("/delivered-to-the-owner"), "events": ["message.sent"]}
     owner.request("POST", "/webhooks", json=hook)
@@ -344,7 +344,7 @@ def test_errors_are_pages(member: Person, method: str, path: str, status: int) -
 
 
 def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
-    """All that a page or an action of the dashboard could change."""
+    """All data that a page or an action of the dashboard could change."""
     return [
         gateway.stored.rows("SELECT id, name, revoked_at FROM api_key ORDER BY id"),
         gateway.stored.rows("SELECT id, slug, revoked_at, used_at FROM signup_link ORDER BY id"),
@@ -361,7 +361,7 @@ def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
             "SELECT id, url, sealed_secret, events_json, number_ids_json, active FROM webhook"
             " ORDER BY id",
         ),
-        # What is redelivered is pending again. What waits for a retry changes by itself.
+        # A redelivered delivery is pending again. One that waits for a retry changes by itself.
         gateway.stored.rows("SELECT id FROM delivery WHERE state = 'delivered' ORDER BY id"),
         gateway.stored.rows("SELECT id FROM redelivery ORDER BY id"),
     ]

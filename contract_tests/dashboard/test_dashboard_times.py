@@ -1,4 +1,4 @@
-"""Times in the reader's zone, the header of a narrow screen, the font and the icon, in a browser."""
+"""In a browser: times in the reader's zone, the header on a narrow screen, the font and the icon."""
 
 import re
 

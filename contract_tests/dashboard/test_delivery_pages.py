@@ -1,4 +1,4 @@
-"""The delivery pages in a browser, with a real receiver: the list, one delivery, and redelivering."""
+"""The delivery pages in a browser with a real receiver: the list, one delivery, and redelivery."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def _wait_for_state(customer: Customer, delivery_id: str, state: str) -> None:
 
 
 def _delivery(customer: Customer, hook: str, state: str) -> str:
-    """Send a message; the identifier of its delivery once it is in this state."""
+    """Send a message. Returns the identifier of its delivery once it is in this state."""
     assert customer.send("15551234567", "Good morning").ok
     found = customer.request("GET", f"/webhooks/{hook}/deliveries").json()["data"]
     newest: str = found[0]["id"]
@@ -146,7 +146,7 @@ def test_redelivering_shows_the_way_to_delivered_without_loading_the_page_again(
     expect(page.locator("h1 .badge")).to_have_text("delivered")
     expect(page.locator("#why")).to_have_count(0)
     expect(page.locator("ol.timeline > li.attempt")).to_have_count(5)
-    # What was opened stays open.
+    # Open details stay open.
     expect(page.locator("ol.timeline dl").first).to_be_visible()
     assert page.evaluate("window.kept")
     assert page.locator("#live").get_attribute("hx-get") is None

@@ -1,4 +1,4 @@
-"""The inbox in a browser: read a conversation and answer, with the keyboard alone, and exactly once."""
+"""The inbox in a browser: read a conversation and reply, by keyboard only, and exactly once."""
 
 import re
 import secrets
@@ -28,7 +28,7 @@ def person(enrol: Enrol) -> Person:
 
 @pytest.fixture(scope="module")
 def says(gateway: Gateway, owner: Customer) -> Says:
-    """Have somebody write to the owner's number."""
+    """Send a message from a person to the owner's number."""
 
     def say(text: str) -> None:
         said = {"to": owner.number["phoneNumber"], "from": WRITER, "text": {"body": text}}
@@ -65,7 +65,7 @@ def test_a_person_is_answered_with_the_keyboard_alone(
     bubbles = page.locator(".bubble")
     expect(bubbles.last).to_contain_text("Yes, since today.")
     expect(bubbles.first).to_contain_text("Is it on its way?")
-    # It loads itself again until the person has read it.
+    # It reloads itself until the person has read the message.
     expect(bubbles.last).to_contain_text("read", timeout=15_000)
     assert _messages(owner, WRITER).count("Yes, since today.") == 1
     leave(page)
@@ -124,7 +124,7 @@ def test_a_form_with_a_large_file_that_is_sent_twice_at_once_sends_one_message(
     assert _messages(owner, WRITER).count("document") == before + 1
 
 
-# Not with the fixture's page: the browser itself complains about the status.
+# A separate page, because the browser logs the status as an error.
 def test_what_the_api_refuses_is_told_in_the_form_and_can_be_corrected(
     browser: Browser, gateway: Gateway, person: Person, owner: Customer, says: Says
 ) -> None:

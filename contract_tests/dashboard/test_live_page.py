@@ -1,4 +1,4 @@
-"""What happens, in a browser: shown at once, paused, filtered; and the stream behind it."""
+"""The Live page in a browser: immediate updates, pause, filters, and the stream behind it."""
 
 import json
 import threading
@@ -117,7 +117,7 @@ def test_a_flood_hides_nothing_that_is_rarer_and_what_was_left_out_is_said(
     blocks = [("attempt.failed", failed), ("omitted", {"kind": "attempt.failed", "count": 12})]
     blocks += [("attempt.succeeded", attempt | {"statusCode": 200, "error": None})] * 500
     body = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in blocks)
-    # Once: the browser would ask for the same again.
+    # Only once: the browser would request the same again.
     page.route(f"**{STREAM}", lambda route: route.fulfill(body=body, content_type=TYPE), times=1)
     signed_in(page, person, LIVE)
     rows = page.locator(ROWS)

@@ -1,4 +1,4 @@
-"""Notifications on the running service: set up in a browser, told by the worker."""
+"""Notifications of the running service: set up in a browser, sent by the worker."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, mail: MailServer) -> Itera
 
 
 def _incident(page: Page, title: str) -> str:
-    """The row of a banned number, on the page as it is now."""
+    """The row of a banned number on the current page."""
     page.goto("/dashboard/notifications")
     return page.get_by_role("row", name=f"Number banned: {title}").inner_text()
 

@@ -1,4 +1,4 @@
-"""People in a browser: invitation, two-factor authentication, sign-in with a code, and what roles see."""
+"""People in a browser: invitation, two-factor authentication, sign-in with a code, and roles."""
 
 import re
 import time
@@ -81,7 +81,7 @@ def test_from_the_invitation_to_a_sign_in_with_a_code(
     guest.goto("/dashboard/you")
     expect(guest.get_by_role("heading", level=1)).to_have_text("Sign in")
     guest.goto("/dashboard/sign-in/code")
-    # The present code was used up when it was turned on.
+    # Turning it on used up the current code.
     guest.get_by_label("Code of your").fill(_code(secret, 1))
     _press(guest, "Sign in")
     expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")

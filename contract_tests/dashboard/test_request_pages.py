@@ -1,4 +1,4 @@
-"""The API request log in a browser: from a failed request to what to do about it."""
+"""The API request log in a browser: from a failed request to its solution."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The search in a browser: by keyboard from the field to what was found, at each width, light and dark."""
+"""The search in a browser: by keyboard from the field to the result, at each width, light and dark."""
 
 import re
 
@@ -23,7 +23,7 @@ def person(enrol: Enrol) -> Person:
 
 @pytest.fixture(scope="module")
 def message_id(owner: Customer) -> str:
-    """A message with many others like it."""
+    """A message among many similar ones."""
     for each in range(22):
         owner.send("15551230098", f"Parcel {each} is on its way to the post office.")
     made: str = owner.send(PHONE, "Your café table for two is booked.").json()["id"]

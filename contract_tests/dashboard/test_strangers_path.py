@@ -1,4 +1,4 @@
-"""Someone who knows nothing but the dashboard: sign-in, first message, a receiver that breaks, and back."""
+"""A new user with only the dashboard: sign-in, first message, a receiver that breaks, and its repair."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ PHONE, SLUG = "15557654321", "strangers-bakery"
 
 
 def _press(page: Page, name: str) -> None:
-    """Press a button or follow a link, once the page is loaded."""
+    """Press a button or follow a link once the page is loaded."""
     page.wait_for_load_state()
     page.get_by_role("button", name=name, exact=True).or_(
         page.get_by_role("link", name=name, exact=True)
@@ -30,7 +30,7 @@ def _go(page: Page, section: str) -> None:
 
 
 def _paste(command: str, key: str, folder: Path) -> None:
-    """Paste the page's own command into a shell that has the key."""
+    """Paste the page's command into a shell that has the key."""
     done = subprocess.run(
         ["bash", "-c", command],
         env={"PATH": os.environ["PATH"], "GATEWAY_KEY": key},
@@ -44,7 +44,7 @@ def _paste(command: str, key: str, folder: Path) -> None:
 
 
 def _connect(browser: Browser, gateway: Gateway, address: str) -> None:
-    """The number's owner opens the link on a phone and goes through the platform's pages."""
+    """The number's owner opens the link on a phone and completes the platform's pages."""
     assert address.startswith(f"{gateway.url}/connect/{SLUG}-")
     context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True)
     visit = Visit(context, gateway.url).open(address.rpartition("/")[2])
@@ -79,7 +79,7 @@ def _create_webhook(page: Page, url: str) -> str:
 
 
 def _send(page: Page, key: str, command: str, folder: Path) -> None:
-    """Paste the command, and open the message that came of it."""
+    """Paste the command, and open the resulting message."""
     _paste(command, key, folder)
     _go(page, "Messages")
     page.wait_for_load_state()
@@ -130,7 +130,7 @@ def test_a_stranger_finds_the_way_from_the_sign_in_to_a_mended_receiver(
     expect(page.locator("#why")).to_contain_text("The receiver answered 500.")
     expect(page.get_by_role("listitem").filter(has_text="Attempt 4")).to_be_visible()
 
-    # Mended, everything that was missed is delivered again.
+    # Once it is fixed, all missed events are redelivered.
     receiver.status = 200
     _go(page, "Deliveries")
     page.get_by_role("link", name="Missed deliveries").click()
@@ -146,7 +146,7 @@ def test_a_stranger_finds_the_way_from_the_sign_in_to_a_mended_receiver(
     expect(heading).to_contain_text("delivered")
     expect(page.get_by_role("listitem").filter(has_text="Attempt 5")).to_contain_text("200")
 
-    # The log of it all tells nobody's secrets, and nothing of what was said.
+    # The log contains no secrets and no message texts.
     cookies = [str(cookie.get("value")) for cookie in page.context.cookies()]
     log = gateway.log()
     assert '"path":"/dashboard/webhooks"' in log.replace(" ", "")

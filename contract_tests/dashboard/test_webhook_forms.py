@@ -1,4 +1,4 @@
-"""Webhooks in the dashboard: made, edited, rotated, and how their signatures are verified."""
+"""Webhooks in the dashboard: create, edit, rotate, and verify signatures."""
 
 import hashlib
 import hmac
@@ -34,7 +34,7 @@ def person(enrol: Enrol) -> Person:
 
 @pytest.fixture
 def member_page(page: Page, person: Person) -> Page:
-    """A browser in which the person is signed in."""
+    """A browser with a signed-in user."""
     let_in(page.context, person)
     return page
 
@@ -112,7 +112,7 @@ def test_a_form_with_nothing_chosen_says_all_that_is_missing(
 def test_a_webhook_above_the_limit_of_the_plan_is_refused_with_what_to_do(
     gateway: Gateway, enrol: Enrol
 ) -> None:
-    """The harness leaves the limit of the plan Starter as it ships."""
+    """The test service leaves the limit of the plan Starter at its default."""
     starter = gateway.customer("starter", with_number=False)
     member = enrol(starter.account_id).signed_in()
     form = {"url": "http://127.0.0.1:9/typed", "events": "message.read"}

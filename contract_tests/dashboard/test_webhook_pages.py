@@ -1,4 +1,4 @@
-"""Webhooks in the dashboard: made, tested, mended, rotated, switched; with receivers that really answer."""
+"""Webhooks in the dashboard with real receivers: test, fix, disable, enable and delete."""
 
 import re
 import threading
@@ -29,7 +29,7 @@ MARKUP = "<script>document.title = 'taken over'</script>"
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A service that gives up soon: two discarded events switch a webhook off."""
+    """A service with few retries: two discarded events disable a webhook."""
     settings = {"GATEWAY_RETRY_SCHEDULE": "0.02", "GATEWAY_DEACTIVATE_AFTER": "2"}
     folder: Path = tmp_path_factory.mktemp("gateway")
     with running(folder, GATEWAY_PLAN_LIMITS=LIMITS, **settings) as service:
@@ -52,13 +52,13 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def member_page(page: Page, person: Person) -> Page:
-    """A browser in which the person is signed in."""
+    """A browser with a signed-in user."""
     let_in(page.context, person)
     return page
 
 
 def _answer(status: str, body: str) -> Iterable[bytes]:
-    # A ScriptedReceiver closes each connection: a client that kept it would lose its next request.
+    # A ScriptedReceiver closes each connection: a client that reused it would lose its next request.
     head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return [f"{head}{body}".encode()]
 

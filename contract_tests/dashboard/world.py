@@ -1,4 +1,4 @@
-"""An account in which something is in every state that a page of the dashboard can show."""
+"""An account with a resource in every state that a page of the dashboard can show."""
 
 import threading
 from collections.abc import Callable
@@ -26,7 +26,7 @@ REFUSED, FAILED, SILENT, AMBIGUOUS, FINE = (
 
 
 def answers(released: threading.Event) -> Callable[[Received], Reply]:
-    """A receiver's mind: 500 at /bad, at /slow nothing until ``released``, elsewhere 200."""
+    """A receiver's responses: 500 at /bad, none at /slow until ``released``, otherwise 200."""
 
     def reply(received: Received) -> Reply:
         if received.path == "/slow":
@@ -37,7 +37,7 @@ def answers(released: threading.Event) -> Callable[[Received], Reply]:
 
 
 def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
-    """Make it all. Returns identifiers by the names that routes give them, the plainest first."""
+    """Create everything. Returns identifiers by the names that routes use, ordinary resources first."""
     hooks = [_webhook(owner, receiver.url(path)) for path in ("/ok", "/bad", "/off", "/slow")]
     owner.request("PATCH", f"/webhooks/{hooks[2]}", json={"active": False})
     messages = [_message(owner, to) for to in (FINE, FAILED, SILENT, AMBIGUOUS, REFUSED)]
@@ -61,7 +61,7 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
 
 
 def people(gateway: Gateway, owner: Customer, person: Person) -> Ids:
-    """Users of the account beside ``person``, an owner, and an invitation."""
+    """Users of the account in addition to ``person``, an owner, and an invitation."""
     email = f"colleague-of-{owner.account_id.lower()}@example.com"
     made = gateway.cli("users", "create", email, "--account", owner.account_id, "--role", "viewer")
     form = {"email": f"guest-of-{owner.account_id.lower()}@example.com", "role": "agent"}
@@ -87,7 +87,7 @@ def _webhook(owner: Customer, url: str) -> str:
 
 
 def _message(owner: Customer, to: str) -> str | None:
-    """Send a text; a message that is not accepted leaves a record as well, but no identifier."""
+    """Send a text. A message that is not accepted is stored too, but has no identifier."""
     identifier: str | None = owner.send(to, "Your order is on its way. " * 3).json().get("id")
     return identifier
 
@@ -111,7 +111,7 @@ def _inbound(gateway: Gateway, owner: Customer) -> None:
 
 
 def _contacts(owner: Customer) -> list[str]:
-    """One who wrote, and one who opted out."""
+    """One person who wrote, and one who opted out."""
     made = [
         owner.request("GET", f"/contacts?phone={phone}").json()["data"][0]["id"]
         for phone in (FINE, FAILED)

@@ -1,4 +1,4 @@
-"""Fixtures: a phone and a listening account for each test."""
+"""Fixtures: a phone and an account with a webhook for each test."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def _quick(gateway: Gateway) -> None:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A tab that knows nothing of the other tests."""
+    """A tab without data of other tests."""
     context = browser.new_context(viewport={"width": 420, "height": 900})
     context.set_default_timeout(10_000)
     yield context.new_page()
@@ -33,7 +33,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def phone(page: Page, gateway: Gateway, customer: Customer) -> Iterator[Phone]:
-    """A new person's phone. At the end nobody else was asked, and nothing was complained about."""
+    """A new person's phone. At the end there must be no browser error and no request to another host."""
     witness = Witness(page)
     phone = Phone(page, gateway, customer, new_person())
     phone.open()
@@ -44,7 +44,7 @@ def phone(page: Page, gateway: Gateway, customer: Customer) -> Iterator[Phone]:
 
 @pytest.fixture
 def inbox(phone: Phone, customer: Customer, receiver: Receiver) -> Iterator[Inbox]:
-    """The account listens for what people write."""
+    """The account receives people's messages."""
     webhook = {"url": receiver.url(), "events": ["message.received"]}
     created = customer.request("POST", "/webhooks", json=webhook)
     assert created.status_code == 201, created.text

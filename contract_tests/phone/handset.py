@@ -1,4 +1,4 @@
-"""One phone of the sandbox's page, as the person who holds it uses it."""
+"""One phone of the sandbox's page, used like its owner does."""
 
 import itertools
 import struct
@@ -28,7 +28,7 @@ def png(width: int = 24, height: int = 16) -> bytes:
 
 
 def turn_knobs(gateway: Gateway, **knobs: Any) -> None:
-    """Change how the network behaves."""
+    """Change the network's behavior."""
     url = f"{gateway.sandbox}/_sandbox/behaviour"
     assert requests.put(url, json=knobs, timeout=WAIT_SECONDS).ok
 
@@ -39,7 +39,7 @@ def new_person() -> str:
 
 
 class Phone:
-    """A person writes with a customer's number. ``wa_id`` is the person's digits."""
+    """A person in conversation with a customer's number. ``wa_id`` is the person's digits."""
 
     def __init__(self, page: Page, gateway: Gateway, customer: Customer, wa_id: str) -> None:
         self.page, self.gateway, self.customer, self.wa_id = page, gateway, customer, wa_id
@@ -47,7 +47,7 @@ class Phone:
 
     @property
     def address(self) -> str:
-        """The page with this phone alone."""
+        """Open the page with only this phone."""
         numbers = requests.get(f"{self.gateway.sandbox}/_sandbox/state", timeout=WAIT_SECONDS)
         (own,) = (
             each["id"]
@@ -57,14 +57,14 @@ class Phone:
         return f"{self.gateway.sandbox}/?number={own}&person={self.wa_id}"
 
     def open(self) -> None:
-        """Take the phone in hand; it has written before, so that everything may be sent to it."""
+        """Open the phone. It has written before, so that everything may be sent to it."""
         self.gateway.sandbox_call("inbound", **{"to": self.number, "from": self.wa_id}, text="Hi!")
         self.page.goto(self.address)
         expect(self.bubble("Hi!")).to_be_visible()
         expect(self.page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
 
     def bubble(self, text: str) -> Locator:
-        """The messages that show a text."""
+        """The messages that show this text."""
         return self.page.get_by_role("listitem").filter(has_text=text)
 
     def message(self, wamid: str) -> Locator:
@@ -72,14 +72,14 @@ class Phone:
         return self.page.locator(f'li[data-id="{wamid}"]')
 
     def receive(self, kind: str, content: Any, **more: Any) -> Locator:
-        """The account sends a message through the API; it shows on the phone."""
+        """Send a message with the API, and wait until the phone shows it."""
         sent = self.send(kind, content, **more)
         shown = self.message(sent["wa_message_id"])
         expect(shown).to_be_visible()
         return shown
 
     def send(self, kind: str, content: Any, **more: Any) -> dict[str, Any]:
-        """The account sends a message through the API; what that answers."""
+        """Send a message with the API. Returns the response."""
         body = {"number_id": self.customer.number["id"], "to": self.wa_id, "type": kind}
         answer = self.customer.request(
             "POST", "/messages/send", json={**body, kind: content, **more}
@@ -89,7 +89,7 @@ class Phone:
         return sent
 
     def upload(self, data: bytes, mime_type: str) -> str:
-        """A medium that this account can send; its id."""
+        """Upload media for the account. Returns the id."""
         answer = requests.post(
             f"{self.gateway.sandbox}/_sandbox/media",
             params={"to": self.number},
@@ -102,23 +102,23 @@ class Phone:
         return media_id
 
     def press(self, name: str) -> None:
-        """Press the only button of this name."""
+        """Press the only button with this name."""
         self.page.get_by_role("button", name=name, exact=True).click()
 
     def say(self, text: str) -> None:
-        """Write into the line at the foot, and send."""
+        """Write into the field at the bottom, and send."""
         self.page.get_by_role("textbox", name="Message").fill(text)
         self.press("Send")
 
 
 class Inbox:
-    """What the account hears of a person."""
+    """The events that the account receives about a person."""
 
     def __init__(self, receiver: Receiver, phone: Phone) -> None:
         self._receiver, self._phone = receiver, phone
 
     def next(self, kind: str) -> dict[str, Any]:
-        """The message of a type that this person wrote, once its event has come."""
+        """The person's message of this type, once its event has come."""
         own = {"fromNumber": self._phone.wa_id, "type": kind}
         (event,) = self._receiver.wait(
             matching=lambda each: own.items() <= each.event["data"].items()

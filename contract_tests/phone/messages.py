@@ -1,4 +1,4 @@
-"""Messages of every type, and what a person sees of each."""
+"""Messages of every type, and the lines that a person sees of each."""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, wait_for
 
 @pytest.fixture
 def controls(page: Page, gateway: Gateway) -> Iterator[Page]:
-    """The page. At the end nobody else was asked, and nothing was complained about."""
+    """The page. At the end there must be no browser error and no request to another host."""
     witness = Witness(page)
     page.goto(f"{gateway.sandbox}/controls")
     page.wait_for_load_state("networkidle")
@@ -90,7 +90,7 @@ def test_a_template_is_rejected(controls: Page, gateway: Gateway, customer: Cust
     assert _state(gateway, "templates")["data"][-1]["status"] == "REJECTED"
 
 
-# Without the fixture: the browser itself complains about the status.
+# Without the fixture, because the browser logs the status as an error.
 def test_what_cannot_be_is_told(page: Page, gateway: Gateway) -> None:
     page.goto(f"{gateway.sandbox}/controls")
     page.wait_for_load_state("networkidle")

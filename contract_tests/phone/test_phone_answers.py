@@ -1,4 +1,4 @@
-"""The sandbox's page with the phones: what a person does there reaches the account as an event."""
+"""The page with the phones: a person's actions reach the account as events."""
 
 import base64
 import hashlib
@@ -50,7 +50,7 @@ def test_a_row_is_chosen_from_a_list_with_the_keyboard_alone(phone: Phone, inbox
 def test_a_sheet_that_is_opened_again_at_once_is_not_empty(phone: Phone) -> None:
     phone.receive("interactive", LIST)
     opener = phone.page.get_by_role("button", name="Pick a time")
-    # The browser tells of the closing in a task of its own, here behind the second opening.
+    # The browser reports the closing in a task of its own, here after the second opening.
     told = opener.evaluate("""
         opener => new Promise(resolve => {
           const sheet = document.querySelector("dialog");
@@ -60,7 +60,7 @@ def test_a_sheet_that_is_opened_again_at_once_is_not_empty(phone: Phone) -> None
           opener.click();
         })
     """)
-    assert told, "the sheet was not open when its closing was told"
+    assert told, "the sheet was not open when its close event came"
     expect(phone.page.get_by_role("dialog").get_by_role("button", name="Morning")).to_be_visible()
 
 

@@ -1,4 +1,4 @@
-"""The page with the phones, at phone and desktop width, light and dark: nothing that axe-core finds."""
+"""The page with the phones at phone and desktop width, light and dark, without findings of axe-core."""
 
 from contract_tests.dashboard.looks import faults
 from contract_tests.phone.handset import Phone

@@ -1,4 +1,4 @@
-"""The sandbox's page with the phones, in a real browser: every message the account sends is shown."""
+"""The page with the phones in a real browser: it shows every message that the account sends."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from contract_tests.harness import START_SECONDS, Customer, Gateway, wait_for
 from contract_tests.phone.handset import Phone, new_person, png, turn_knobs
 from contract_tests.phone.messages import LIST, SHOWN
 
-# Not the separators between days.
+# Without the separators between days.
 BUBBLE = "li:not(.day)"
 
 
@@ -161,11 +161,11 @@ def test_the_page_survives_a_restart_of_the_sandbox(
 ) -> None:
     phone = Phone(page, gateway, customer, new_person())
     phone.open()
-    # The sandbox may be back before the page asks again, so the page is kept from it until it saw.
+    # The sandbox may restart before the page polls again. So the page is blocked until it has noticed.
     page.route("**/_sandbox/conversation?*", lambda route: route.abort())
     gateway.kill("sandbox")
     expect(page.get_by_role("alert")).to_have_text("The sandbox does not answer.")
-    wait_for(gateway.is_ready, "a sandbox that is back", START_SECONDS)
+    wait_for(gateway.is_ready, "a sandbox that answers again", START_SECONDS)
     page.unroute("**/_sandbox/conversation?*")
     expect(page.get_by_role("alert")).to_be_empty()
     phone.receive("text", {"body": "Back again"})
@@ -196,7 +196,7 @@ def test_text_stands_out_from_its_ground(phone: Phone, scheme: str) -> None:
 
 
 def colour(page: Page, name: str) -> list[float]:
-    """The red, green and blue (0 to 1) of a colour of the page's style."""
+    """The red, green and blue (0 to 1) of a color of the page's style."""
     of = """name => {
         document.body.style.color = `var(${name})`;
         return getComputedStyle(document.body).color;
@@ -205,7 +205,7 @@ def colour(page: Page, name: str) -> list[float]:
 
 
 def contrast(*colours: list[float]) -> float:
-    """The contrast of two colours (WCAG 2, relative luminance)."""
+    """The contrast of two colors (WCAG 2, relative luminance)."""
     weights = (0.2126, 0.7152, 0.0722)
     dark, light = sorted(
         sum(

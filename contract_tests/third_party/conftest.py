@@ -1,4 +1,4 @@
-"""Fixtures: the sandbox as graph.facebook.com, the way there, and a new customer for each test."""
+"""Fixtures: the sandbox as graph.facebook.com, the proxy to it, and a new customer for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.sandbox.harness import Receiver, Sandbox
 
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """One sandbox for all clients; each test signs up a customer of its own."""
+    """One sandbox for all clients. Each test signs up its own customer."""
     port, receiver = free_port(), Receiver()
     folder: Path = tmp_path_factory.mktemp("third_party")
     sandbox = Sandbox(folder / "var", receiver.url, {"SANDBOX_TLS_PORT": str(port)})
@@ -26,7 +26,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 @pytest.fixture
 def world(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A customer, and the environment in which a client finds the sandbox."""
+    """A customer, and the environment in which a client reaches the sandbox."""
     for name in (
         "https_proxy",
         "http_proxy",
@@ -40,7 +40,7 @@ def world(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> World:
     for name, value in platform.environment.items():
         monkeypatch.setenv(name, value)
     business = platform.sandbox.sign_up()
-    # The harness asks the sandbox itself, without a proxy.
+    # The harness calls the sandbox itself, without a proxy.
     assert business.register("123456").ok
     assert business.graph("POST", f"{business.waba_id}/subscribed_apps").ok
     return World(platform, business)

@@ -1,6 +1,6 @@
-"""One example of our own for each other kind of request that Meta's OpenAPI file documents.
+"""One own example for every other kind of request that Meta's OpenAPI file documents.
 
-Read for media, profile and numbers; what is left out has its reason at the end.
+Read for media, profile and numbers. The reasons for omissions are at the end.
 """
 
 from contract_tests.third_party.documented_messages import MESSAGES, TEXTS, Request

@@ -1,7 +1,7 @@
-"""One example of our own for each kind of message that Meta's OpenAPI file of the platform documents.
+"""One own example for each kind of message that Meta's OpenAPI file of the platform documents.
 
-It is ``business-messaging-api_v23.0.yaml`` of the public repository facebook/openapi. In a path and a body,
-``{number}`` and the like are what the sandbox named them.
+The file is ``business-messaging-api_v23.0.yaml`` of the public repository facebook/openapi. In paths and
+bodies, ``{number}`` and similar placeholders stand for the sandbox's identifiers.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from contract_tests.third_party.world import LINK, PERSON, USER_ID
 
 @dataclass(frozen=True)
 class Request:
-    """A documented request; ``refused`` is the platform's code where the sandbox refuses it."""
+    """A documented request. ``refused`` is the platform's code if the sandbox refuses it."""
 
     kind: str
     method: str
@@ -28,7 +28,7 @@ def message(kind: str, **content: Any) -> Request:
 
 
 def reply(kind: str, **content: Any) -> Request:
-    """A send that answers what the person wrote."""
+    """A send that replies to the person's message."""
     return message(f"{kind} as a reply", context={"message_id": "{inbound}"}, **content)
 
 
@@ -41,12 +41,12 @@ def template(kind: str, *components: Any, **language: Any) -> Request:
 
 
 def by_id(name: str, **more: Any) -> dict[str, Any]:
-    """A content that is an uploaded file."""
+    """Content that is an uploaded file."""
     return {"type": name, name: {"id": "{media}"} | more}
 
 
 def by_url(name: str, **more: Any) -> dict[str, Any]:
-    """A content that is a file of ours."""
+    """Content that is one of our files."""
     return {"type": name, name: {"link": LINK} | more}
 
 
@@ -115,7 +115,7 @@ def quick(index: Any) -> dict[str, Any]:
 
 
 def filled(sub_type: str, **parameter: Any) -> dict[str, Any]:
-    """What fills the first button of a template."""
+    """The parameters of the first button of a template."""
     return {"type": "button", "sub_type": sub_type, "index": "0", "parameters": [parameter]}
 
 

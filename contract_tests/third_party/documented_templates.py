@@ -1,4 +1,4 @@
-"""One example of our own for each kind of request about templates that Meta's OpenAPI file documents."""
+"""One own example for each kind of template request that Meta's OpenAPI file documents."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ CODE = {"name": "one_code", "languages": ["en_US", "de"], "category": "AUTHENTIC
 
 
 def new(kind: str, *components: Any, **more: Any) -> Request:
-    """A template that is submitted."""
+    """The body to submit a template."""
     body = NEW | {"components": list(components)} | more
     return Request(f"new template, {kind}", "POST", "{waba}/message_templates", body)
 

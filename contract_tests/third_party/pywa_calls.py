@@ -1,4 +1,4 @@
-"""Every call of pywa for messages, media, profile, numbers and blocking, and why the others are left out."""
+"""Every call of pywa for messages, media, profile, numbers and blocking, and reasons for omitted calls."""
 
 from pywa import types
 from pywa.types import others
@@ -147,9 +147,9 @@ CALLS = [
 ]
 
 OF_FLOWS, OF_CALLS, OF_GROUPS = "flows", "calls", "groups"
-OWN_TEST = "has a test of its own: the two clients ask differently"
-OF_ANOTHER_HOST = "asks api.facebook.com, which is not the platform that the sandbox stands for"
-DOWNLOAD = "has a test of its own: first the address, then the bytes"
+OWN_TEST = "has a separate test: the two clients send different requests"
+OF_ANOTHER_HOST = "calls api.facebook.com, which is not the platform that the sandbox replaces"
+DOWNLOAD = "has a separate test: first the address, then the bytes"
 LEFT_OUT = {
     **dict.fromkeys(["pin_message", "unpin_message"], OF_GROUPS),
     **dict.fromkeys(["archive_templates", "unarchive_templates"], OF_ANOTHER_HOST),

@@ -1,4 +1,4 @@
-"""Every send of pywa but those of templates."""
+"""Every send of pywa except those of templates."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from contract_tests.third_party.world import LINK, PERSON, PNG, USER_ID, World
 
 @dataclass(frozen=True)
 class Call:
-    """A call of one of the client's methods; ``refused`` is the platform's code where it is."""
+    """A call of a method of the client. ``refused`` is the platform's code if it is refused."""
 
     method: str
     ask: Callable[[Any, World], Any]

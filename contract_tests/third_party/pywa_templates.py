@@ -1,4 +1,4 @@
-"""Every call of pywa for templates: sends of each kind of parameter, and what manages templates."""
+"""Every call of pywa for templates: sends with each kind of parameter, and management."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from contract_tests.third_party.world import LINK, NO_OBJECT, PERSON, USER_ID
 from tests.sandbox.harness import APP_ID
 
 LANGUAGE = templates.TemplateLanguage.ENGLISH_US
-# Its own annotation of these parameters is wrong.
+# pywa's own annotation of these parameters is wrong.
 BODY: Any = templates.BodyText
 HEADER: Any = templates.HeaderText
 PARAMS = [
@@ -140,7 +140,7 @@ PICTURED = new(
 
 
 def created(template: templates.Template) -> Call:
-    """A template that is submitted, with its files."""
+    """A template that is submitted with its files."""
     return Call("create_template", lambda wa, _: wa.create_template(template, app_id=APP_ID))
 
 

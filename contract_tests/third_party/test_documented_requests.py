@@ -1,4 +1,4 @@
-"""Every documented kind of request is accepted by the sandbox, or refused as the platform documents it."""
+"""The sandbox accepts every documented kind of request, or refuses it as the platform documents."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from tests.sandbox.harness import APP_ID, VERIFY_TOKEN
 
 
 def filled(text: str, world: World) -> str:
-    """The text with identifiers of the sandbox in its placeholders. Creates only those that the text has."""
+    """The text with the sandbox's identifiers in its placeholders. Creates only those that the text has."""
     business = world.business
     makers: dict[str, Any] = {
         "{number}": lambda: business.number_id,
@@ -37,7 +37,7 @@ def filled(text: str, world: World) -> str:
 
 
 def handle(world: World) -> str:
-    """That of an uploaded picture."""
+    """The identifier of an uploaded picture."""
     query = {"file_name": "a.png", "file_length": len(PNG), "file_type": "image/png"}
     session = world.business.graph("POST", f"{APP_ID}/uploads", params=query).json()["id"]
     headers = {"Authorization": f"OAuth {world.business.token}", "file_offset": "0"}
@@ -46,7 +46,7 @@ def handle(world: World) -> str:
 
 
 def answer(world: World, request: Request) -> requests.Response:
-    """What the sandbox says."""
+    """The response of the sandbox."""
     if request.kind == "block":
         world.inbound()
     body = None if request.body is None else json.loads(filled(json.dumps(request.body), world))

@@ -1,4 +1,4 @@
-"""heyoo from PyPI, not changed in any way, against the sandbox as graph.facebook.com."""
+"""heyoo from PyPI, unmodified, against the sandbox as graph.facebook.com."""
 
 import inspect
 from collections.abc import Callable
@@ -66,7 +66,7 @@ SENDS: list[tuple[str, Callable[[WhatsApp, World], Any]]] = [
     ("send_reply_button", lambda wa, _: wa.send_reply_button(BUTTONS, PERSON)),
 ]
 MEDIA = {"upload_media", "query_media_url", "download_media", "delete_media"}
-# What only reads a callback or puts a body together.
+# Methods that only read a callback or build a body.
 LOCAL = {
     "create_button",
     "preprocess",
@@ -90,7 +90,7 @@ LOCAL = {
 
 @pytest.fixture
 def client(world: World) -> WhatsApp:
-    """The client, as its documentation makes one."""
+    """The client, created like in its documentation."""
     return WhatsApp(world.business.token, world.business.number_id)
 
 

@@ -1,4 +1,4 @@
-"""pywa from PyPI, sync and async, not changed in any way, against the sandbox as graph.facebook.com."""
+"""pywa from PyPI, sync and async, unmodified, against the sandbox as graph.facebook.com."""
 
 import asyncio
 import inspect
@@ -19,13 +19,13 @@ from contract_tests.third_party.world import PERSON, PNG, World
 
 
 def sync_call(world: World, ask: Callable[[Any, World], Any]) -> Any:
-    """The answer to a call of the sync client."""
+    """The result of a call of the sync client."""
     with httpx.Client() as session:
         return ask(client(pywa.WhatsApp, world, session), world)
 
 
 def async_call(world: World, ask: Callable[[Any, World], Any]) -> Any:
-    """The answer to a call of the async client."""
+    """The result of a call of the async client."""
 
     async def answer() -> Any:
         async with httpx.AsyncClient() as session:
@@ -36,7 +36,7 @@ def async_call(world: World, ask: Callable[[Any, World], Any]) -> Any:
 
 
 def client(kind: Any, world: World, session: Any) -> Any:
-    """The client, as its documentation makes one."""
+    """The client, created like in its documentation."""
     business = world.business
     return kind(business.number_id, business.token, session=session, waba_id=business.waba_id)
 
@@ -80,13 +80,13 @@ def _one_code(wa: Any, _: World) -> Any:
     )
 
 
-# It hands httpx the body in a way that httpx is about to give up.
+# It passes the body to httpx in a deprecated way.
 @pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 def test_authentication_templates_are_put_in_several_languages(world: World) -> None:
     for _ in range(2):
         assert len(async_call(world, _one_code)) == 2
     assert len(list(sync_call(world, lambda wa, _: wa.get_templates(name="one_code")))) == 2
-    # The sync client sends the object as a text in JSON, which is no object.
+    # The sync client sends the object as a string of JSON, which is not an object.
     with pytest.raises(WhatsAppError) as caught:
         sync_call(world, _one_code)
     assert caught.value.code == 100
@@ -133,7 +133,7 @@ def test_who_is_blocked_is_listed_until_unblocked(asked: Any, world: World) -> N
     assert list(asked(world, lambda wa, _: wa.get_blocked_users())) == []
 
 
-# Of handlers and callbacks, which are Python's own.
+# Handlers and callbacks make no requests.
 OF_HANDLERS = {
     "load_handlers_modules",
     "add_flow_request_handler",

@@ -1,4 +1,4 @@
-"""``gateway sandbox --tls-port``, asked in the way that docs/sandbox.md shows."""
+"""``gateway sandbox --tls-port``, called as docs/sandbox.md shows."""
 
 import os
 import subprocess

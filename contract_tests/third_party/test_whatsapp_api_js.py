@@ -1,4 +1,4 @@
-"""whatsapp-api-js from npm, not changed in any way, against the sandbox as graph.facebook.com."""
+"""whatsapp-api-js from npm, unmodified, against the sandbox as graph.facebook.com."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from contract_tests.third_party.world import LINK, PERSON, World
 from contract_tests.waiting import WAIT_SECONDS
 
 SCRIPT = Path(__file__).with_name("whatsapp_api_js.mjs")
-# What an answer has, by the kind of call that the script names; that to any other is a sent message.
+# The members of a response by the kind of call. Any other call returns a sent message.
 HAS = {
     "success": "success",
     "id": "id",
@@ -24,12 +24,12 @@ HAS = {
     "block_users": "block_users",
 }
 CALLS = {"initiateCall", "preacceptCall", "rejectCall", "acceptCall", "terminateCall"}
-# What reads callbacks, and what the others are made of.
+# Methods that read callbacks, or on which the others are built.
 LOCAL = {"post", "get", "$$apiFetch$$", "getBody", "verifyRequestSignature"}
 
 
 def answers(world: World) -> list[dict[str, Any]]:
-    """What the client was answered, call by call."""
+    """The responses to the client, call by call."""
     business = world.business
     told = {
         "token": business.token,
