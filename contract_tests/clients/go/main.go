@@ -1,4 +1,4 @@
-// A customer's program on the client that OpenAPI Generator makes for Go.
+// A customer's program with the client that OpenAPI Generator generates for Go.
 package main
 
 import (
@@ -71,7 +71,7 @@ func main() {
 	})
 }
 
-// connect walks through the public signup, as the owner of a number does.
+// connect completes the public signup, like the owner of a number.
 func connect(api *gateway.APIClient) *gateway.ConnectedNumber {
 	visitor, slug := context.Background(), os.Getenv("SLUG")
 	link := must(api.SignupAPI.GetSignupLink(visitor, slug).Execute())
@@ -90,7 +90,7 @@ func text(number string) gateway.SendMessageRequest {
 	return gateway.SendTextRequestAsSendMessageRequest(gateway.NewSendTextRequest(number, recipient, "text", *content))
 }
 
-// others has an image in answer to a message, a location, a list, a template and a reaction.
+// others has an image as a reply, a location, a list, a template and a reaction.
 func others(number, answered string) map[string]gateway.SendMessageRequest {
 	content := gateway.NewCaptionedMediaByLink(picture)
 	content.SetCaption("A parcel")
@@ -151,7 +151,7 @@ func exchangePicture(api *gateway.APIClient, number *gateway.ConnectedNumber, se
 	return string(must(io.ReadAll(must(api.MediaAPI.DownloadMedia(owner, message.Id).Execute()))))
 }
 
-// newestPayload is the event of the webhook's newest delivery, as the gateway keeps it.
+// newestPayload is the event of the webhook's newest delivery, as the gateway stores it.
 func newestPayload(api *gateway.APIClient, webhook string) told {
 	page := must(api.DeliveriesAPI.ListWebhookDeliveries(owner, webhook).Limit(1).Execute())
 	return tell(must(api.DeliveriesAPI.GetDelivery(owner, page.Data[0].Id).Execute()).Payload)
@@ -171,7 +171,7 @@ func history(api *gateway.APIClient, message string) (statuses []gateway.Message
 	return statuses
 }
 
-// refusal asks for a number that does not exist.
+// refusal returns the error for a number that does not exist.
 func refusal(api *gateway.APIClient) object {
 	_, _, err := api.NumbersAPI.GetNumber(owner, "num_unknown").Execute()
 	var refused *gateway.GenericOpenAPIError
@@ -185,7 +185,7 @@ func refusal(api *gateway.APIClient) object {
 	return object{"status": answer.Error.Status, "code": answer.Error.Code}
 }
 
-// receive tells of the next deliveries.
+// receive returns the next deliveries.
 func receive(secret string, count int) (received []told) {
 	for range count {
 		received = append(received, tell(next(secret)))
@@ -193,7 +193,7 @@ func receive(secret string, count int) (received []told) {
 	return received
 }
 
-// next is the next delivery, verified and parsed.
+// next verifies and parses the next delivery.
 func next(secret string) gateway.Event {
 	var delivery struct {
 		Headers map[string]string
@@ -222,7 +222,7 @@ func parse(body []byte) (event gateway.Event) {
 	return event
 }
 
-// tell says what happened, to which message or number, and whose phone number it tells.
+// tell returns the event kind, the message or number, and the phone number in the event.
 func tell(event gateway.Event) told {
 	switch happened := event.GetActualInstance().(type) {
 	case *gateway.MessageReceivedEvent:
@@ -252,7 +252,7 @@ func tell(event gateway.Event) told {
 	return told{}
 }
 
-// sandbox plays the platform or the recipient; no part of the contract.
+// sandbox acts as the platform or the recipient, which are not in the contract.
 func sandbox(path string, body object) object {
 	var sent bytes.Buffer
 	write(&sent, body)
@@ -263,7 +263,7 @@ func sandbox(path string, body object) object {
 	return answer
 }
 
-// must has the value of a call that cannot fail here.
+// must returns the value of a call that cannot fail here.
 func must[T any](value T, rest ...any) T {
 	if err, failed := rest[len(rest)-1].(error); failed {
 		check(err)

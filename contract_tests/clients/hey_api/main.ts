@@ -1,4 +1,4 @@
-/** What a customer writes on the client of @hey-api/openapi-ts; it is compiled, and not run. */
+/** A customer's code with the client of @hey-api/openapi-ts. It is compiled but not run. */
 
 import { getNumber, sendMessage, type Event } from "./client";
 import { client } from "./client/client.gen";
@@ -51,5 +51,5 @@ export function tell(event: Event): string {
   }
 }
 
-// @ts-expect-error An image has another content.
+// @ts-expect-error This is not the content of an image.
 await sendMessage({ body: { number_id: "num_1", to: "15551234567", type: "image", text: { body: "Hello" } } });

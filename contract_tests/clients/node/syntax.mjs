@@ -1,5 +1,5 @@
-// Parses files of a language that has no compiler here with its grammar: node syntax.mjs GRAMMAR.wasm FOLDER SUFFIX.
-// Prints how many files it read, and each place that the grammar does not know.
+// Parses files of a language without a compiler here with its grammar: node syntax.mjs GRAMMAR.wasm FOLDER SUFFIX.
+// Prints the number of files, and each syntax error.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Language, Parser } from "web-tree-sitter";
@@ -9,7 +9,7 @@ await Parser.init();
 const parser = new Parser();
 parser.setLanguage(await Language.load(grammar));
 
-/** The smallest node around the first mistake. */
+/** The smallest node around the first error. */
 function mistake(node) {
   const inner = node.children.find((child) => child.hasError || child.isMissing);
   return inner ? mistake(inner) : node;

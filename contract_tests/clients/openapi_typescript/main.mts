@@ -1,7 +1,7 @@
 /**
- * A customer's program on the types that openapi-typescript makes, with openapi-fetch.
+ * A customer's program with the types that openapi-typescript generates, and openapi-fetch.
  *
- * Takes everything from the environment and its deliveries from stdin, and prints one JSON document: see
+ * Takes its settings from the environment and its deliveries from stdin, and prints one JSON document: see
  * contract_tests/clients/story.py.
  */
 
@@ -40,14 +40,14 @@ function setting(name: string): string {
   return value;
 }
 
-/** The body of an answer that has to be a success. */
+/** The body of a response that must be a success. */
 function expect<T>(status: number, { data, error, response }: Answer<T>): T {
   assert.equal(response.status, status, JSON.stringify(error));
   assert(data !== undefined);
   return data;
 }
 
-/** What the platform and the recipient do; no part of the gateway's contract. */
+/** The actions of the platform and the recipient, which are not in the gateway's contract. */
 async function sandbox<T>(path: string, body: object): Promise<T> {
   const response = await fetch(`${setting("SANDBOX_URL")}/_sandbox/${path}`, {
     method: "POST",
@@ -58,7 +58,7 @@ async function sandbox<T>(path: string, body: object): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Connects a number as its owner does, through the public signup routes. */
+/** Connects a number through the public signup routes, like its owner. */
 async function connect(slug: string): Promise<Schemas["ConnectedNumber"]> {
   const params = { path: { slug } };
   const link = expect(200, await visitor.GET("/signup/{slug}", { params }));
@@ -69,7 +69,7 @@ async function connect(slug: string): Promise<Schemas["ConnectedNumber"]> {
   return expect(201, await visitor.POST("/signup/{slug}/complete", { params, body }));
 }
 
-/** The next delivery, verified. Its field `event` tells which event it is. */
+/** Verifies the next delivery. Its field `event` tells which event it is. */
 async function receive(secret: string): Promise<Event> {
   const { value } = await arriving.next();
   const { headers, body } = JSON.parse(value ?? "") as {
@@ -86,7 +86,7 @@ async function receiveSeveral(secret: string, count: number): Promise<Told[]> {
   return received;
 }
 
-/** What happened, to which message or number, and whose phone number it tells. */
+/** The event kind, the message or number, and the phone number in the event. */
 function told(event: Event): Told {
   switch (event.event) {
     case "number.activated":
@@ -114,7 +114,7 @@ async function sendText(number_id: string): Promise<string> {
   return await send({ number_id, to: RECIPIENT, type: "text", text }, "order-4711");
 }
 
-/** A picture from the web, in answer to a message. */
+/** A picture from the web, as a reply. */
 async function sendImage(number_id: string, message_id: string): Promise<string> {
   return await send({
     number_id,
@@ -187,7 +187,7 @@ async function sendOthers(number_id: string, first: string): Promise<Record<stri
   };
 }
 
-/** A picture goes up, comes in as a person's message, and comes down again. */
+/** Uploads a picture, receives it as a person's message, and downloads it. */
 async function exchangePicture(
   number: Schemas["ConnectedNumber"],
   secret: string,
@@ -215,7 +215,7 @@ async function exchangePicture(
   return await expect<Blob>(200, answer).text();
 }
 
-/** What is answered about a number that does not exist. */
+/** The error for a number that does not exist. */
 async function refusal(): Promise<object> {
   const path = { number_id: "num_unknown" };
   const { error } = await gateway.GET("/numbers/{number_id}", { params: { path } });
@@ -223,7 +223,7 @@ async function refusal(): Promise<object> {
   return { status: error.error.status, code: error.error.code };
 }
 
-/** The event of the webhook's newest delivery, as the gateway keeps it. */
+/** The event of the webhook's newest delivery, as the gateway stores it. */
 async function newestPayload(webhook_id: string): Promise<Event> {
   const params = { path: { webhook_id }, query: { limit: 1 } };
   const page = expect(200, await gateway.GET("/webhooks/{webhook_id}/deliveries", { params }));
@@ -250,7 +250,7 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
   return expect(201, await gateway.POST("/webhooks", { body }));
 }
 
-/** Connect, send, receive, exchange a picture, rotate the secret, test the webhook. */
+/** Connects, sends, receives, exchanges a picture, rotates the secret, tests the webhook. */
 async function story(): Promise<object> {
   const webhook = await createWebhook();
   const params = { path: { webhook_id: webhook.id } };

@@ -1,7 +1,7 @@
 /**
  * Not part of the program: the types must catch each of these mistakes, and nothing else.
  *
- * The compiler also refuses a line that is expected to be wrong, and is not.
+ * The compiler also reports a line that should be wrong but is not.
  */
 
 import createClient from "openapi-fetch";
@@ -29,11 +29,11 @@ await gateway.POST("/messages/send", {
   body: { number_id: "num_1", to: "1", type: "fax", text },
 });
 await gateway.POST("/messages/send", {
-  // @ts-expect-error It is spelt number_id.
+  // @ts-expect-error The right name is number_id.
   body: { numberId: "num_1", to: "1", type: "text", text },
 });
 await gateway.POST("/messages/send", {
-  // @ts-expect-error An image has another content.
+  // @ts-expect-error This is not the content of an image.
   body: { number_id: "num_1", to: "1", type: "image", text },
 });
 await gateway.POST("/messages/send", {
@@ -41,7 +41,7 @@ await gateway.POST("/messages/send", {
   body: { number_id: "num_1", to: "1", type: "image", image: { caption: "A" } },
 });
 await gateway.POST("/messages/send", {
-  // @ts-expect-error A text has no content beside the text.
+  // @ts-expect-error A text has no content except the text.
   body: { number_id: "num_1", to: "1", type: "text", text, image: { id: "1" } },
 });
 await gateway.POST("/webhooks", {
@@ -54,12 +54,12 @@ await gateway.POST("/webhooks", {
 });
 await gateway.PATCH("/webhooks/{webhook_id}", {
   params,
-  // @ts-expect-error A property is given or left out.
+  // @ts-expect-error A property may be omitted, but not undefined.
   body: { active: undefined },
 });
 
 const { data } = await gateway.GET("/numbers");
-// @ts-expect-error An error answer has no data.
+// @ts-expect-error An error response has no data.
 data.data;
 // @ts-expect-error The page may be empty.
 data?.data[0].id;
@@ -71,9 +71,9 @@ data?.data[0]?.phone;
 export function readEvent(event: components["schemas"]["Event"]): string {
   // @ts-expect-error A number has no direction.
   if (event.event === "number.banned") return event.data.direction;
-  // @ts-expect-error Other events of numbers are left.
+  // @ts-expect-error Other number events remain possible.
   return event.data.direction;
 }
 
-// @ts-expect-error It is spelt ACTIVE.
+// @ts-expect-error The right name is ACTIVE.
 export const status: components["schemas"]["NumberStatus"] = "active";

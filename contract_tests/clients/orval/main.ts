@@ -1,13 +1,13 @@
 /**
- * Which requests and events the schemas of orval's zod client take. Reads {"requests": [...], "events": [...]} from
- * stdin, and prints for each item whether it is taken.
+ * Checks requests and events with the schemas of orval's zod client. Reads {"requests": [...], "events": [...]} from
+ * stdin, and prints for each item whether it is accepted.
  */
 
 import { readFileSync } from "node:fs";
 
 import { GetDeliveryResponse, SendMessageBody } from "./client/zod";
 
-// orval makes schemas for operations alone; an event is the payload of a delivery.
+// orval generates schemas for operations only. An event is the payload of a delivery.
 const Event = GetDeliveryResponse.shape.payload;
 
 const given: { requests: unknown[]; events: unknown[] } = JSON.parse(readFileSync(0, "utf8"));

@@ -1,6 +1,6 @@
 <?php
 
-/** Stands for client/vendor/autoload.php, which composer would make, with Debian's php-guzzlehttp-guzzle. */
+/** Replaces composer's client/vendor/autoload.php, and loads Debian's php-guzzlehttp-guzzle. */
 
 declare(strict_types=1);
 

@@ -1,6 +1,6 @@
 <?php
 
-/** A customer's program on the client that OpenAPI Generator makes for PHP, and Debian's php-guzzlehttp-guzzle. */
+/** A customer's program with OpenAPI Generator's client for PHP, and Debian's php-guzzlehttp-guzzle. */
 
 declare(strict_types=1);
 
@@ -36,14 +36,14 @@ const EVENTS = [
     'contact.updated' => Model\ContactUpdatedEvent::class,
 ];
 
-/** What the platform and the recipient do; no part of the gateway's contract. */
+/** The actions of the platform and the recipient, which are not in the gateway's contract. */
 function sandbox(string $path, array|stdClass $body): array
 {
     $answer = (new GuzzleHttp\Client())->post(getenv('SANDBOX_URL') . "/_sandbox/$path", ['json' => $body]);
     return json_decode((string) $answer->getBody(), true, flags: JSON_THROW_ON_ERROR);
 }
 
-/** Connects a number as its owner does, through the public signup routes. */
+/** Connects a number through the public signup routes, like its owner. */
 function connect(Configuration $config): Model\ConnectedNumber
 {
     $signup = new SignupApi(null, $config);
@@ -68,7 +68,7 @@ function text(string $number): Model\SendTextRequest
     return new Model\SendTextRequest(['number_id' => $number, 'to' => RECIPIENT, 'type' => 'text', 'text' => $text]);
 }
 
-/** An image in answer to a message, a location, a list, a template and a reaction. */
+/** An image as a reply, a location, a list, a template and a reaction. */
 function others(string $number, string $answered): array
 {
     $to = ['number_id' => $number, 'to' => RECIPIENT];
@@ -135,7 +135,7 @@ function exchange_picture(Configuration $config, Model\ConnectedNumber $number, 
     return $picture->fread($picture->getSize());
 }
 
-/** The event of the webhook's newest delivery, as the gateway keeps it. getDelivery() cannot parse it: see parse(). */
+/** The event of the webhook's newest delivery, as the gateway stores it. getDelivery() cannot parse it: see parse(). */
 function newest_payload(Configuration $config, string $webhook): array
 {
     $deliveries = new DeliveriesApi(null, $config);
@@ -151,7 +151,7 @@ function parse(string $body): Model\ModelInterface
     return ObjectSerializer::deserialize($event, EVENTS[$event->event]);
 }
 
-/** What happened, to which message or number, and whose phone number it tells. */
+/** The event kind, the message or number, and the phone number in the event. */
 function tell(Model\ModelInterface $event): array
 {
     $about = $event->getData();
@@ -164,7 +164,7 @@ function tell(Model\ModelInterface $event): array
     return [$event->getEvent(), $about->getId(), $phone];
 }
 
-/** The next delivery, verified and parsed. */
+/** Verifies and parses the next delivery. */
 function next_event(string $secret): Model\ModelInterface
 {
     $delivery = json_decode(fgets(STDIN), true, flags: JSON_THROW_ON_ERROR);
@@ -184,7 +184,7 @@ function receive(string $secret, int $count): array
     return $received;
 }
 
-/** What is answered about a number that does not exist. */
+/** The error for a number that does not exist. */
 function refusal(Configuration $config): array
 {
     try {

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A customer's program on the client that OpenAPI Generator makes for Ruby, and Debian's ruby-typhoeus.
+# A customer's program with the client that OpenAPI Generator generates for Ruby, and Debian's ruby-typhoeus.
 
 require "json"
 require "net/http"
@@ -26,14 +26,14 @@ end
 MESSAGES = MessagesApi.new
 WEBHOOKS = WebhooksApi.new
 
-# What the platform and the recipient do; no part of the gateway's contract.
+# The actions of the platform and the recipient, which are not in the gateway's contract.
 def sandbox(path, body)
   url = URI("#{ENV.fetch('SANDBOX_URL')}/_sandbox/#{path}")
   answer = Net::HTTP.post(url, JSON.generate(body), "Content-Type" => "application/json")
   JSON.parse(answer.body)
 end
 
-# Connects a number as its owner does, through the public signup routes.
+# Connects a number through the public signup routes, like its owner.
 def connect
   signup = SignupApi.new
   link = signup.get_signup_link(ENV.fetch("SLUG"))
@@ -50,7 +50,7 @@ def text(number)
   SendTextRequest.new(number_id: number, to: RECIPIENT, type: "text", text: content)
 end
 
-# An image in answer to a message, a location, a list, a template and a reaction.
+# An image as a reply, a location, a list, a template and a reaction.
 def others(number, answered)
   to = { number_id: number, to: RECIPIENT }
   context = MessageContext.new(message_id: answered)
@@ -101,7 +101,7 @@ def exchange_picture(number, secret)
   File.read(MediaApi.new.download_media(message.id).path)
 end
 
-# The event of the webhook's newest delivery, as the gateway keeps it.
+# The event of the webhook's newest delivery, as the gateway stores it.
 def newest_payload(webhook)
   deliveries = DeliveriesApi.new
   newest = deliveries.list_webhook_deliveries(webhook, limit: 1).data.first
@@ -112,7 +112,7 @@ def parse(body)
   Event.build(JSON.parse(body, symbolize_names: true))
 end
 
-# What happened, to which message or number, and whose phone number it tells.
+# The event kind, the message or number, and the phone number in the event.
 def tell(event)
   about = event.data
   return [event.event, about.id, about.name] if about.is_a?(Template)
@@ -121,7 +121,7 @@ def tell(event)
   [event.event, about.id, about.is_a?(Message) ? about.from_number : about.phone_number]
 end
 
-# The next delivery, verified and parsed.
+# Verifies and parses the next delivery.
 def next_event(secret)
   delivery = JSON.parse($stdin.gets)
   expected = "sha256=#{OpenSSL::HMAC.hexdigest('SHA256', secret, delivery['body'])}"
@@ -136,7 +136,7 @@ def receive(secret, count)
   Array.new(count) { tell(next_event(secret)) }
 end
 
-# What is answered about a number that does not exist.
+# The error for a number that does not exist.
 def refusal
   NumbersApi.new.get_number("num_unknown")
   raise "an unknown number was found"

@@ -1,4 +1,4 @@
-//! A customer's program on the client that OpenAPI Generator makes for Rust.
+//! A customer's program with the client that OpenAPI Generator generates for Rust.
 
 use std::collections::HashMap;
 use std::env::var;
@@ -73,7 +73,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Connects a number as its owner does, through the public signup routes.
+/// Connects a number through the public signup routes, like its owner.
 async fn connect(api: &Configuration) -> Result<ConnectedNumber> {
     let link = signup_api::get_signup_link(api, &var("SLUG")?).await?;
     let claim: CompleteSignupRequest = from_value(sandbox("signup", json!({})).await?)?;
@@ -90,7 +90,7 @@ fn text(number: &str) -> SendMessageRequest {
     SendMessageRequest::Text(SendTextRequest::new(number.into(), RECIPIENT.into(), kind, content).into())
 }
 
-/// An image in answer to a message, a location, a list, a template and a reaction.
+/// An image as a reply, a location, a list, a template and a reaction.
 fn others(number: &str, answered: &str) -> Vec<(&'static str, SendMessageRequest)> {
     let number = || number.to_owned();
     let to = || RECIPIENT.to_owned();
@@ -170,8 +170,8 @@ async fn exchange_picture(api: &Configuration, number: &ConnectedNumber, secret:
     Ok(media_api::download_media(api, &event.data.id).await?.text().await?)
 }
 
-/// The event of the webhook's newest delivery, as the gateway keeps it. `deliveries_api::get_delivery` cannot parse it,
-/// for the reason that stands above `Happened`.
+/// The event of the webhook's newest delivery, as the gateway stores it. `deliveries_api::get_delivery` cannot parse it,
+/// for the reason above `Happened`.
 async fn newest_payload(api: &Configuration, webhook: &str) -> Result<Value> {
     let page = deliveries_api::list_webhook_deliveries(api, webhook, None, None, None, None, Some(1), None).await?;
     let url = format!("{}/deliveries/{}", api.base_path, page.data[0].id);
@@ -184,7 +184,7 @@ fn receive(secret: &str, count: usize) -> Result<Vec<Value>> {
     (0..count).map(|_| Ok(tell(next(secret)?))).collect()
 }
 
-/// The next delivery, verified and parsed.
+/// Verifies and parses the next delivery.
 fn next(secret: &str) -> Result<Happened> {
     let mut line = String::new();
     stdin().read_line(&mut line)?;
@@ -232,7 +232,7 @@ fn parse(event: Value) -> Result<Happened> {
     })
 }
 
-/// What happened, to which message or number, and whose phone number it tells.
+/// The event kind, the message or number, and the phone number in the event.
 fn tell(event: Happened) -> Value {
     let message = |kind: &str, message: &Message| json!([kind, message.id, message.from_number]);
     let number = |kind: &str, number: &ConnectedNumber| json!([kind, number.id, number.phone_number]);
@@ -251,10 +251,10 @@ fn tell(event: Happened) -> Value {
     }
 }
 
-/// What is answered about a number that does not exist.
+/// The error for a number that does not exist.
 async fn refusal(api: &Configuration) -> Result<Value> {
     match numbers_api::get_number(api, "num_unknown").await {
-        // `entity` is always its first alternative, for all have one shape; so the body is parsed instead.
+        // `entity` is always the first alternative, because all have one shape. So the body is parsed instead.
         Err(apis::Error::ResponseError(refused)) => {
             let ErrorResponse { error } = from_str(&refused.content)?;
             Ok(json!({"status": error.status, "code": error.code}))
@@ -263,7 +263,7 @@ async fn refusal(api: &Configuration) -> Result<Value> {
     }
 }
 
-/// What the platform and the recipient do; no part of the gateway's contract.
+/// The actions of the platform and the recipient, which are not in the gateway's contract.
 async fn sandbox(path: &str, body: Value) -> Result<Value> {
     let url = format!("{}/_sandbox/{path}", var("SANDBOX_URL")?);
     Ok(reqwest::Client::new().post(url).json(&body).send().await?.error_for_status()?.json().await?)

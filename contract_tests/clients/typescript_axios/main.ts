@@ -1,4 +1,4 @@
-/** A customer's program on the client that OpenAPI Generator makes for TypeScript and axios. */
+/** A customer's program with the client that OpenAPI Generator generates for TypeScript and axios. */
 
 import assert = require("node:assert/strict");
 import { readFileSync } from "node:fs";
@@ -40,7 +40,7 @@ function setting(name: string): string {
   return value;
 }
 
-/** What the platform and the recipient do; no part of the gateway's contract. */
+/** The actions of the platform and the recipient, which are not in the gateway's contract. */
 async function sandbox<T>(path: string, body: object): Promise<T> {
   const response = await fetch(`${setting("SANDBOX_URL")}/_sandbox/${path}`, {
     method: "POST",
@@ -51,7 +51,7 @@ async function sandbox<T>(path: string, body: object): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Connects a number as its owner does, through the public signup routes. */
+/** Connects a number through the public signup routes, like its owner. */
 async function connect(): Promise<ConnectedNumber> {
   const signup = new SignupApi(config);
   const { data: link } = await signup.getSignupLink(setting("SLUG"));
@@ -63,7 +63,7 @@ function text(number_id: string): SendMessageRequest {
   return { number_id, to: RECIPIENT, type: "text", text: { body: "Your order has shipped." } };
 }
 
-/** An image in answer to a message, a location, a list, a template and a reaction. */
+/** An image as a reply, a location, a list, a template and a reaction. */
 function others(number_id: string, message_id: string): SendMessageRequest[] {
   const address = { number_id, to: RECIPIENT };
   const rows = [
@@ -119,7 +119,7 @@ async function exchangePicture(number: ConnectedNumber, secret: string): Promise
   return (await media.downloadMedia(event.data.id, { responseType: "text" })).data;
 }
 
-/** The event of the webhook's newest delivery, as the gateway keeps it. */
+/** The event of the webhook's newest delivery, as the gateway stores it. */
 async function newestPayload(webhookId: string): Promise<Told> {
   const deliveries = new DeliveriesApi(config);
   const page = await deliveries.listWebhookDeliveries(
@@ -130,7 +130,7 @@ async function newestPayload(webhookId: string): Promise<Told> {
   return tell((await deliveries.getDelivery(newest.id)).data.payload);
 }
 
-/** The next delivery, verified and parsed. */
+/** Verifies and parses the next delivery. */
 async function next(secret: string): Promise<Event> {
   const { value } = await arriving.next();
   const { headers, body } = JSON.parse(value ?? "");
@@ -143,7 +143,7 @@ async function receive(secret: string, count: number): Promise<Told[]> {
   return received;
 }
 
-/** What happened, to which message or number, and whose phone number it tells. */
+/** The event kind, the message or number, and the phone number in the event. */
 function tell(event: Event): Told {
   switch (event.event) {
     case "number.activated":
@@ -160,7 +160,7 @@ function tell(event: Event): Told {
   }
 }
 
-/** What is answered about a number that does not exist. */
+/** The error for a number that does not exist. */
 async function refusal(): Promise<object> {
   try {
     await new NumbersApi(config).getNumber("num_unknown");

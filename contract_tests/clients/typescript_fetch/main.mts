@@ -1,7 +1,7 @@
 /**
- * A customer's program on the client that OpenAPI Generator makes for TypeScript (typescript-fetch).
+ * A customer's program with the client that OpenAPI Generator generates for TypeScript (typescript-fetch).
  *
- * Takes everything from the environment and its deliveries from stdin, and prints one JSON document: see
+ * Takes its settings from the environment and its deliveries from stdin, and prints one JSON document: see
  * contract_tests/clients/story.py.
  */
 
@@ -49,7 +49,7 @@ function setting(name: string): string {
   return value;
 }
 
-/** What the platform and the recipient do; no part of the gateway's contract. */
+/** The actions of the platform and the recipient, which are not in the gateway's contract. */
 async function sandbox<T>(path: string, body: object): Promise<T> {
   const response = await fetch(`${setting("SANDBOX_URL")}/_sandbox/${path}`, {
     method: "POST",
@@ -60,7 +60,7 @@ async function sandbox<T>(path: string, body: object): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Connects a number as its owner does, through the public signup routes. */
+/** Connects a number through the public signup routes, like its owner. */
 async function connect(slug: string): Promise<ConnectedNumber> {
   const signup = new SignupApi(configuration);
   const link = await signup.getSignupLink({ slug });
@@ -75,7 +75,7 @@ async function connect(slug: string): Promise<ConnectedNumber> {
   });
 }
 
-/** The next delivery, verified and parsed. */
+/** Verifies and parses the next delivery. */
 async function receive(secret: string): Promise<Event> {
   const { value } = await arriving.next();
   const { headers, body } = JSON.parse(value ?? "") as {
@@ -92,7 +92,7 @@ async function receiveSeveral(secret: string, count: number): Promise<Told[]> {
   return received;
 }
 
-/** What happened, to which message or number, and whose phone number it tells. */
+/** The event kind, the message or number, and the phone number in the event. */
 function told(event: Event): Told {
   switch (event.event) {
     case "number.activated":
@@ -120,7 +120,7 @@ async function sendText(numberId: string): Promise<string> {
   return await send({ numberId, to: RECIPIENT, type: "text", text }, "order-4711");
 }
 
-/** A picture from the web, in answer to a message. */
+/** A picture from the web, as a reply. */
 async function sendImage(numberId: string, answered: string): Promise<string> {
   return await send({
     numberId,
@@ -193,7 +193,7 @@ async function sendOthers(numberId: string, first: string): Promise<Record<strin
   };
 }
 
-/** A picture goes up, comes in as a person's message, and comes down again. */
+/** Uploads a picture, receives it as a person's message, and downloads it. */
 async function exchangePicture(number: ConnectedNumber, secret: string): Promise<string> {
   const file = new File(["a picture"], "parcel.png", { type: "image/png" });
   const uploaded = await media.uploadMedia({ numberId: number.id, file });
@@ -205,7 +205,7 @@ async function exchangePicture(number: ConnectedNumber, secret: string): Promise
   return await (await media.downloadMedia({ messageId: received.data.id })).text();
 }
 
-/** What is answered about a number that does not exist. */
+/** The error for a number that does not exist. */
 async function refusal(): Promise<object> {
   try {
     await new NumbersApi(configuration).getNumber({ numberId: "num_unknown" });
@@ -217,7 +217,7 @@ async function refusal(): Promise<object> {
   throw new Error("an unknown number was found");
 }
 
-/** The event of the webhook's newest delivery, as the gateway keeps it. */
+/** The event of the webhook's newest delivery, as the gateway stores it. */
 async function newestPayload(webhookId: string): Promise<Event> {
   const deliveries = new DeliveriesApi(configuration);
   const [newest] = (await deliveries.listWebhookDeliveries({ webhookId, limit: 1 })).data;
@@ -225,7 +225,7 @@ async function newestPayload(webhookId: string): Promise<Event> {
   return (await deliveries.getDelivery({ deliveryId: newest.id })).payload;
 }
 
-/** Connect, send, receive, exchange a picture, rotate the secret, test the webhook. */
+/** Connects, sends, receives, exchanges a picture, rotates the secret, tests the webhook. */
 async function story(): Promise<object> {
   const events = Object.values(EventKind);
   const createWebhookRequest = { url: setting("RECEIVER_URL"), events };

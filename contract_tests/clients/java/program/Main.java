@@ -28,7 +28,7 @@ import org.openapitools.client.api.SignupApi;
 import org.openapitools.client.api.WebhooksApi;
 import org.openapitools.client.model.*;
 
-/** A customer's program on the client that OpenAPI Generator makes for Java. */
+/** A customer's program with the client that OpenAPI Generator generates for Java. */
 public class Main {
   private static final String RECIPIENT = "15551234567";
   private static final String PICTURE = "https://example.com/parcel.png";
@@ -73,7 +73,7 @@ public class Main {
     System.out.println(new Gson().toJson(story));
   }
 
-  /** Connects a number as its owner does, through the public signup routes. */
+  /** Connects a number through the public signup routes, like its owner. */
   private static ConnectedNumber connect() throws Exception {
     var signup = new SignupApi(API);
     SignupLink link = signup.getSignupLink(System.getenv("SLUG"));
@@ -95,7 +95,7 @@ public class Main {
         .text(new TextContent().body("Your order has shipped.")));
   }
 
-  /** An image in answer to a message, a location, a list, a template and a reaction. */
+  /** An image as a reply, a location, a list, a template and a reaction. */
   private static Map<String, SendMessageRequest> others(String number, String answered) {
     var image = new CaptionedMediaByLink().link(PICTURE).caption("A parcel");
     var rows = List.of(new ListRow().id("1").title("Morning"), new ListRow().id("2").title("Evening"));
@@ -158,7 +158,7 @@ public class Main {
     return Files.readString(media.downloadMedia(inbound.getData().getId()).toPath());
   }
 
-  /** The event of the webhook's newest delivery, as the gateway keeps it. */
+  /** The event of the webhook's newest delivery, as the gateway stores it. */
   private static List<String> newestPayload(String webhook) throws ApiException {
     var deliveries = new DeliveriesApi(API);
     var page = deliveries.listWebhookDeliveries(webhook, null, null, null, null, 1, null);
@@ -171,7 +171,7 @@ public class Main {
     return received;
   }
 
-  /** The next delivery, verified and parsed. */
+  /** Verifies and parses the next delivery. */
   private static Event next(String secret) throws Exception {
     JsonObject delivery = JsonParser.parseString(ARRIVING.readLine()).getAsJsonObject();
     String body = delivery.get("body").getAsString();
@@ -183,7 +183,7 @@ public class Main {
     return Event.fromJson(body);
   }
 
-  /** What is answered about a number that does not exist. */
+  /** The error for a number that does not exist. */
   private static Map<String, Object> refusal() throws IOException {
     try {
       new NumbersApi(API).getNumber("num_unknown");
@@ -202,7 +202,7 @@ public class Main {
     return told;
   }
 
-  /** What happened, to which message or number, and whose phone number it tells. */
+  /** The event kind, the message or number, and the phone number in the event. */
   private static List<String> tell(Event event) {
     Object happened = event.getActualInstance();
     if (happened instanceof MessageReceivedEvent e) return of(e.getEvent(), e.getData());
@@ -235,7 +235,7 @@ public class Main {
     return List.of(kind.toString(), template.getId(), template.getName());
   }
 
-  /** What the platform and the recipient do; no part of the gateway's contract. */
+  /** The actions of the platform and the recipient, which are not in the gateway's contract. */
   private static JsonObject sandbox(String path, Map<String, ?> body) throws Exception {
     var request = HttpRequest.newBuilder(URI.create(System.getenv("SANDBOX_URL") + "/_sandbox/" + path))
         .version(HttpClient.Version.HTTP_1_1)
