@@ -8,7 +8,7 @@ from contract_tests.stranger import NOBODY, fuzz
 from contract_tests.test_stranger_fuzz import assert_no_fault
 
 
-def test_without_a_network_of_its_own_it_leaves_the_machine_in_peace(tmp_path: Path) -> None:
+def test_without_an_isolated_network_no_request_leaves_the_machine(tmp_path: Path) -> None:
     found = fuzz(
         tmp_path, "--include-path /webhooks --phases fuzzing --max-examples 5 --seed 1", ()
     )

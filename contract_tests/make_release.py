@@ -79,7 +79,7 @@ def test_the_metadata_of_wheel_and_sdist_are_valid_and_the_same() -> None:
     assert described[0] == described[1]
 
 
-def test_every_file_of_ours_in_the_wheel_is_committed() -> None:
+def test_every_file_of_the_project_in_the_wheel_is_committed() -> None:
     packages = {name.split("/")[0] for name in package_files(untracked=False)}
     vendored = {f"dashboard/static/vendored/{path}" for path in _vendored()}
     held = {name for name in ZipFile(WHEEL).namelist() if name.split("/")[0] in packages}
@@ -134,7 +134,7 @@ def test_the_image_installs_the_wheel_and_ends_like_the_one_of_deploy() -> None:
     assert text.rpartition("\nFROM ")[2].replace(label, "") == last
 
 
-def test_two_commands_lead_to_the_first_event(environment: Path, tmp_path: Path) -> None:
+def test_two_commands_produce_the_first_event(environment: Path, tmp_path: Path) -> None:
     run = InstalledRun(tmp_path, environment)
     run.start()
     try:

@@ -173,11 +173,11 @@ def siege(
 
 @pytest.mark.parametrize("door", ["direct"], indirect=True, scope="module")
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_holds_up_nobody_else(siege: Siege, attack: str) -> None:
+def test_an_attack_delays_no_other_account(siege: Siege, attack: str) -> None:
     siege.endure(attack)
 
 
 @pytest.mark.parametrize("door", ["nginx"], indirect=True, scope="module")
 @pytest.mark.parametrize("attack", AT_THE_PROXY)
-def test_an_attack_on_the_proxy_holds_up_nobody_else(siege: Siege, attack: str) -> None:
+def test_an_attack_on_the_proxy_delays_no_other_account(siege: Siege, attack: str) -> None:
     siege.endure(attack)

@@ -136,7 +136,7 @@ def test_no_bad_input_crashes_an_operation_or_changes_anything(
         for name in list(operation.body_examples)[1:]
     ],
 )
-def test_no_bad_input_crashes_an_operation_in_what_its_further_examples_add(
+def test_no_bad_input_crashes_the_additional_examples_of_an_operation(
     world: World, wire: Wire, operation: Operation, example: str
 ) -> None:
     known = operation.fields_before(example)
@@ -147,7 +147,7 @@ def test_no_bad_input_crashes_an_operation_in_what_its_further_examples_add(
     assert 200 <= good.status < 300, f"the unaltered request failed: {good}"
 
 
-def test_an_answer_is_not_overtaken_by_that_to_garbage_behind_its_request(
+def test_a_response_comes_before_that_to_garbage_after_its_request(
     world: World, wire: Wire
 ) -> None:
     good = world.target(finite_operations()[0]).good.encode()
@@ -156,7 +156,7 @@ def test_an_answer_is_not_overtaken_by_that_to_garbage_behind_its_request(
     assert answer.status == 200
 
 
-def test_a_change_that_anybody_makes_would_be_seen(gateway: Gateway, world: World) -> None:
+def test_the_database_watch_detects_every_change(gateway: Gateway, world: World) -> None:
     before = world.database.digest()
     assert world.database.digest() == before
     gateway.stored.change("UPDATE account SET name = name || '.'")

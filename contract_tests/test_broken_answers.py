@@ -42,7 +42,7 @@ def network(line: Line) -> Iterator[BrokenNetwork]:
 @pytest.mark.parametrize(
     "plan", BREAKS, ids=lambda plan: f"{plan.how.value} {plan.request} {plan.answer}"
 )
-def test_a_key_asks_once_and_the_client_is_told_to_read_the_message(
+def test_a_key_sends_once_and_the_error_refers_to_the_message(
     customer: Customer, network: BrokenNetwork, plan: Break
 ) -> None:
     key, before = f"key-{BREAKS.index(plan)}", network.asked
@@ -61,9 +61,7 @@ def test_a_key_asks_once_and_the_client_is_told_to_read_the_message(
     assert customer.request("GET", f"/messages/{message_id}").status_code == 200
 
 
-def test_of_an_exchange_that_is_whole_nothing_of_this_is_said(
-    customer: Customer, network: BrokenNetwork
-) -> None:
+def test_a_complete_exchange_has_no_such_error(customer: Customer, network: BrokenNetwork) -> None:
     before = network.asked
     answers = [customer.send("15551234567", key="whole") for _ in range(1 + REPEATS)]
     assert {answer.status_code for answer in answers} == {200}

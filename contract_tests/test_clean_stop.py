@@ -145,7 +145,7 @@ def _wait_until_delivered(gateway: Gateway) -> None:
     wait_for(lambda: _count(gateway, "state != 'delivered'") == 0, "all deliveries", 60)
 
 
-def test_a_worker_ends_in_time_with_all_answers_recorded_and_the_next_one_does_the_rest(
+def test_a_stopped_worker_records_all_responses_and_the_next_finishes_the_rest(
     parts: Parts, load: Load
 ) -> None:
     load.send(parts.customer())
@@ -160,7 +160,7 @@ def test_a_worker_ends_in_time_with_all_answers_recorded_and_the_next_one_does_t
     load.check_all_arrived(once=(SLOW, QUICK))
 
 
-def test_gateway_up_ends_in_time_under_load_and_the_next_one_does_the_rest(
+def test_gateway_up_ends_in_time_under_load_and_the_next_finishes_the_rest(
     gateway: Gateway, load: Load
 ) -> None:
     load.send(gateway.customer())

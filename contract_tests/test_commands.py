@@ -25,7 +25,7 @@ def environment(tmp_path: Path) -> Mapping[str, str]:
     return found
 
 
-def test_a_later_command_speaks_of_what_the_first_one_made(
+def test_a_later_command_can_use_the_first_ones_identifier(
     environment: Mapping[str, str], tmp_path: Path
 ) -> None:
     commands = [OPENING, ("keys", "create", FIRST_ID), ("keys", "list")]
@@ -44,7 +44,7 @@ def test_each_command_has_its_own_environment(
     assert len(command_server().run([("accounts", "list")], environment, tmp_path)[0]) == 1
 
 
-def test_one_that_fails_says_why_and_ends_those_behind_it(
+def test_a_failed_command_shows_its_error_and_ends_the_sequence(
     environment: Mapping[str, str], tmp_path: Path
 ) -> None:
     commands = [("keys", "create", "acc_lost"), OPENING]
@@ -53,7 +53,7 @@ def test_one_that_fails_says_why_and_ends_those_behind_it(
     assert command_server().run([("accounts", "list")], environment, tmp_path) == [[]]
 
 
-def test_wrong_usage_is_told(environment: Mapping[str, str], tmp_path: Path) -> None:
+def test_wrong_usage_shows_an_error(environment: Mapping[str, str], tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="No such command 'acounts'"):
         command_server().run([("acounts", "list")], environment, tmp_path)
 

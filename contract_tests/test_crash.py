@@ -94,7 +94,7 @@ def test_a_message_accepted_before_a_kill_is_sent_once_and_settled_by_its_status
     assert accepted(gateway, recipient) == [taken]
 
 
-def test_a_kill_before_the_network_was_asked_never_sends_by_the_same_key(
+def test_a_kill_before_the_networks_request_never_sends_with_the_same_key(
     gateway: Gateway, relay: Relay, customer: Customer
 ) -> None:
     recipient = "15551240002"
@@ -115,7 +115,7 @@ def test_a_kill_before_the_network_was_asked_never_sends_by_the_same_key(
 
 
 @pytest.mark.parametrize("table", ["number", "api_key"])
-def test_a_crash_is_told_in_the_error_shape_without_its_reason_and_passes(
+def test_a_crash_gives_a_generic_error_and_the_service_recovers(
     gateway: Gateway, customer: Customer, table: str
 ) -> None:
     with gateway.stored.without(table):

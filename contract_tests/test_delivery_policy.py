@@ -118,7 +118,7 @@ def test_the_deadline_bounds_the_exchange_with_receivers_that_take_their_time(
         assert attempt["responseBody"] is None
 
 
-def test_of_long_and_packed_answers_the_beginning_is_kept(
+def test_only_the_start_of_long_or_compressed_responses_is_stored(
     customer: Customer, scripted: ScriptedReceiver
 ) -> None:
     bomb = gzip.compress(b"a" * 50_000_000)
@@ -144,7 +144,7 @@ def test_of_long_and_packed_answers_the_beginning_is_kept(
     assert scripted.written["/endless"] < 32 * 1024 * 1024
 
 
-def test_each_attempt_says_what_it_is_and_nothing_else(
+def test_each_attempt_has_exactly_the_documented_headers(
     customer: Customer, receiver: Receiver, traps: Receiver
 ) -> None:
     def fail_and_leave_a_cookie(_: Received) -> Reply:
@@ -182,7 +182,7 @@ def test_each_attempt_says_what_it_is_and_nothing_else(
     assert traps.requests == []
 
 
-def test_a_failure_has_a_reason_for_a_person(customer: Customer) -> None:
+def test_a_failure_has_a_readable_reason(customer: Customer) -> None:
     port = free_port()
     urls = [f"http://127.0.0.1:{port}/", f"https://127.0.0.1:{port}/"]
     for webhook_id in _deliver(customer, urls):

@@ -48,7 +48,7 @@ def developer(
     return Developer(tmp_path_factory.mktemp("laptop"), customer, service.environment)
 
 
-def test_login_keeps_address_key_and_a_signing_secret(
+def test_login_stores_address_key_and_a_signing_secret(
     developer: Developer, customer: Customer
 ) -> None:
     assert developer.signed_in["url"] == customer.api
@@ -64,7 +64,7 @@ def test_login_keeps_address_key_and_a_signing_secret(
     assert developer.json("login", "--url", f"{root}/", "--key", customer.key) == again
 
 
-def test_a_wrong_key_or_address_is_told_and_not_kept(
+def test_a_wrong_key_or_address_shows_an_error_and_is_not_stored(
     developer: Developer, customer: Customer
 ) -> None:
     before = developer.profile.read_text()

@@ -124,7 +124,7 @@ def verify(request: pytest.FixtureRequest, tmp_path: Path) -> Verify:
     return run
 
 
-def test_a_snippet_is_there_for_each_language() -> None:
+def test_each_language_has_a_snippet() -> None:
     assert [b.language for b in _by_hand()] == list(LANGUAGES)
 
 
@@ -147,7 +147,7 @@ READERS = {
 }
 
 
-def test_a_snippet_with_a_library_reads_what_was_signed_and_nothing_else(
+def test_a_library_snippet_accepts_only_signed_events(
     customer: Customer, receiver: Receiver, tmp_path: Path
 ) -> None:
     webhook = {"url": receiver.url(), "events": ["message.sent"]}
@@ -171,7 +171,7 @@ def test_a_snippet_with_a_library_reads_what_was_signed_and_nothing_else(
             assert (done.stdout, done.returncode == 0) == (printed, bool(printed)), done.stderr
 
 
-def test_a_snippet_takes_what_was_signed_and_nothing_else(
+def test_a_snippet_accepts_only_signed_events(
     verify: Verify, customer: Customer, receiver: Receiver
 ) -> None:
     webhook = {"url": receiver.url(), "events": ["message.sent"]}

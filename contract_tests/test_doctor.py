@@ -40,7 +40,7 @@ def problems(found: dict[str, Any]) -> set[str]:
     return {name for name, check in found.items() if check["state"] == "problem"}
 
 
-def test_the_running_service_is_well_and_each_broken_part_is_named(tmp_path: Path) -> None:
+def test_the_running_service_passes_and_each_broken_part_is_named(tmp_path: Path) -> None:
     with running(tmp_path) as service:
         service.customer()
         assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}

@@ -66,7 +66,7 @@ def _check_record(record: Any) -> None:
     assert set(record) == {"id", "cursor", *event}
 
 
-def test_events_come_without_a_webhook_and_fit_the_contract(customer: Customer) -> None:
+def test_events_exist_without_a_webhook_and_fit_the_contract(customer: Customer) -> None:
     assert customer.send(A_RECIPIENT).status_code == 200
     kinds = {"number.activated", "message.sent", "message.delivered", "message.read"}
     wait_for(lambda: {r["event"] for r in _page(customer)["data"]} == kinds, "all events")
@@ -83,7 +83,7 @@ def test_events_come_without_a_webhook_and_fit_the_contract(customer: Customer) 
     assert _page(customer, after=first["nextCursor"])["data"] == page["data"][1:]
 
 
-def test_a_webhook_receives_the_same(gateway: Gateway, customer: Customer) -> None:
+def test_a_webhook_receives_the_same_events(gateway: Gateway, customer: Customer) -> None:
     assert customer.send(A_RECIPIENT).status_code == 200
     [record] = wait_for(lambda: _page(customer, kind="message.sent")["data"], "the event")
     [(payload,)] = gateway.stored.rows("SELECT payload FROM event WHERE id = ?", record["id"])
@@ -103,7 +103,9 @@ def test_filters_select_kinds_numbers_and_times(customer: Customer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/events", "/events/stream"])
-def test_what_does_not_fit_is_refused(gateway: Gateway, customer: Customer, path: str) -> None:
+def test_an_invalid_query_of_events_is_refused(
+    gateway: Gateway, customer: Customer, path: str
+) -> None:
     for name, value in (
         ("after", "x"),
         ("after", "0"),
@@ -122,7 +124,7 @@ def test_what_does_not_fit_is_refused(gateway: Gateway, customer: Customer, path
     assert requests.get(f"{customer.api}{path}", timeout=9).status_code == 401
 
 
-def test_a_stream_begins_with_what_is_new(gateway: Gateway, customer: Customer) -> None:
+def test_a_stream_starts_with_new_events(gateway: Gateway, customer: Customer) -> None:
     assert customer.send(A_RECIPIENT).status_code == 200
     wait_for(lambda: len(_page(customer)["data"]) == 4, "all events")
     with opened(customer) as response:
@@ -222,7 +224,7 @@ def test_a_reader_with_random_disconnects_gets_each_event_once(
         assert numbers == sorted(numbers)
 
 
-def test_a_client_that_does_not_read_costs_little_and_holds_up_nobody(
+def test_a_client_that_does_not_read_costs_little_and_delays_no_other(
     gateway: Gateway, quiet: Customer
 ) -> None:
     write(gateway, quiet, 1)
@@ -251,7 +253,7 @@ def _printed(customer: Customer, folder: Path, program: str, lines: int) -> list
     return found
 
 
-def test_the_program_of_the_documentation_goes_on_where_it_was_killed(
+def test_the_documented_program_resumes_where_it_was_killed(
     gateway: Gateway, quiet: Customer, tmp_path: Path
 ) -> None:
     [program] = (b.text for b in blocks_of("docs/events.md") if b.language == "python")

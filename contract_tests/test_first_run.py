@@ -72,7 +72,7 @@ def is_about(message_id: str, received: Received) -> bool:
     return bool(received.event["data"]["id"] == message_id)
 
 
-def test_the_greeting_names_what_there_is(up: FirstRun) -> None:
+def test_the_greeting_lists_addresses_key_and_account(up: FirstRun) -> None:
     assert up.printed("Base URL") == up.api
     assert requests.get(up.printed("Swagger UI"), timeout=WAIT_SECONDS).ok
     assert requests.get(up.printed("Reference"), timeout=WAIT_SECONDS).ok
@@ -105,7 +105,7 @@ def test_the_printed_curl_line_sends_and_signed_events_come_within_a_second(
     assert first < 1
 
 
-def test_what_the_recipient_writes_in_the_sandbox_arrives(up: FirstRun, receiver: Receiver) -> None:
+def test_a_recipients_message_in_the_sandbox_arrives(up: FirstRun, receiver: Receiver) -> None:
     demo = up.demo()
     secret = create_webhook(demo, receiver)
     text = {"type": "text", "text": "It is still open."}
@@ -118,9 +118,7 @@ def test_what_the_recipient_writes_in_the_sandbox_arrives(up: FirstRun, receiver
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_killed_part_is_started_again_and_said_so(
-    up: FirstRun, receiver: Receiver, part: str
-) -> None:
+def test_a_killed_part_is_restarted_and_logged(up: FirstRun, receiver: Receiver, part: str) -> None:
     secret = create_webhook(up.demo(), receiver)
     before = up.part(part)
     up.kill(part)
@@ -132,7 +130,7 @@ def test_a_killed_part_is_started_again_and_said_so(
     assert all(r.is_signed_with(secret) for r in events)
 
 
-def test_a_second_up_keeps_the_data_and_says_how_to_get_a_new_key(stopped: FirstRun) -> None:
+def test_a_second_up_keeps_the_data_and_shows_how_to_get_a_new_key(stopped: FirstRun) -> None:
     stopped.start()
     demo = stopped.demo()
     message = demo.send("15551234567").json()

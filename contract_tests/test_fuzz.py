@@ -72,7 +72,7 @@ def test_no_request_finds_a_fault(report: Report) -> None:
 
 
 @pytest.mark.usefixtures("report")
-def test_the_service_finds_nothing_to_complain_of_and_no_part_of_it_dies(gateway: Gateway) -> None:
+def test_the_service_logs_no_error_and_no_part_dies(gateway: Gateway) -> None:
     strange = re.compile(r"WARNING|ERROR|CRITICAL|Traceback|start(ing|ed) it again")
     assert not [line for line in gateway.log().splitlines() if strange.search(line)]
 
@@ -101,7 +101,7 @@ def test_every_check_of_schemathesis_is_on(report: Report) -> None:
     assert set(report.checks) == known
 
 
-def test_the_stranger_asks_for_what_the_owner_got(report: Report) -> None:
+def test_the_stranger_requests_the_owners_resources(report: Report) -> None:
     """Otherwise object_level_authorization is on but has nothing to compare."""
     assert report.accounts[STRANGER]
 
@@ -115,6 +115,6 @@ def test_every_operation_succeeds_and_refuses_under_fire(report: Report, operati
 
 
 @pytest.mark.parametrize("path", sorted({o.partition(" ")[2] for o in OPERATIONS}))
-def test_every_path_is_tried_with_methods_that_it_does_not_have(report: Report, path: str) -> None:
+def test_every_path_is_tried_with_unsupported_methods(report: Report, path: str) -> None:
     seen = [report.seen(o) for o in OPERATIONS if o.endswith(f" {path}")]
     assert any(statuses[405] for statuses in seen)

@@ -108,7 +108,7 @@ def test_a_key_whose_request_never_reached_the_network_is_released_and_sends_lat
     assert sent.json()["wa_message_id"] == message["id"]
 
 
-def test_a_key_whose_request_was_lost_on_its_way_never_sends_again(
+def test_a_key_whose_request_may_have_reached_the_network_never_sends_again(
     gateway: Gateway, relay: Relay, customer: Customer
 ) -> None:
     """The gateway cannot know that the network did not get the request, so it must not repeat it."""

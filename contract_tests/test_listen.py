@@ -216,7 +216,7 @@ def up(tmp_path: Path) -> Iterator[FirstRun]:
     first.end(signal.SIGTERM)
 
 
-def test_four_commands_of_the_page_bring_a_verified_event_to_a_laptop(
+def test_four_documented_commands_deliver_a_verified_event_to_a_laptop(
     up: FirstRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
     began, port = time.monotonic(), str(free_port())

@@ -142,7 +142,7 @@ def test_no_secret_key_number_or_text_of_a_message_is_in_the_log(run: Run) -> No
     assert [what for what, text in run.secrets.items() if text in log] == []
 
 
-def test_one_look_for_a_message_finds_its_request_and_its_deliveries(run: Run) -> None:
+def test_a_message_identifier_finds_its_request_and_deliveries_in_the_log(run: Run) -> None:
     [request] = [x for x in run.lines("request") if x.get("message_id") == run.message_id]
     expected = {"request_id": ERRAND, "path": "/api/messages/send", "status": 200}
     assert request.items() >= (expected | {"account_id": run.customer.account_id}).items()

@@ -36,7 +36,7 @@ def _check_error(answer: Answer, status: int, code: str) -> None:
     assert error["message"]
 
 
-def test_a_send_passes_with_its_headers(proxy: Nginx, customer: Customer) -> None:
+def test_a_send_through_nginx_has_its_headers(proxy: Nginx, customer: Customer) -> None:
     sent = {"number_id": customer.number["id"], "to": "15551234567", "type": "text"}
     body = json.dumps(sent | {"text": {"body": "Hello"}}).encode()
     given = {"Content-Type": "application/json", "X-Request-Id": "asked-by-me"}
@@ -67,13 +67,13 @@ def test_an_upload_of_5_mib_passes(proxy: Nginx, customer: Customer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/readyz", "/%6detrics", "//metrics"])
-def test_what_is_for_operators_is_closed_to_strangers(proxy: Nginx, path: str) -> None:
+def test_endpoints_for_operators_are_closed_to_others(proxy: Nginx, path: str) -> None:
     assert proxy.ask("GET", path).status == 403
     assert proxy.ask("GET", path, headers={"X-Forwarded-For": HOST}).status == 403
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/readyz"])
-def test_operators_on_the_machine_may_ask(proxy: Nginx, path: str) -> None:
+def test_operators_on_the_machine_have_access(proxy: Nginx, path: str) -> None:
     assert proxy.ask("GET", path, source=HOST).status == 200
 
 
@@ -88,7 +88,7 @@ def test_a_client_without_a_key_is_limited_by_its_own_address(proxy: Nginx) -> N
     assert remaining("127.0.0.3", "203.0.113.8") == first - 1
 
 
-def test_what_nginx_answers_itself_has_the_shape_of_an_error(proxy: Nginx) -> None:
+def test_nginxs_own_errors_have_the_error_shape(proxy: Nginx) -> None:
     too_large = proxy.ask("POST", "/api/messages/send", b"x" * (MEBIBYTE + 1))
     _check_error(too_large, 413, "PAYLOAD_TOO_LARGE")
     _check_error(proxy.ask("GET", "/metrics"), 403, "FORBIDDEN")
@@ -99,12 +99,12 @@ def test_what_nginx_answers_itself_has_the_shape_of_an_error(proxy: Nginx) -> No
     _check_error(malformed, 400, "VALIDATION_ERROR")
 
 
-def test_a_gateway_that_is_away_is_an_error_in_its_shape() -> None:
+def test_an_unreachable_gateway_gives_the_error_shape() -> None:
     with Nginx(SHIPPED, free_port()) as proxy:
         _check_error(proxy.ask("GET", "/api/numbers"), 500, "INTERNAL_ERROR")
 
 
-def test_the_log_has_no_address_that_lets_somebody_in(proxy: Nginx) -> None:
+def test_the_log_has_no_secret_addresses(proxy: Nginx) -> None:
     for path in ("invitation/tok-1", "password/tok-2"):
         proxy.ask("GET", f"/dashboard/{path}")
     proxy.ask("GET", "/connect/tok-3")

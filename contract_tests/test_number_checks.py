@@ -31,7 +31,7 @@ def _unsubscribe(gateway: Gateway, phone_number: str) -> str:
     return str(signup["phone_number_id"])
 
 
-def test_a_change_that_no_callback_tells_of_is_found_and_told_once(
+def test_a_change_without_a_callback_is_found_and_has_one_event(
     gateway: Gateway, customer: Customer, receiver: Receiver
 ) -> None:
     kinds = ["number.activated", "number.banned", "number.disconnected"]

@@ -99,7 +99,7 @@ def test_requests_past_their_limit_are_counted(watched: Watched) -> None:
     assert watched.web("rate_limited_total") == 2
 
 
-def test_a_place_that_is_taken_stops_the_worker_with_one_line(watched: Watched) -> None:
+def test_a_metrics_port_in_use_stops_the_worker_with_one_line(watched: Watched) -> None:
     second = {**watched.gateway.environment, "GATEWAY_WORKER_METRICS_AT": watched.worker_at}
     done = subprocess.run(
         [sys.executable, "-m", "gateway", "worker"],

@@ -48,7 +48,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory, pooler: PgBouncer) -> Iterat
         yield parts
 
 
-def test_a_process_that_freezes_while_it_puts_a_task_on_the_queue_gives_its_connection_back(
+def test_a_process_frozen_while_it_enqueues_releases_its_connection(
     pooler: PgBouncer,
 ) -> None:
     storage = open_storage(pooler.url("pooled"))
@@ -75,7 +75,7 @@ def test_messages_are_sent_once_and_their_events_delivered(
     assert customer.request("GET", "/messages").json()["pagination"]["total"] == SENDS
 
 
-def test_no_connection_to_the_server_keeps_anything(parts: Parts, pooler: PgBouncer) -> None:
+def test_no_connection_to_the_server_keeps_session_state(parts: Parts, pooler: PgBouncer) -> None:
     assert parts.is_ready()
     # All but the lock's connection, at the same time.
     with ExitStack() as stack:

@@ -100,7 +100,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     receiver.close()
 
 
-def test_a_delivery_whose_receiver_kills_the_worker(service: Service) -> None:
+def test_a_delivery_that_kills_the_worker_is_set_aside(service: Service) -> None:
     def reply(received: Received) -> Reply:
         if received.event["data"]["body"] == {"body": "deadly"} and service.worker is not None:
             os.kill(service.worker.pid, signal.SIGKILL)
@@ -118,7 +118,7 @@ def test_a_delivery_whose_receiver_kills_the_worker(service: Service) -> None:
     assert errors == [(NO_OUTCOME,)] * LEAST_TRIES
 
 
-def test_a_callback(service: Service) -> None:
+def test_a_callback_that_kills_the_worker_is_set_aside(service: Service) -> None:
     service.write("poison")
     stored = service.parts.stored
     deaths = service.live_through(lambda: bool(stored.count("set_aside", "reason = 'failed'")))
@@ -126,7 +126,7 @@ def test_a_callback(service: Service) -> None:
     assert stored.rows("SELECT error FROM set_aside") == [(NO_OUTCOME,)]
 
 
-def test_a_check_of_a_number(service: Service) -> None:
+def test_a_number_check_that_kills_the_worker_is_set_aside(service: Service) -> None:
     stored = service.parts.stored
     stored.change("UPDATE number SET check_due_at = 0, check_tries = 0")
     set_aside = f"check_tries > {MAX_CHECKS} AND check_due_at > 1000000000000"

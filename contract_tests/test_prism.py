@@ -143,9 +143,7 @@ def test_a_body_that_is_too_large_fits(prism: Prism, world: World, operation: Op
 @pytest.mark.parametrize(
     ("to", "status"), [("15550100001", 400), ("15550100003", 429), ("15550100004", 500)]
 )
-def test_what_becomes_of_a_send_at_the_network_fits(
-    through: Customer, to: str, status: int
-) -> None:
+def test_each_result_of_a_send_at_the_network_fits(through: Customer, to: str, status: int) -> None:
     assert_fits(through.send(to), status)
 
 
@@ -170,7 +168,7 @@ def test_a_used_signup_link_fits(prism: Prism, world: World) -> None:
     assert statuses == [201, 409]
 
 
-def test_a_number_that_is_gone_fits(gateway: Gateway, prism: Prism) -> None:
+def test_a_lost_number_fits(gateway: Gateway, prism: Prism) -> None:
     gone = prism.before(gateway.customer())
     picture = {"file": ("a.png", b"a picture", "image/png")}
     gateway.sandbox_call(f"numbers/{gateway.number_id_of(gone)}/status", status="DISCONNECTED")

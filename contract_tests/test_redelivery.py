@@ -68,7 +68,7 @@ def _times(received: list[Received]) -> Counter[str]:
     return Counter(r.headers["x-service-delivery"] for r in received)
 
 
-def test_a_kill_and_a_lost_queue_lose_nothing_and_double_nothing(
+def test_a_kill_and_a_lost_queue_lose_and_duplicate_nothing(
     parts: Parts, customer: Customer, receiver: Receiver
 ) -> None:
     webhook_id = _webhook(customer, receiver)
@@ -115,7 +115,7 @@ def test_a_new_event_does_not_wait_behind_the_redeliveries_of_another_webhook(
     go_on.set()
 
 
-def test_a_call_takes_at_most_ten_thousand_and_a_webhook_switched_off_gets_none(
+def test_a_redelivery_is_limited_to_ten_thousand_and_skips_disabled_webhooks(
     parts: Parts, customer: Customer, receiver: Receiver
 ) -> None:
     """A second call is refused while this many wait."""

@@ -50,7 +50,7 @@ def test_what_postgresql_committed_survives_its_kill(postgres: PostgresServer) -
         assert connection.execute("SELECT answer FROM kept").fetchall() == [("yes",)]
 
 
-def test_a_database_is_utf8_in_the_order_of_bytes_and_a_copy_is_like_its_original(
+def test_a_database_is_utf8_with_byte_order_and_a_copy_equals_its_original(
     postgres: PostgresServer,
 ) -> None:
     with psycopg.connect(postgres.database("original")) as connection:
@@ -98,7 +98,7 @@ def test_a_server_ends_with_a_test_run_that_is_killed(kind: str) -> None:
     wait_for(lambda: not is_alive(int(pid)), "no server")
 
 
-def test_what_redis_holds_goes_with_its_kill_unless_it_is_durable() -> None:
+def test_redis_loses_its_data_when_killed_unless_it_is_durable() -> None:
     with RedisServer() as server:
         client = Redis.from_url(server.url(999))
         client.set("key", "value")

@@ -75,7 +75,9 @@ def service(
 
 
 @pytest.mark.parametrize("service", [("database", "database", "memory")], indirect=True)
-def test_a_start_without_postgresql(service: Service, receiver: Receiver) -> None:
+def test_a_start_without_postgresql_waits_until_it_is_available(
+    service: Service, receiver: Receiver
+) -> None:
     service.postgres.stop()
     service.start()
     assert all("GATEWAY_DATABASE_URL" in line and "refused" in line for line in service.told())

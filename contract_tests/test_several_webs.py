@@ -104,9 +104,7 @@ def _counted(parts: Parts, lane: requests.Session) -> Counter[str]:
     )
 
 
-def test_exactly_the_limit_passes_over_both_processes(
-    parts: Parts, starter: Customer, lanes: Lanes
-) -> None:
+def test_two_processes_share_one_rate_limit(parts: Parts, starter: Customer, lanes: Lanes) -> None:
     headers = {"Authorization": f"Bearer {starter.key}"}
     counted = _counted(parts, lanes.all()[0])
 
@@ -123,9 +121,7 @@ def test_exactly_the_limit_passes_over_both_processes(
     assert [_counted(parts, lane) - counted for [lane, *_] in lanes.of.values()] == [statuses] * 2
 
 
-def test_one_key_sends_once_over_both_processes(
-    parts: Parts, sender: Customer, lanes: Lanes
-) -> None:
+def test_two_processes_send_once_for_one_key(parts: Parts, sender: Customer, lanes: Lanes) -> None:
     body = {
         "number_id": sender.number["id"],
         "to": "15556660001",
@@ -169,7 +165,7 @@ def _logged(parts: Parts) -> set[str]:
     return {line["request_id"] for line in lines if line["message"] == "request"}
 
 
-def test_a_process_that_is_killed_is_started_again_and_what_it_counted_is_kept(
+def test_a_killed_process_is_restarted_and_its_counts_are_kept(
     parts: Parts,
 ) -> None:
     with Lanes(parts.url, PROCESSES) as lanes:
@@ -188,7 +184,7 @@ def test_a_process_that_is_killed_is_started_again_and_what_it_counted_is_kept(
     assert _counted(parts, requests.Session()) == counted
 
 
-def test_no_password_of_a_server_is_told_and_all_processes_stop_at_once(parts: Parts) -> None:
+def test_no_server_password_is_logged_and_all_processes_stop_at_once(parts: Parts) -> None:
     with Lanes(parts.url, PROCESSES) as lanes:
         pids = set(lanes.of)
     assert parts.process is not None

@@ -93,12 +93,12 @@ def _assert_refused(parts: Parts) -> None:
     assert PASSWORD not in line
 
 
-def test_a_second_one_is_refused_in_one_line(parts: Parts) -> None:
+def test_a_second_web_is_refused_in_one_line(parts: Parts) -> None:
     _assert_refused(parts)
     assert parts.is_ready()
 
 
-def test_a_second_one_that_counts_elsewhere_is_not_in_its_way(parts: Parts) -> None:
+def test_a_second_web_that_counts_elsewhere_is_allowed(parts: Parts) -> None:
     second = copy(parts)
     second.environment = parts.environment | {"GATEWAY_RATE_LIMIT_URL": redis().url(0)}
     second.port = free_port()
@@ -109,7 +109,7 @@ def test_a_second_one_that_counts_elsewhere_is_not_in_its_way(parts: Parts) -> N
     second.process.wait(START_SECONDS)
 
 
-def test_the_next_one_starts_after_a_kill(parts: Parts) -> None:
+def test_the_next_web_starts_after_a_kill(parts: Parts) -> None:
     assert parts.process is not None
     parts.process.kill()
     parts.start_web()
@@ -122,7 +122,7 @@ def _holder(url: str, *, granted: bool = True) -> Any:
         return connection.execute(LOCK, [granted]).fetchone()
 
 
-def test_a_restart_of_postgresql_lets_no_second_one_in(
+def test_a_restart_of_postgresql_admits_no_second_web(
     on_postgresql: Parts, url: str, postgres: PostgresServer
 ) -> None:
     postgres.kill()
@@ -131,7 +131,7 @@ def test_a_restart_of_postgresql_lets_no_second_one_in(
     _assert_refused(on_postgresql)
 
 
-def test_one_that_lost_its_lock_to_another_says_so_until_it_has_it_again(
+def test_a_web_that_lost_its_lock_warns_until_it_has_it_again(
     on_postgresql: Parts, url: str
 ) -> None:
     [first] = _holder(url)

@@ -89,7 +89,7 @@ def test_first_attempt_retry_redelivery_and_test_delivery_verify(
         assert received.is_signed_with(hook.secret)
 
 
-def test_the_identifier_is_the_event_s_for_each_attempt_and_each_webhook(
+def test_every_attempt_and_webhook_has_the_events_identifier(
     hook: Hook, receiver: Receiver, customer: Customer
 ) -> None:
     receiver.reply = lambda r: Reply(500 if r.headers["x-service-attempt"] == "1" else 200)
@@ -105,7 +105,7 @@ def test_the_identifier_is_the_event_s_for_each_attempt_and_each_webhook(
     customer.request("DELETE", f"/webhooks/{other_id}")
 
 
-def test_what_was_changed_or_signed_with_another_secret_is_refused(hook: Hook) -> None:
+def test_changed_or_wrongly_signed_requests_are_refused(hook: Hook) -> None:
     [received] = hook.send()
     headers, body, now = received.headers, received.body, str(int(time.time()) + 2)
     assert verdict(hook.secret, headers, body) == VERIFIED
@@ -148,7 +148,7 @@ def test_a_second_rotation_ends_the_first_secret(hook: Hook) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_test_delivery_is_of_the_kind_that_is_asked_for(hook: Hook, kind: str) -> None:
+def test_a_test_delivery_has_the_requested_kind(hook: Hook, kind: str) -> None:
     received = hook.test(json={"event": kind})
     assert received.event["event"] == kind
     assert seen(hook.secret, received) == VERIFIED
@@ -159,7 +159,7 @@ def test_a_test_delivery_is_of_the_kind_that_is_asked_for(hook: Hook, kind: str)
     [{}, {"json": {}}, {"data": b"", "headers": {"Content-Type": "application/json"}}],
     ids=["no body", "empty object", "content type only"],
 )
-def test_a_test_delivery_without_a_kind_is_of_the_first_subscribed_one(
+def test_a_test_delivery_has_the_first_subscribed_kind_by_default(
     hook: Hook, absent: dict[str, Any]
 ) -> None:
     first, second = (hook.test(**absent) for _ in range(2))

@@ -46,7 +46,7 @@ def unswept(tmp_path: Path) -> Iterator[Gateway]:
         yield gateway
 
 
-def test_the_parts_find_each_other_again_after_the_queue_was_deleted_under_them(
+def test_deliveries_continue_after_the_queue_files_are_deleted(
     unswept: Gateway, receiver: Receiver
 ) -> None:
     customer = unswept.customer()
@@ -85,7 +85,7 @@ def gateway(fill: Fill, tmp_path: Path) -> Iterator[Gateway]:  # noqa: ARG001 - 
 
 
 @pytest.mark.sqlite("the disk of DATA_DIR has the database")
-def test_a_disk_that_was_full_for_a_while_loses_nothing_and_doubles_no_send(
+def test_a_full_disk_loses_nothing_and_duplicates_no_send(
     gateway: Gateway, fill: Fill, receiver: Receiver
 ) -> None:
     customer = gateway.customer()

@@ -118,7 +118,7 @@ def execute(page: Page, operation: str) -> Locator:
     return block.locator(".live-responses-table .response")
 
 
-def test_swagger_ui_lists_with_a_key_that_it_keeps_nowhere(page: Page, customer: Customer) -> None:
+def test_swagger_ui_uses_a_key_without_storing_it(page: Page, customer: Customer) -> None:
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     page.goto("/api/ui/")
     authorize(page, customer.key)
@@ -152,7 +152,7 @@ def test_a_page_of_the_contract_cannot_be_framed(
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_of_the_contract_lets_no_other_script_in(gateway: Gateway, path: str) -> None:
+def test_a_page_of_the_contract_allows_no_other_script(gateway: Gateway, path: str) -> None:
     headers = requests.get(gateway.url + path, timeout=WAIT_SECONDS).headers
     policy = headers["Content-Security-Policy"]
     assert not {"unsafe-inline", "unsafe-eval", "*", "http"} & set(policy.replace("'", " ").split())
@@ -176,6 +176,6 @@ def test_a_page_of_the_contract_is_found_without_its_last_slash(
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_below_a_page_of_the_contract_is_nothing(gateway: Gateway, path: str) -> None:
+def test_paths_below_a_page_of_the_contract_are_not_found(gateway: Gateway, path: str) -> None:
     answer = requests.get(f"{gateway.url}{path}index.html", timeout=WAIT_SECONDS)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")

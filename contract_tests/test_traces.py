@@ -104,7 +104,7 @@ def _secrets(customer: Customer, secret: str) -> dict[str, str]:
     }
 
 
-def test_a_request_is_a_span_with_its_route_and_goes_on_with_the_client_s_trace(run: Run) -> None:
+def test_a_request_is_a_span_with_its_route_in_the_clients_trace(run: Run) -> None:
     request = run.request()
     assert (request.service, request.kind, request.failed) == ("gateway-web", "server", False)
     assert (request.trace, request.parent) == (TRACE, PARENT)
@@ -141,13 +141,13 @@ def test_an_attempt_is_a_span_that_names_the_message_it_is_about(run: Run) -> No
     }
 
 
-def test_a_callback_is_a_span_where_it_comes_in_and_where_it_is_ingested(run: Run) -> None:
+def test_receiving_and_ingesting_a_callback_are_spans(run: Run) -> None:
     run.collector.wait("POST /network/callback", http__response__status_code=200)
     ingested = run.collector.wait("ingest callback", gateway__items=1)
     assert (ingested.service, ingested.kind) == ("gateway-worker", "consumer")
 
 
-def test_a_path_that_is_no_route_is_not_told(run: Run) -> None:
+def test_an_unknown_path_is_not_in_the_spans(run: Run) -> None:
     assert requests.get(f"{run.gateway.url}/zebra/{TO}", timeout=9).status_code == 404
     missing = run.collector.wait("GET *", http__response__status_code=404)
     assert missing.attributes["http.route"] == "*"
@@ -174,7 +174,7 @@ def test_the_last_spans_are_sent_when_the_service_stops(tmp_path: Path, receiver
         assert collector.spans("deliver event")
 
 
-def test_a_collector_that_does_not_answer_holds_up_neither_sends_nor_the_stop(
+def test_a_silent_collector_delays_neither_sends_nor_the_stop(
     tmp_path: Path, receiver: Receiver
 ) -> None:
     # A server that accepts connections and never answers.
@@ -206,7 +206,7 @@ def _python(program: str, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_nothing_that_traces_is_imported_where_no_collector_is_named() -> None:
+def test_no_tracing_module_is_imported_without_a_collector() -> None:
     # The API is always there, and redis-py imports the SDK's metrics if they are installed.
     done = _python(
         "import sys\n"
@@ -222,7 +222,9 @@ def test_nothing_that_traces_is_imported_where_no_collector_is_named() -> None:
 
 
 @pytest.mark.parametrize("command", ["up", "web", "worker"])
-def test_without_the_extra_the_start_says_what_to_install(command: str, tmp_path: Path) -> None:
+def test_a_start_without_the_extra_names_the_package_to_install(
+    command: str, tmp_path: Path
+) -> None:
     done = _python(
         "import sys\n"
         # What the import system finds if the extra is not installed.

@@ -69,7 +69,7 @@ def test_running_sends_finish_and_new_requests_get_503(
     assert "Traceback" not in service.log()
 
 
-def test_a_send_that_outlives_the_grace_is_recorded_or_read_again(
+def test_a_send_that_outlives_the_grace_period_is_recorded_as_unknown(
     service: Parts, web: Process
 ) -> None:
     """The network answers after the grace period: the error tells the client to read the message."""

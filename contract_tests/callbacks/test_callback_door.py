@@ -25,7 +25,7 @@ DIGESTS = {
 
 
 @pytest.mark.parametrize("body", DIGESTS)
-def test_a_signature_over_the_very_bytes_is_taken(platform: Platform, body: bytes) -> None:
+def test_a_signature_over_the_raw_bytes_is_accepted(platform: Platform, body: bytes) -> None:
     assert SECRET == "test-app-secret"
     assert platform.post(body, f"sha256={DIGESTS[body]}").status_code == 200
 
@@ -52,7 +52,7 @@ def test_any_other_signature_is_refused(
 
 
 @pytest.mark.parametrize(("size", "status"), [(4 * MEBIBYTE, 200), (4 * MEBIBYTE + 1, 413)])
-def test_a_callback_may_have_4_mib(platform: Platform, size: int, status: int) -> None:
+def test_a_callback_of_4_mib_is_accepted(platform: Platform, size: int, status: int) -> None:
     frame = b'{"entry":[],"padding":"%s"}'
     body = frame % (b"x" * (size - len(frame) + 2))
     assert len(body) == size
@@ -69,7 +69,7 @@ def test_a_callback_may_have_4_mib(platform: Platform, size: int, status: int) -
         ({"hub.mode": None}, 403),
     ],
 )
-def test_the_handshake_is_answered_with_the_bare_challenge(
+def test_the_handshake_returns_only_the_challenge(
     gateway: Gateway, changed: dict[str, str | None], status: int
 ) -> None:
     query: dict[str, str | None] = {

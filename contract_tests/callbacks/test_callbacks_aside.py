@@ -17,7 +17,7 @@ def _text(wamid: str) -> dict[str, object]:
     return {"from": "1650", "id": wamid, "type": "text", "text": {"body": "private words"}}
 
 
-def test_items_are_listed_by_reason_and_without_what_persons_wrote(
+def test_items_are_listed_by_reason_and_without_message_texts(
     gateway: Gateway, platform: Platform
 ) -> None:
     platform.tell(entry("2001", messages("999001", messages=[_text("wamid.A")])))
@@ -43,7 +43,7 @@ def test_items_are_listed_by_reason_and_without_what_persons_wrote(
     assert "private words" not in listed + gateway.log()
 
 
-def test_a_number_that_is_connected_later_gets_what_was_set_aside(
+def test_a_number_connected_later_gets_its_replayed_callbacks(
     gateway: Gateway, customer: Customer, platform: Platform, receiver: Receiver
 ) -> None:
     body = {"url": receiver.url("/replay"), "events": ["message.received"]}
@@ -73,7 +73,7 @@ def test_a_number_that_is_connected_later_gets_what_was_set_aside(
     assert f"No item {item} is aside." in said
 
 
-def test_all_of_a_reason_are_replayed_and_each_once(gateway: Gateway, platform: Platform) -> None:
+def test_all_items_of_a_reason_are_replayed_once(gateway: Gateway, platform: Platform) -> None:
     items = [_text(f"wamid.many.{index}") for index in range(150)]
     platform.tell(entry("2001", messages("999002", messages=items)))
 
@@ -90,7 +90,7 @@ def test_all_of_a_reason_are_replayed_and_each_once(gateway: Gateway, platform: 
 @pytest.mark.parametrize(
     "arguments", [(), ("--all", "--reason", "failed"), ("sa_1", "--all"), ("--reason", "no")]
 )
-def test_a_replay_of_nothing_or_of_two_things_is_wrong_usage(
+def test_a_replay_without_an_item_or_reason_or_with_both_is_wrong_usage(
     gateway: Gateway, arguments: tuple[str, ...]
 ) -> None:
     assert _run(gateway, "replay", *arguments)[:2] == (2, "")

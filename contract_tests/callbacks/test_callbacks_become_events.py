@@ -27,7 +27,7 @@ def _about(wamid: str, receiver: Receiver, count: int) -> list[Received]:
     return receiver.wait(count=count, matching=lambda r: r.event["data"]["waMessageId"] == wamid)
 
 
-def test_the_tables_hold_each_kind_and_variant() -> None:
+def test_the_test_tables_cover_each_kind_and_variant() -> None:
     assert len(INBOUND) + len(STATUSES) >= 60
     names = [inbound.name for inbound in INBOUND] + [status.name for status in STATUSES]
     assert len(set(names)) == len(names)
@@ -108,7 +108,7 @@ def test_statuses_become_events(
     assert {at for step, at in steps.items() if step not in ("pending", "sent")} <= {iso(later)}
 
 
-def test_a_callback_speaks_of_many_numbers_and_every_item_of_it_counts(
+def test_every_item_of_a_callback_for_several_numbers_is_ingested(
     gateway: Gateway, platform: Platform, phone_number_id: str, all_events: Receiver, secret: str
 ) -> None:
     """Several entries, changes and items, good and bad ones, with the keys in either order."""
@@ -138,7 +138,7 @@ def test_a_callback_speaks_of_many_numbers_and_every_item_of_it_counts(
     assert [item["waMessageId"] for item in aside] == ["wamid.FOREIGN"]
 
 
-def test_the_test_button_of_the_platforms_dashboard_is_answered_and_ignored(
+def test_the_platforms_test_callbacks_are_answered_and_ignored(
     gateway: Gateway, platform: Platform, phone_number_id: str, all_events: Receiver, secret: str
 ) -> None:
     assert secret

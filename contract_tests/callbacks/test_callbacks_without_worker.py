@@ -36,7 +36,7 @@ def _text(index: int) -> dict[str, object]:
     return message | {"text": {"body": f"text {index}"}}
 
 
-def test_callbacks_that_come_while_no_worker_runs_are_all_taken_in_later(
+def test_callbacks_received_without_a_worker_are_all_ingested_later(
     parts: Parts, receiver: Receiver
 ) -> None:
     customer = parts.customer()

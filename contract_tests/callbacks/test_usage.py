@@ -97,7 +97,7 @@ def _remove_messages(parts: Parts) -> None:
     wait_for(lambda: not parts.stored.count("message"), "no message", PATIENCE_SECONDS)
 
 
-def test_usage_is_what_the_statuses_say_and_outlives_the_messages(parts: Parts) -> None:
+def test_usage_sums_the_statuses_and_outlives_the_messages(parts: Parts) -> None:
     customer = parts.customer()
     lines = _lines(parts, customer)
     first: date = datetime.now(UTC).date() - timedelta(days=AGE_DAYS)

@@ -74,7 +74,7 @@ def aftermath(
         yield left
 
 
-def test_faults_of_every_family_struck_while_work_was_under_way(aftermath: Aftermath) -> None:
+def test_faults_of_every_family_happened_while_work_was_running(aftermath: Aftermath) -> None:
     """Otherwise the tests below prove nothing."""
     monkey = aftermath.monkey
     assert monkey.struck.total() == len(monkey.work) == FAULTS > 0
@@ -101,7 +101,7 @@ def test_every_due_event_reached_every_webhook_that_wants_it(aftermath: Aftermat
         assert set(hook.bodies()) == wanted, hook.name
 
 
-def test_every_message_that_a_client_was_told_of_was_accepted_and_read(
+def test_every_message_confirmed_to_a_client_was_accepted_and_read(
     aftermath: Aftermath,
 ) -> None:
     status = {m["id"]: m["status"] for m in aftermath.ledger.messages()}
@@ -120,7 +120,7 @@ def test_an_event_that_comes_twice_has_the_same_bytes(aftermath: Aftermath) -> N
         assert differing == [], hook.name
 
 
-def test_no_attempt_is_made_twice_and_each_is_recorded_once(aftermath: Aftermath) -> None:
+def test_no_attempt_is_repeated_and_each_is_recorded_once(aftermath: Aftermath) -> None:
     recorded = Counter((row.delivery_id, row.number) for row in aftermath.ledger.attempts())
     came = Counter(attempt_of(r) for hook in aftermath.hooks.all for r in hook.receiver.at())
     assert set(came.values()) == set(recorded.values()) == {1}
@@ -154,7 +154,7 @@ def test_nothing_is_sent_again_after_a_success_is_on_record(aftermath: Aftermath
 
 
 @pytest.mark.parametrize("name", [STEADY, CHOOSY])
-def test_a_healthy_webhook_waits_for_nothing_but_the_fault(aftermath: Aftermath, name: str) -> None:
+def test_a_healthy_webhook_is_delayed_only_by_faults(aftermath: Aftermath, name: str) -> None:
     hook = aftermath.hooks[name]
     lags = aftermath.lags(hook)
     assert len(lags) >= LAST
@@ -173,7 +173,7 @@ def test_nothing_is_left_pending(aftermath: Aftermath) -> None:
     assert set(aftermath.ledger.pending().values()) == {0}
 
 
-def test_no_idempotency_key_was_sent_twice_not_even_when_all_are_repeated_in_the_end(
+def test_no_idempotency_key_sends_twice_even_when_all_are_repeated_at_the_end(
     aftermath: Aftermath,
 ) -> None:
     senders = aftermath.senders
@@ -199,7 +199,7 @@ def test_no_connection_is_left_over(aftermath: Aftermath) -> None:
         assert 0 < aftermath.ledger.connections() <= MAX_CONNECTIONS
 
 
-def test_an_outage_is_told_in_few_lines_and_nothing_crashed(aftermath: Aftermath) -> None:
+def test_an_outage_is_logged_in_few_lines_and_nothing_crashed(aftermath: Aftermath) -> None:
     """Every part notices an outage many times a second, and each place logs it once."""
     lines = aftermath.ledger.gateway.log().splitlines()
     told = [line for line in lines if re.search('"level":"(WARNING|ERROR)"', line)]

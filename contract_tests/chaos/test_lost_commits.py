@@ -56,7 +56,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
         thief.cut()
 
 
-def test_answers_were_stolen(outcome: Outcome) -> None:
+def test_responses_to_commits_were_lost(outcome: Outcome) -> None:
     assert outcome.stolen > MESSAGES / EVERY
 
 
@@ -73,7 +73,7 @@ def test_every_message_that_the_network_accepted_is_read(outcome: Outcome) -> No
     assert read == {message["to"] for message in outcome.ledger.accepted()}
 
 
-def test_every_event_comes_and_is_one_event(outcome: Outcome) -> None:
+def test_every_event_is_delivered_and_stored_once(outcome: Outcome) -> None:
     [hook] = outcome.hooks.all
     assert set(hook.bodies()) == outcome.ledger.due_events()
     assert all(len(set(copies)) == 1 for copies in hook.bodies().values())

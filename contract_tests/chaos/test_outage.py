@@ -63,7 +63,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.mark.parametrize("name", OUTAGES)
-def test_both_outlive_an_outage_and_go_on_at_once(service: Service, name: str) -> None:
+def test_web_and_worker_survive_an_outage_and_continue_at_once(service: Service, name: str) -> None:
     recipient = f"1558000000{OUTAGES.index(name)}"
     outage = next(each for each in outages(service.below) if each.name == name)
     known = len(service.receiver.at())
@@ -80,5 +80,5 @@ def test_both_outlive_an_outage_and_go_on_at_once(service: Service, name: str) -
     assert service.is_alive()
 
 
-def test_the_outages_are_all_that_there_are(service: Service) -> None:
+def test_the_outages_cover_every_server(service: Service) -> None:
     assert set(OUTAGES) == {outage.name for outage in outages(service.below)}

@@ -18,7 +18,7 @@ END = 20 + RECOVERY_SECONDS
         ((END + 3, END + 7), 4),
     ],
 )
-def test_only_the_time_outside_of_faults_counts(wait: Wait, outside: float) -> None:
+def test_only_time_outside_of_faults_counts(wait: Wait, outside: float) -> None:
     windows = Windows()
     # The second fault began while the first might still be felt.
     windows.add(10, 15)

@@ -23,7 +23,7 @@ def test_a_key_opens_the_api(api: Api) -> None:
     api.get("/numbers")
 
 
-def test_a_key_is_displayed_only_when_it_is_made(gateway: Gateway, customer: Customer) -> None:
+def test_a_key_is_displayed_only_when_it_is_created(gateway: Gateway, customer: Customer) -> None:
     """The full key is displayed only once, at creation."""
     listed = [key for key in gateway.cli("keys", "list") if key["accountId"] == customer.account_id]
     assert listed
@@ -72,7 +72,7 @@ def test_a_key_in_another_form_is_invalid(api: Api, anyone: Api, value: str) -> 
     anyone.call("GET", "/numbers", 401, headers=headers)
 
 
-def test_the_name_of_the_scheme_has_no_case(api: Api, anyone: Api) -> None:
+def test_the_scheme_name_is_case_insensitive(api: Api, anyone: Api) -> None:
     """HTTP on the header Authorization."""
     anyone.call("GET", "/numbers", 200, headers={"Authorization": f"bearer {api.key}"}, fits=False)
 

@@ -74,7 +74,9 @@ def delivery(
     return Received("/hook", signed | (headers or {}), body, at=0)
 
 
-def test_what_fits_the_contract_passes(contract: Contract, callbacks: Callbacks) -> None:
+def test_an_exchange_that_fits_the_contract_passes(
+    contract: Contract, callbacks: Callbacks
+) -> None:
     contract.check_response(answer(200, NUMBER))
     contract.check_response(answer(401, error(401), {"WWW-Authenticate": "Bearer"}))
     contract.check_response(answer(404, error(404)))
@@ -85,7 +87,7 @@ def test_what_fits_the_contract_passes(contract: Contract, callbacks: Callbacks)
 
 @pytest.mark.parametrize("name", [name for name in HEADERS if name.startswith("X-RateLimit-")])
 @pytest.mark.parametrize("value", [None, "", "soon", "-1", "1.5"])
-def test_a_rate_limit_header_that_is_no_integer_is_noticed(
+def test_a_rate_limit_header_that_is_no_integer_fails_the_check(
     contract: Contract, name: str, value: str | None
 ) -> None:
     response = answer(200, NUMBER, {name: value or ""})
@@ -115,7 +117,7 @@ def test_a_rate_limit_header_that_is_no_integer_is_noticed(
     ],
     ids=range(14),
 )
-def test_an_answer_that_breaks_the_contract_is_noticed(
+def test_a_response_that_breaks_the_contract_fails_the_check(
     contract: Contract, response: requests.Response
 ) -> None:
     with pytest.raises(OpenAPIError):
@@ -132,7 +134,7 @@ def test_an_answer_that_breaks_the_contract_is_noticed(
     ],
     ids=["data", "kind", "another kind's data", "content type"],
 )
-def test_an_event_that_breaks_the_contract_is_noticed(
+def test_an_event_that_breaks_the_contract_fails_the_check(
     callbacks: Callbacks, received: Received
 ) -> None:
     with pytest.raises(OpenAPIError):
@@ -140,14 +142,16 @@ def test_an_event_that_breaks_the_contract_is_noticed(
 
 
 @pytest.mark.parametrize("name", ["x-service-signature", "x-service-event", *DELIVERY])
-def test_an_event_without_one_of_its_headers_is_noticed(callbacks: Callbacks, name: str) -> None:
+def test_an_event_without_one_of_its_headers_fails_the_check(
+    callbacks: Callbacks, name: str
+) -> None:
     received = delivery("number.activated", NUMBER)
     del received.headers[name]
     with pytest.raises((OpenAPIError, KeyError)):
         callbacks.check(received, SECRET)
 
 
-def test_a_wrong_signature_is_noticed(callbacks: Callbacks) -> None:
+def test_a_wrong_signature_fails_the_check(callbacks: Callbacks) -> None:
     with pytest.raises(AssertionError):
         callbacks.check(delivery("number.activated", NUMBER, secret="whsec_other"), SECRET)
 
@@ -155,6 +159,6 @@ def test_a_wrong_signature_is_noticed(callbacks: Callbacks) -> None:
 @pytest.mark.parametrize(
     "wrong", ["2026-11-20T09:00:00Z", "2026-11-20T09:00:00.000+00:00", "2026-11-20 09:00:00.000Z"]
 )
-def test_a_date_in_another_form_is_noticed(wrong: str) -> None:
+def test_a_date_in_another_form_fails_the_check(wrong: str) -> None:
     with pytest.raises(AssertionError):
         check_values({"data": [NUMBER | {"createdAt": wrong}]})

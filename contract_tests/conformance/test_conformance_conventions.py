@@ -20,7 +20,7 @@ def test_every_endpoint_lives_under_the_base_address(gateway: Gateway, api: Api)
     check_error(beside, 404)
 
 
-def test_the_platforms_callback_is_apart_from_the_accounts_webhooks(
+def test_the_platforms_callback_is_separate_from_the_accounts_webhooks(
     gateway: Gateway, fresh_api: Api
 ) -> None:
     """'The service keeps its own callback endpoints separate': an API key does not open them."""
@@ -45,9 +45,7 @@ def test_a_request_body_is_application_json(
     api.post("/messages/send", data=body, headers=headers, fits=content_type.islower())
 
 
-def test_the_case_of_a_content_type_opens_no_way_around_the_contract(
-    api: Api, number: dict[str, str]
-) -> None:
+def test_a_content_type_in_any_case_is_validated(api: Api, number: dict[str, str]) -> None:
     """The conventions again: media types are case-insensitive."""
     body = json.dumps(text_to(number["id"], new_recipient()) | {"preview": True})
     api.post("/messages/send", 400, data=body, headers={"Content-Type": "APPLICATION/JSON"})
@@ -134,15 +132,13 @@ def test_a_recipient_in_another_form_is_refused(
     assert api.contract.refuses(refused.request)
 
 
-def test_a_recipient_with_a_line_feed_behind_it_is_refused(
-    api: Api, number: dict[str, str]
-) -> None:
+def test_a_recipient_followed_by_a_line_feed_is_refused(api: Api, number: dict[str, str]) -> None:
     """Phone numbers again: ``$`` in a pattern means the very end."""
     api.post("/messages/send", 400, json=text_to(number["id"], "15551234567\n"))
 
 
 @pytest.mark.parametrize("to", ["1234567", "123456789012345"])
-def test_the_shortest_and_the_longest_international_numbers_are_taken(
+def test_the_shortest_and_the_longest_international_numbers_are_accepted(
     api: Api, number: dict[str, str], to: str
 ) -> None:
     """Phone numbers again."""

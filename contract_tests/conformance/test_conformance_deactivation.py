@@ -61,7 +61,7 @@ def test_ten_discarded_events_in_a_row_deactivate_the_webhook(hooks: Hooks, writ
     assert len(hook.requests) == TEN * 4
 
 
-def test_a_2xx_answer_in_between_starts_the_count_anew(hooks: Hooks, write: Write) -> None:
+def test_a_2xx_response_resets_the_failure_count(hooks: Hooks, write: Write) -> None:
     """'10 consecutive': nine, a success, nine more, and only then the tenth in a row."""
     switch = Switch(500)
     hook = hooks("message.received", reply=switch)
@@ -110,7 +110,7 @@ def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
     assert got == {r.event["data"]["id"] for r in control.requests}
 
 
-def test_activation_clears_the_count(hooks: Hooks, write: Write) -> None:
+def test_activation_resets_the_failure_count(hooks: Hooks, write: Write) -> None:
     """Beyond the specification: only ten new failures in a row deactivate it again."""
     hook = hooks("message.received", reply=always(500))
     write(TEN)
@@ -121,7 +121,7 @@ def test_activation_clears_the_count(hooks: Hooks, write: Write) -> None:
     assert hook.read()["active"] is True
 
 
-def test_another_webhook_of_the_account_goes_on(hooks: Hooks, write: Write) -> None:
+def test_other_webhooks_of_the_account_stay_active(hooks: Hooks, write: Write) -> None:
     """'The webhook is deactivated', and no other webhook."""
     failing, healthy = hooks("message.received", reply=always(500)), hooks("message.received")
     write(TEN)
@@ -131,7 +131,7 @@ def test_another_webhook_of_the_account_goes_on(hooks: Hooks, write: Write) -> N
     healthy.wait(TEN + 1)
 
 
-def test_deactivation_stops_the_deliveries_that_wait(hooks: Hooks, write: Write) -> None:
+def test_deactivation_skips_pending_deliveries(hooks: Hooks, write: Write) -> None:
     """'No further deliveries to it': deliveries that wait for a retry are skipped."""
     hook = hooks("message.received", reply=always(500))
     write(2 * TEN)
@@ -146,7 +146,7 @@ def test_deactivation_stops_the_deliveries_that_wait(hooks: Hooks, write: Write)
     assert len(hook.requests) == asked
 
 
-def test_switching_a_webhook_off_stops_it_too(hooks: Hooks, write: Write) -> None:
+def test_disabling_a_webhook_stops_its_deliveries(hooks: Hooks, write: Write) -> None:
     """'active: Whether the webhook receives deliveries', as its owner sets it."""
     hook, control = hooks("message.received"), hooks("message.received")
     activate(hook, active=False)
@@ -160,7 +160,7 @@ def test_switching_a_webhook_off_stops_it_too(hooks: Hooks, write: Write) -> Non
     hook.wait(2)
 
 
-def test_a_single_delivery_can_be_delivered_again(hooks: Hooks, write: Write) -> None:
+def test_a_single_delivery_can_be_redelivered(hooks: Hooks, write: Write) -> None:
     """Beyond the specification: with the same body and a new retry schedule."""
     switch = Switch(500)
     hook = hooks("message.received", reply=switch)
@@ -175,7 +175,7 @@ def test_a_single_delivery_can_be_delivered_again(hooks: Hooks, write: Write) ->
     assert len({r.body for r in hook.requests}) == 1
 
 
-def test_only_deliveries_of_the_given_time_are_delivered_again(hooks: Hooks, write: Write) -> None:
+def test_only_deliveries_of_the_given_period_are_redelivered(hooks: Hooks, write: Write) -> None:
     """Beyond the specification: since and until of the bulk redelivery, and of the list."""
     hook = hooks("message.received")
     write(1)

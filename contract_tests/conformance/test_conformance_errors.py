@@ -63,7 +63,7 @@ def test_a_body_that_is_no_object_fails_validation(
 @pytest.mark.parametrize(
     "query", ["limit=%ff", "limit=1&limit=2", "limit", "limit=", "limit=%00", "limit=1%0a"]
 )
-def test_a_query_that_cannot_be_read_fails_validation(api: Api, query: str) -> None:
+def test_a_malformed_query_fails_validation(api: Api, query: str) -> None:
     """The same for query parameters."""
     api.get(f"/numbers?{query}", 400)
 
@@ -94,9 +94,7 @@ def test_an_unknown_path_is_not_found(gateway: Gateway, api: Api, method: str, p
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_method_that_a_path_does_not_have_is_not_allowed(
-    api: Api, contract: Contract, path: str
-) -> None:
+def test_an_unsupported_method_is_not_allowed(api: Api, contract: Contract, path: str) -> None:
     """Beyond the specification: 405, and the header Allow lists the contract's methods."""
     has = {verb.upper() for verb in VERBS if verb in contract.document["paths"][path]}
     allowed = has | ({"HEAD"} if "GET" in has else set())
@@ -113,7 +111,7 @@ def test_a_method_that_a_path_does_not_have_is_not_allowed(
             check_error(answer, 405)
 
 
-def test_a_body_of_one_mebibyte_is_read_and_one_byte_more_is_not(
+def test_a_body_of_one_mebibyte_is_accepted_and_one_byte_more_is_not(
     api: Api, number: dict[str, str]
 ) -> None:
     """Beyond the specification: 413 above 1 MiB. White space makes the body long."""
@@ -124,7 +122,7 @@ def test_a_body_of_one_mebibyte_is_read_and_one_byte_more_is_not(
 
 
 @pytest.mark.parametrize("operation", [o for o in OPERATIONS if not o.takes_form], ids=name_of)
-def test_no_operation_reads_a_body_without_end(api: Api, operation: Operation) -> None:
+def test_every_operation_limits_the_size_of_its_body(api: Api, operation: Operation) -> None:
     """The same for operations without a body, and for a body of unknown length."""
     pieces = (b" " * 65_536 for _ in range(17))
     headers = {"Content-Type": "application/json"}

@@ -86,7 +86,7 @@ def test_an_inbound_message_of_another_type_carries_its_content(
     assert event["data"]["body"].items() >= content.items()
 
 
-def test_a_sent_message_is_told_of_until_it_is_read(hooks: Hooks, number: dict[str, str]) -> None:
+def test_a_sent_message_has_events_until_it_is_read(hooks: Hooks, number: dict[str, str]) -> None:
     """'message.sent, message.delivered, message.read', about the message of the send response."""
     hook, to = hooks(*MESSAGE_KINDS), new_recipient()
     sent = send(hooks.api, number["id"], to, text="On its way").json()
@@ -105,7 +105,7 @@ def test_a_sent_message_is_told_of_until_it_is_read(hooks: Hooks, number: dict[s
         assert PROGRESS.index(f"message.{message['status']}") >= PROGRESS.index(kind)
 
 
-def test_a_message_that_fails_is_told_of(hooks: Hooks, number: dict[str, str]) -> None:
+def test_a_failed_message_has_an_event(hooks: Hooks, number: dict[str, str]) -> None:
     """message.failed: A message delivery fails."""
     hook = hooks("message.failed")
     sent = send(hooks.api, number["id"], FAILED_LATER).json()
@@ -166,7 +166,7 @@ def test_an_event_goes_to_its_own_account_only(
     assert theirs.requests == []
 
 
-def test_what_happened_before_a_webhook_existed_is_not_sent_to_it(
+def test_events_from_before_a_webhook_existed_are_not_sent_to_it(
     sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
     """Events go to webhooks that are subscribed at the time of the event."""

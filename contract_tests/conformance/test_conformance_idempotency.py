@@ -76,7 +76,7 @@ def test_the_same_key_with_another_body_is_a_conflict(
     check_replay(first, send(api, number["id"], to, key=key))
 
 
-def test_the_order_of_properties_makes_no_other_body(api: Api, number: dict[str, str]) -> None:
+def test_the_order_of_properties_does_not_matter(api: Api, number: dict[str, str]) -> None:
     """'A repeated request': the order of JSON properties has no meaning."""
     to, key = new_recipient(), new_key()
     first = send(api, number["id"], to, key=key)
@@ -141,7 +141,7 @@ def second_key(gateway: Gateway, customer: Customer) -> str:
 
 
 @pytest.mark.parametrize(("to", "status"), [(REFUSED, 400), (THROTTLED, 429), (SERVER_ERROR, 500)])
-def test_an_outcome_of_the_network_is_replayed_whatever_it_was(
+def test_every_outcome_of_the_network_is_replayed(
     api: Api, sandbox: Sandbox, number: dict[str, str], to: str, status: int
 ) -> None:
     """'The original response': refusals, throttling and unclear results too."""
@@ -166,7 +166,7 @@ def test_a_request_that_failed_validation_leaves_its_key_unused(
     assert REPLAYED not in send(api, number["id"], to, key=key).headers
 
 
-def test_a_key_is_forgotten_after_24_hours(
+def test_a_key_expires_after_24_hours(
     api: Api, sandbox: Sandbox, timelapse: Timelapse, number: dict[str, str]
 ) -> None:
     """'Within 24 hours'; 'Idempotency window: 24 hours'."""
@@ -182,7 +182,7 @@ def test_a_key_is_forgotten_after_24_hours(
     assert len(sandbox.accepted(to)) == 2
 
 
-def test_only_sending_takes_the_key(api: Api) -> None:
+def test_only_sending_accepts_the_key(api: Api) -> None:
     """'Only this endpoint accepts the header': other endpoints ignore it."""
     headers = {"Idempotency-Key": new_key()}
     body = {"url": "https://example.com/hook", "events": ["number.banned"]}

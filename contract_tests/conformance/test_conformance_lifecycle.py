@@ -39,7 +39,7 @@ def wait_transition(hook: Hook, number: dict[str, str], kind: str, count: int = 
         ("BANNED", "number.banned", "BANNED"),
     ],
 )
-def test_a_number_that_is_lost_is_told_of_and_cannot_send_until_it_is_back(
+def test_a_lost_number_has_an_event_and_cannot_send_until_it_is_back(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], told: str, kind: str, status: str
 ) -> None:
     """'number.disconnected', 'number.banned', and 'number.activated' when it is ready again."""
@@ -59,7 +59,7 @@ def test_a_number_that_is_lost_is_told_of_and_cannot_send_until_it_is_back(
 
 
 @pytest.mark.parametrize("event", ["PARTNER_APP_UNINSTALLED", "ACCOUNT_OFFBOARDED"])
-def test_a_number_is_disconnected_in_either_way_once(
+def test_each_way_of_disconnecting_a_number_has_one_event(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], event: str
 ) -> None:
     """number.disconnected: A number is disconnected."""
@@ -73,7 +73,7 @@ def test_a_number_is_disconnected_in_either_way_once(
     assert [d["event"] for d in hook.deliveries()] == ["number.activated", "number.disconnected"]
 
 
-def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
+def test_a_ban_of_one_number_leaves_the_business_accounts_other_number_active(
     gateway: Gateway, sandbox: Sandbox, hooks: Hooks, anyone: Api, customer: Customer
 ) -> None:
     """Decision 2 of the design. The callback names the account, so the gateway checks each number."""
@@ -101,7 +101,7 @@ def test_of_two_numbers_of_a_business_account_only_the_banned_one_is_banned(
     assert status_of(hooks.api, spared) == "ACTIVE"
 
 
-def test_a_banned_number_says_why_and_what_the_network_thinks_of_it(
+def test_a_banned_number_shows_the_reason_quality_and_limit(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
 ) -> None:
     """Decision 29: quality, messaging limit and the reason of a ban."""
@@ -145,7 +145,7 @@ def test_a_repeated_request_is_replayed_even_when_its_number_was_lost_meanwhile(
     assert len(sandbox.accepted(to)) == 1
 
 
-def test_the_other_numbers_of_the_account_go_on(
+def test_the_other_numbers_of_the_account_stay_active(
     sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], number: dict[str, str]
 ) -> None:
     """The transition affects one number only."""
@@ -187,7 +187,7 @@ def stopped_worker(gateway: Gateway) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("told", "kind"), [("DISCONNECTED", "number.disconnected"), ("BANNED", "number.banned")]
 )
-def test_a_send_that_finds_the_number_lost_is_its_transition(
+def test_a_send_that_finds_the_number_lost_changes_its_status(
     sandbox: Sandbox,
     hooks: Hooks,
     mortal: dict[str, str],

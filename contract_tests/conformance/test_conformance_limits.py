@@ -61,7 +61,7 @@ def test_the_plan_pro_has_500_requests_a_minute(pro: Api) -> None:
     assert standing(pro.call("GET", "/numbers", 200))[0] == 500
 
 
-def test_every_request_counts_whatever_becomes_of_it(starter: Api) -> None:
+def test_every_request_counts_with_any_result(starter: Api) -> None:
     """'X-RateLimit-Remaining: Requests left in the current window'; 'on every response'."""
     answers = [
         starter.call("GET", "/numbers", 200),
@@ -113,7 +113,7 @@ def test_requests_without_a_valid_key_count_against_their_address(
     assert standing(anyone.call("GET", "/numbers", 401))[1] == start[1] - 2
 
 
-def test_what_is_no_http_counts_against_its_address(shipped: Gateway) -> None:
+def test_input_that_is_not_http_counts_against_its_address(shipped: Gateway) -> None:
     """The same: it counts like a request."""
     wire = Wire.to(shipped)
     first, second = (standing(wire.exchange(b"this is no HTTP\r\n\r\n")) for _ in range(2))
@@ -142,7 +142,7 @@ def test_the_plan_starter_has_20_webhooks(starter: Api) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/network/callback"])
-def test_probes_and_callbacks_count_against_nobody(shipped: Gateway, path: str) -> None:
+def test_probes_and_callbacks_do_not_count(shipped: Gateway, path: str) -> None:
     """The same: frequent callbacks of the platform are never refused."""
     seen = {standing(requests.get(shipped.url + path, timeout=5))[1] for _ in range(3)}
     assert len(seen) == 1
@@ -161,7 +161,7 @@ def test_probes_and_callbacks_count_against_nobody(shipped: Gateway, path: str) 
         "/nothing",
     ],
 )
-def test_the_headers_are_on_responses_beside_the_contract_too(gateway: Gateway, path: str) -> None:
+def test_responses_outside_the_contract_have_the_headers_too(gateway: Gateway, path: str) -> None:
     """Rate limit headers appear on every response."""
     answer = requests.get(gateway.url + path, timeout=5)
     assert all(answer.headers[name].isdecimal() for name in RATE_LIMIT)
@@ -203,7 +203,7 @@ def test_retries_come_after_30_seconds_5_minutes_and_30_minutes(
     assert shipped_hook.delivery(delivery_id)["state"] == "failed"
 
 
-def test_an_answer_is_waited_for_10_seconds(
+def test_a_response_times_out_after_10_seconds(
     sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
     """The service waits up to 10 seconds for the answer [...] a timeout counts as a failure."""

@@ -117,7 +117,7 @@ def test_an_uploaded_file_reaches_the_network_byte_for_byte_and_can_be_sent(
 
 
 @pytest.mark.parametrize(("mime_type", "limit"), LIMITS.items())
-def test_a_file_of_the_largest_size_is_taken_and_a_byte_more_is_not(
+def test_a_file_of_the_largest_size_is_accepted_and_a_byte_more_is_not(
     gateway: Gateway, api: Api, number: dict[str, str], mime_type: str, limit: int
 ) -> None:
     """The platform's table, cloud-api Media."""
@@ -129,12 +129,12 @@ def test_a_file_of_the_largest_size_is_taken_and_a_byte_more_is_not(
     assert files_at(gateway) == before
 
 
-def test_a_file_past_all_limits_gets_its_answer(api: Api, number: dict[str, str]) -> None:
+def test_a_file_above_all_limits_gets_an_error(api: Api, number: dict[str, str]) -> None:
     upload(api, number["id"], bytes(101 * MEBIBYTE), "application/pdf", 413)
 
 
 @pytest.mark.parametrize("mime_type", ["text/html", "image/gif", "application/octet-stream", "x"])
-def test_a_type_that_the_platform_does_not_take_is_refused(
+def test_a_type_that_the_platform_does_not_accept_is_refused(
     api: Api, number: dict[str, str], mime_type: str
 ) -> None:
     upload(api, number["id"], b"x", mime_type, 415)
@@ -149,7 +149,7 @@ def test_a_type_that_the_platform_does_not_take_is_refused(
     ],
     ids=lambda part: part[0],
 )
-def test_the_type_of_a_file_is_its_parts_or_else_that_of_its_name(
+def test_the_type_of_a_file_comes_from_its_part_or_its_name(
     gateway: Gateway, api: Api, number: dict[str, str], part: tuple[Any, ...]
 ) -> None:
     """Generated clients send each file as application/octet-stream or without a type."""
@@ -158,16 +158,14 @@ def test_the_type_of_a_file_is_its_parts_or_else_that_of_its_name(
     assert shown(gateway, uploaded["id"]).headers["Content-Type"] == "audio/ogg"
 
 
-def test_a_file_whose_type_nothing_tells_is_refused_and_it_is_said_what_to_do(
-    api: Api, number: dict[str, str]
-) -> None:
+def test_a_file_of_unknown_type_is_refused_with_advice(api: Api, number: dict[str, str]) -> None:
     part = ("voice.dat", b"a voice", "application/octet-stream")
     refused = api.post(f"/numbers/{number['id']}/media", 415, files={"file": part})["error"]
     assert refused["details"] == {"field": "/file"}
     assert "Give its name one of the extensions" in refused["message"]
 
 
-def test_an_empty_file_is_passed_on(gateway: Gateway, api: Api, number: dict[str, str]) -> None:
+def test_an_empty_file_is_forwarded(gateway: Gateway, api: Api, number: dict[str, str]) -> None:
     uploaded = upload(api, number["id"], b"", "image/png")
     assert (uploaded["size"], uploaded["sha256"]) == (0, hashlib.sha256(b"").hexdigest())
     assert shown(gateway, uploaded["id"]).content == b""
@@ -220,7 +218,7 @@ def test_without_a_key_an_upload_of_any_size_is_refused(
         upload(anyone, number["id"], bytes(size), "image/png", 401)
 
 
-def test_a_number_that_is_not_active_uploads_and_marks_nothing(
+def test_an_inactive_number_cannot_upload_or_mark_messages(
     gateway: Gateway, contract: Any, sandbox: Sandbox
 ) -> None:
     lost = gateway.customer()
@@ -273,7 +271,7 @@ def test_a_voice_note_and_an_edit_are_fetched_like_any_file(
     assert (answer.content, answer.headers["Content-Type"]) == (b"a new picture", "image/png")
 
 
-def test_the_header_alone_can_be_asked_for(api: Api, picture: dict[str, Any]) -> None:
+def test_a_head_request_returns_only_the_headers(api: Api, picture: dict[str, Any]) -> None:
     answer = requests.head(
         f"{api.base}/messages/{picture['id']}/media",
         headers={"Authorization": f"Bearer {api.key}"},
@@ -299,7 +297,7 @@ def test_a_message_without_media_has_none_to_fetch(
         api.get(f"/messages/{message_id}/media", 409)
 
 
-def test_media_that_the_network_has_no_longer_are_not_found(
+def test_media_deleted_by_the_network_are_not_found(
     gateway: Gateway, api: Api, number: dict[str, str], picture: dict[str, Any]
 ) -> None:
     url = f"{gateway.sandbox}/_sandbox/media/{picture['body']['id']}"
@@ -310,7 +308,7 @@ def test_media_that_the_network_has_no_longer_are_not_found(
     assert api.get(f"/numbers/{number['id']}")["status"] == "ACTIVE"
 
 
-def test_an_address_that_ends_at_once_is_an_answer_and_not_a_hang(
+def test_a_download_that_ends_at_once_gets_a_response(
     api: Api, sandbox: Sandbox, picture: dict[str, Any]
 ) -> None:
     with sandbox.behaving(media_url_ms=0):
@@ -326,13 +324,13 @@ def test_media_of_another_account_are_forbidden(
     upload(other_api, number["id"], b"x", "image/png", 403)
 
 
-def test_what_is_unknown_is_not_found(api: Api) -> None:
+def test_unknown_media_messages_and_numbers_are_not_found(api: Api) -> None:
     api.get(f"/messages/{NOTHING}/media", 404)
     api.post(f"/messages/{NOTHING}/read", 404)
     upload(api, "num_nothing", b"x", "image/png", 404)
 
 
-def test_a_message_is_marked_as_read_at_the_network_as_often_as_one_likes(
+def test_a_message_can_be_marked_as_read_repeatedly(
     api: Api, sandbox: Sandbox, receive: Any
 ) -> None:
     message = receive("location", latitude=1, longitude=2)

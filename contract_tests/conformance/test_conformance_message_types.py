@@ -79,7 +79,7 @@ def test_each_type_has_a_variant_and_an_example() -> None:
 
 
 @pytest.mark.parametrize(("good", "bad"), [pytest.param(*c[1:], id=c[0]) for c in LIMITS])
-def test_a_limit_is_kept_to_the_last_character_and_nothing_beyond_it_is_sent(
+def test_a_value_at_a_limit_is_sent_and_one_beyond_it_is_not(
     api: Api, sandbox: Sandbox, number: dict[str, str], good: Content, bad: Content
 ) -> None:
     """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
@@ -94,7 +94,7 @@ def test_a_limit_is_kept_to_the_last_character_and_nothing_beyond_it_is_sent(
 @pytest.mark.parametrize(
     ("body", "code"), [pytest.param(*case[1:], id=case[0]) for case in REFUSED_BY_NETWORK]
 )
-def test_what_only_the_network_refuses_is_told_with_its_code_and_the_message(
+def test_a_refusal_by_the_network_has_its_code_and_message(
     api: Api, sandbox: Sandbox, number: dict[str, str], body: Content, code: int
 ) -> None:
     """Decision 30: details of an error."""
@@ -157,7 +157,7 @@ def test_an_error_points_to_the_property_that_is_wrong(
     ],
     ids=str,
 )
-def test_a_content_that_is_not_the_types_is_refused(
+def test_content_of_another_type_is_refused(
     api: Api, sandbox: Sandbox, number: dict[str, str], body: Content
 ) -> None:
     """Exactly one content, named by the type, in its shape."""
@@ -166,7 +166,7 @@ def test_a_content_that_is_not_the_types_is_refused(
     assert sandbox.accepted(to) == []
 
 
-def test_the_refusal_of_a_nested_value_names_its_place(api: Api, number: dict[str, str]) -> None:
+def test_an_error_of_a_nested_value_names_its_path(api: Api, number: dict[str, str]) -> None:
     """The error covers the alternative that ``type`` selects, not all alternatives of the schema."""
     refused, _ = deliver(api, number, buttons(footer={"text": "x" * 61}), 400)
     told = refused.json()["error"]["message"]
@@ -179,7 +179,7 @@ def test_the_refusal_of_a_nested_value_names_its_place(api: Api, number: dict[st
     [plain("text", body="Yes"), plain("image", link=LINK), buttons()],
     ids=lambda b: b["type"],
 )
-def test_any_message_can_answer_one_that_was_sent(
+def test_any_message_can_reply_to_one_that_was_sent(
     api: Api, sandbox: Sandbox, number: dict[str, str], body: Content
 ) -> None:
     """context.message_id: the gateway's identifier in the API, the network's at the network."""
@@ -202,7 +202,7 @@ def received(hooks: Hooks, sandbox: Sandbox, number: dict[str, str]) -> Any:
     return event["data"]
 
 
-def test_a_message_can_answer_one_that_was_received(
+def test_a_message_can_reply_to_one_that_was_received(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
     """The same for an inbound message."""
@@ -250,7 +250,7 @@ def field_in(body: Content) -> str:
     return "/reaction/message_id" if "reaction" in body else "/context/message_id"
 
 
-def test_a_message_that_does_not_exist_cannot_be_answered(
+def test_a_reply_to_an_unknown_message_is_refused(
     api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
     """404 NOT_FOUND: Resource does not exist."""
@@ -259,7 +259,7 @@ def test_a_message_that_does_not_exist_cannot_be_answered(
         assert sandbox.accepted(to) == []
 
 
-def test_another_accounts_message_cannot_be_answered(
+def test_a_reply_to_another_accounts_message_is_refused(
     api: Api, other_api: Api, other_customer: Any, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
     """403 FORBIDDEN: Resource belongs to a different account."""
@@ -269,7 +269,7 @@ def test_another_accounts_message_cannot_be_answered(
         assert sandbox.accepted(to) == []
 
 
-def test_another_numbers_message_cannot_be_answered(
+def test_a_reply_to_another_numbers_message_is_refused(
     gateway: Any, customer: Any, api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
     """409 CONFLICT: a conversation is with one number."""
@@ -282,7 +282,7 @@ def test_another_numbers_message_cannot_be_answered(
         assert sandbox.accepted(to) == []
 
 
-def test_a_message_that_the_network_refused_cannot_be_answered(
+def test_a_reply_to_a_refused_message_is_refused(
     api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
     """The same: the network knows no such message."""
@@ -297,7 +297,7 @@ def test_a_message_that_the_network_refused_cannot_be_answered(
 
 
 @pytest.mark.parametrize("name", ["buttons", "contacts with everything", "template with buttons"])
-def test_an_idempotency_key_holds_for_every_type(
+def test_an_idempotency_key_works_with_every_type(
     api: Api, sandbox: Sandbox, number: dict[str, str], name: str
 ) -> None:
     """'Returns the original response without being processed again', and 409 for another content."""

@@ -129,7 +129,7 @@ def test_every_operation_that_takes_an_identifier_is_in_this_list() -> None:
 
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
-def test_what_belongs_to_a_different_account_is_forbidden(
+def test_a_resource_of_a_different_account_is_forbidden(
     other_api: Api, own_ids: dict[str, str], reference: Reference
 ) -> None:
     """A resource that belongs to a different account yields 403 FORBIDDEN."""
@@ -137,7 +137,7 @@ def test_what_belongs_to_a_different_account_is_forbidden(
 
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
-def test_what_does_not_exist_is_not_found(api: Api, reference: Reference) -> None:
+def test_a_resource_that_does_not_exist_is_not_found(api: Api, reference: Reference) -> None:
     """404 NOT_FOUND: Resource does not exist."""
     ask(api, reference, PREFIXES[reference.kind] + "01JD5Z8K4T9QW3X7VB2N6M1R0P", 404)
 
@@ -161,7 +161,7 @@ def test_a_forbidden_change_changes_nothing(
     own_hook.wait_about(sent["id"])
 
 
-def test_a_webhook_cannot_be_turned_to_foreign_or_unknown_numbers(
+def test_a_webhook_cannot_filter_foreign_or_unknown_numbers(
     own_hook: Hook, other_customer_number: str
 ) -> None:
     """The same for PATCH with numbers in its body, where 404 means that the webhook does not exist."""
@@ -178,7 +178,7 @@ def other_customer_number(other_api: Api) -> str:
     return str(other_api.get("/numbers")["data"][0]["id"])
 
 
-def test_one_foreign_number_among_ones_own_is_forbidden(
+def test_one_foreign_number_in_a_list_is_forbidden(
     api: Api, number: dict[str, str], other_customer_number: str
 ) -> None:
     """The same for a list of numbers."""
@@ -190,7 +190,7 @@ def test_one_foreign_number_among_ones_own_is_forbidden(
 
 
 @pytest.mark.parametrize("identifier", ["no%20id", "%C3%A9", "a" * 65, "%00", "a.b"])
-def test_what_cannot_be_an_identifier_is_refused(api: Api, identifier: str) -> None:
+def test_a_malformed_identifier_is_refused(api: Api, identifier: str) -> None:
     """'400 VALIDATION_ERROR': the identifier is malformed."""
     for collection in ("numbers", "messages", "webhooks", "deliveries"):
         api.get(f"/{collection}/{identifier}", 400)

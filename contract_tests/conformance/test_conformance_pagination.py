@@ -28,7 +28,7 @@ def page(api: Api, path: str, **query: int) -> tuple[list[str], dict[str, Any]]:
     return [item["id"] for item in found["data"]], found["pagination"]
 
 
-def test_a_page_says_where_it_stands(api: Api, path: str) -> None:
+def test_a_page_contains_its_limit_offset_and_total(api: Api, path: str) -> None:
     """pagination.total, pagination.limit, pagination.offset: integer."""
     _, standing = page(api, path)
     assert set(standing) == {"total", "limit", "offset"}
@@ -102,7 +102,7 @@ def test_more_than_a_page_is_read_page_by_page(
     assert [item for items in by_seven for item in items] == whole
 
 
-def test_the_total_counts_what_the_filters_leave(api: Api, number: dict[str, str]) -> None:
+def test_the_total_counts_the_filtered_items(api: Api, number: dict[str, str]) -> None:
     """'pagination.total' of a filtered list."""
     send(api, number["id"], new_recipient())
     everything = page(api, "/messages")[1]["total"]

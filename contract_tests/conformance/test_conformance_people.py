@@ -102,7 +102,7 @@ def opt_out(
 
 
 @pytest.mark.parametrize("how", ["network", "api", "word"])
-def test_who_opted_out_gets_no_marketing(
+def test_a_person_who_opted_out_gets_no_marketing(
     gateway: Gateway,
     customer: Customer,
     api: Api,

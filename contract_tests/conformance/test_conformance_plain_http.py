@@ -17,7 +17,7 @@ def wire(gateway: Gateway) -> Wire:
 
 
 @pytest.mark.parametrize("target", ["/api/numbers/%ff", "/api/numbers/%zz", "/api/numbers/%00"])
-def test_a_path_that_cannot_be_read_names_no_resource(wire: Wire, api: Api, target: str) -> None:
+def test_a_malformed_path_names_no_resource(wire: Wire, api: Api, target: str) -> None:
     """A client error, never a crash."""
     response = wire.exchange(head("GET", target, api.key))
     check_rate_limit(response)
@@ -38,7 +38,7 @@ def test_a_target_in_absolute_form_is_answered(wire: Wire, api: Api) -> None:
     assert wire.exchange(head("GET", "http://localhost/api/numbers", api.key)).status_code == 200
 
 
-def test_a_client_that_waits_for_continue_is_told_to(wire: Wire, api: Api) -> None:
+def test_a_client_that_waits_for_continue_gets_it(wire: Wire, api: Api) -> None:
     """Expect: 100-continue, as HTTP defines it."""
     request = head(
         "POST",

@@ -88,7 +88,7 @@ def test_a_throttled_message_is_rate_limited_with_retry_after(
 
 
 @pytest.mark.parametrize("to", [SERVER_ERROR, CONNECTION_CLOSED])
-def test_an_unclear_answer_is_a_server_error_and_settled_by_the_later_status(
+def test_an_unclear_response_is_a_server_error_settled_by_a_later_status(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str], to: str
 ) -> None:
     """'500 INTERNAL_ERROR: Server error'. The message is not sent again, and its status arrives."""
@@ -105,7 +105,7 @@ def test_an_unclear_answer_is_a_server_error_and_settled_by_the_later_status(
     assert len(sandbox.accepted(to)) == before + 1
 
 
-def test_an_unclear_answer_leaves_the_message_unknown_until_its_status_comes(
+def test_an_unclear_response_leaves_the_message_unknown_until_its_status_comes(
     api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
     """The same, before the status: neither sent nor failed."""
@@ -173,7 +173,7 @@ def test_every_other_message_is_sent_delivered_and_read(
     assert kinds == ["message.delivered", "message.read", "message.sent"]
 
 
-def test_statuses_that_come_twice_or_in_disorder_are_told_once_each(
+def test_duplicate_or_reordered_statuses_have_one_event_each(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
     """The same with duplicate and reordered callbacks. A message's status never moves backwards."""

@@ -87,7 +87,7 @@ def test_the_new_secret_signs_from_now_on(api: Api, hooks: Hooks, number: dict[s
     assert not any(r.is_signed_with(old) for r in hook.requests)
 
 
-def test_a_retry_is_signed_with_the_secret_of_its_moment(
+def test_a_retry_is_signed_with_the_current_secret(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
     """The old secret is void at once, here between an attempt and its retry."""

@@ -48,7 +48,7 @@ def complete(anyone: Api, slug: str, signup: dict[str, str], expect: int = 201) 
     return anyone.call("POST", path, expect, json=signup, fits=True).json()
 
 
-def test_an_open_link_tells_whose_it_is(gateway: Gateway, anyone: Api, links: Links) -> None:
+def test_an_open_link_shows_its_account(gateway: Gateway, anyone: Api, links: Links) -> None:
     """Created in the dashboard and shared with the owner of a number. Its routes are public."""
     made = links.create()
     link = anyone.get(f"/signup/{made['slug']}")
@@ -89,7 +89,7 @@ def test_number_activated_is_emitted_once(
     assert len(hook.deliveries(event="number.activated")) == 1
 
 
-def test_without_a_webhook_a_number_becomes_active_all_the_same(
+def test_a_number_becomes_active_without_a_webhook(
     gateway: Gateway, anyone: Api, fresh: Customer, fresh_api: Api, sandbox: Sandbox
 ) -> None:
     """The event number.activated is emitted if a webhook is configured."""
@@ -141,7 +141,7 @@ def test_an_unknown_link_is_not_found(anyone: Api, sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("slug", ["-x", "a_b", "a.b", "%C3%BC", "x" * 64])
-def test_what_cannot_be_a_link_is_refused(anyone: Api, slug: str) -> None:
+def test_a_malformed_slug_is_refused(anyone: Api, slug: str) -> None:
     """400 VALIDATION_ERROR: the slug is malformed."""
     anyone.get(f"/signup/{slug}", 400)
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_a_link_is_refused(anyone: Api, slug: str) -> None:
     ],
     ids=str,
 )
-def test_a_claim_without_sense_is_refused(
+def test_an_invalid_claim_is_refused(
     anyone: Api, open_slug: str, sandbox: Sandbox, change: dict[str, Any]
 ) -> None:
     """400 VALIDATION_ERROR; the link stays open."""
@@ -243,7 +243,7 @@ def test_a_disconnected_number_can_move_to_another_account(
     assert "another account" in back["error"]["message"]
 
 
-def test_a_signup_that_failed_keeps_the_number_from_nobody(
+def test_a_failed_signup_leaves_the_number_available(
     gateway: Gateway,
     anyone: Api,
     sandbox: Sandbox,
@@ -278,7 +278,7 @@ def test_a_number_with_a_pin_of_its_own_is_connected_with_that_pin(
     send(api, number["id"], new_recipient())
 
 
-def test_the_pin_of_a_number_is_kept_for_its_next_signup(
+def test_the_pin_of_a_number_is_stored_for_its_next_signup(
     anyone: Api, sandbox: Sandbox, hooks: Hooks, links: Links
 ) -> None:
     """Beyond the specification: the owner need not enter the PIN again."""

@@ -68,7 +68,7 @@ def statuses(hook: Hook, name: str, count: int) -> list[str]:
     return [e["data"]["status"] for e in sorted(found, key=lambda e: str(e["data"]["updatedAt"]))]
 
 
-def test_the_life_of_a_template(
+def test_a_template_is_created_reviewed_sent_changed_and_deleted(
     gateway: Gateway,
     sandbox: Sandbox,
     hooks: Hooks,
@@ -144,7 +144,7 @@ def state(template: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(template[name] for name in names)
 
 
-def test_a_repeated_callback_is_told_once(
+def test_a_repeated_callback_has_one_event(
     gateway: Gateway, sandbox: Sandbox, hooks: Hooks, path: str
 ) -> None:
     """Decision 29 of the design: one event for each change, although the network repeats its callbacks."""
@@ -164,7 +164,7 @@ def test_a_repeated_callback_is_told_once(
     assert len(told) == len(set(told)) <= 4
 
 
-def test_a_template_of_the_account_is_out_of_another_s_reach(
+def test_a_template_is_inaccessible_to_another_account(
     other_api: Api, other_customer: Customer, api: Api, path: str
 ) -> None:
     """A resource that belongs to a different account yields 403 FORBIDDEN."""
@@ -177,7 +177,7 @@ def test_a_template_of_the_account_is_out_of_another_s_reach(
     assert template["name"] not in names
 
 
-def test_a_template_exists_once_and_a_name_that_does_not_is_not_deleted(
+def test_a_duplicate_template_is_a_conflict_and_an_unknown_one_is_not_found(
     api: Api, path: str
 ) -> None:
     """409 CONFLICT: Resource already exists. 404 NOT_FOUND: Resource does not exist."""
@@ -204,7 +204,7 @@ def test_a_template_exists_once_and_a_name_that_does_not_is_not_deleted(
         ({"odd": 1}, "/odd"),
     ],
 )
-def test_what_is_no_template_is_refused_by_its_place(
+def test_an_invalid_template_is_refused_with_the_path_of_its_error(
     api: Api, path: str, changes: dict[str, Any], field: str
 ) -> None:
     """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
@@ -213,8 +213,6 @@ def test_what_is_no_template_is_refused_by_its_place(
 
 
 @pytest.mark.parametrize("query", [{"status": "ODD"}, {"category": "ODD"}, {"name": "Order"}])
-def test_a_filter_that_makes_no_sense_is_refused(
-    api: Api, path: str, query: dict[str, str]
-) -> None:
+def test_an_invalid_template_filter_is_refused(api: Api, path: str, query: dict[str, str]) -> None:
     """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
     api.get(path, 400, params=query)

@@ -62,7 +62,7 @@ def test_a_2xx_answer_is_a_success(hooks: Hooks, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 304, 307, 400, 401, 404, 410, 429, 500, 503])
-def test_any_other_answer_is_none(hooks: Hooks, status: int) -> None:
+def test_any_other_response_is_no_success(hooks: Hooks, status: int) -> None:
     """The same. The operation's own status is 200 for any result."""
     elsewhere = hooks("number.banned")
     moved = {"Location": hooks.receiver.url(elsewhere.path)}
@@ -71,7 +71,7 @@ def test_any_other_answer_is_none(hooks: Hooks, status: int) -> None:
     assert elsewhere.requests == []
 
 
-def test_the_time_of_the_answer_is_told_in_milliseconds(hooks: Hooks) -> None:
+def test_the_response_time_is_in_milliseconds(hooks: Hooks) -> None:
     """responseTimeMs: integer (milliseconds)."""
 
     def slow(_: Received) -> Reply:
@@ -81,7 +81,7 @@ def test_the_time_of_the_answer_is_told_in_milliseconds(hooks: Hooks) -> None:
     assert 300 <= run(hooks("message.sent", reply=slow))["responseTimeMs"] < 5000
 
 
-def test_no_answer_is_the_status_0(hooks: Hooks) -> None:
+def test_no_response_gives_the_status_0(hooks: Hooks) -> None:
     """Nothing listens at the address: statusCode is 0, and the message says why."""
     hook = hooks("message.sent")
     nobody = f"http://127.0.0.1:{free_port()}/hook"
@@ -91,7 +91,7 @@ def test_no_answer_is_the_status_0(hooks: Hooks) -> None:
     assert "connect" in result["message"]
 
 
-def test_it_works_on_an_inactive_webhook(hooks: Hooks) -> None:
+def test_a_test_delivery_works_on_an_inactive_webhook(hooks: Hooks) -> None:
     """So that a customer can fix the receiver before the webhook is enabled again."""
     hook = hooks("message.sent")
     hook.api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"active": False})
@@ -100,7 +100,7 @@ def test_it_works_on_an_inactive_webhook(hooks: Hooks) -> None:
     assert hook.read()["active"] is False
 
 
-def test_it_is_neither_retried_nor_counted_nor_listed(hooks: Hooks) -> None:
+def test_a_test_delivery_is_neither_retried_nor_counted_nor_listed(hooks: Hooks) -> None:
     """A test is no event: failed tests never deactivate a webhook."""
     hook = hooks("message.sent", reply=always(500))
     for _ in range(DEACTIVATING + 1):

@@ -42,7 +42,7 @@ def request(customer: Customer, method: bytes, path: bytes, body: object = None)
     )
 
 
-def test_a_message_is_sent_whatever_else_its_request_offers(
+def test_a_send_that_offers_an_upgrade_works(
     wire: Wire, customer: Customer, sandbox: Sandbox
 ) -> None:
     """The body is read, and the next request of the connection too."""
@@ -55,7 +55,7 @@ def test_a_message_is_sent_whatever_else_its_request_offers(
         assert [message["id"] for message in sandbox.accepted(to)] == [answer.json["wa_message_id"]]
 
 
-def test_a_websocket_is_not_opened_and_the_answer_is_that_to_the_plain_request(
+def test_a_websocket_offer_gets_the_response_of_the_plain_request(
     wire: Wire, customer: Customer
 ) -> None:
     """Without a key 401 in the common error shape. The connection stays HTTP/1.1."""
@@ -68,7 +68,7 @@ def test_a_websocket_is_not_opened_and_the_answer_is_that_to_the_plain_request(
     assert (listed.status, listed.json["pagination"]["offset"]) == (200, 0)
 
 
-def test_the_sandbox_ignores_an_offer_as_well(gateway: Gateway, customer: Customer) -> None:
+def test_the_sandbox_ignores_upgrade_offers_too(gateway: Gateway, customer: Customer) -> None:
     """The sandbox is an HTTP/1.1 network for authors of clients."""
     body = {"to": customer.number["phoneNumber"], "from": new_recipient(), "text": "Hello"}
     with closing(Wire(urlsplit(gateway.sandbox).port or 0)) as wire:

@@ -23,7 +23,7 @@ def fetch(gateway: Gateway, name: str) -> requests.Response:
     return answer
 
 
-def test_the_contract_is_served_as_it_is_written_but_for_the_address(gateway: Gateway) -> None:
+def test_the_contract_is_served_unchanged_except_for_the_address(gateway: Gateway) -> None:
     """Including comments and order. The server's default host is this gateway, so that clients find it."""
     answer = fetch(gateway, "openapi.yaml")
     assert answer.headers["Content-Type"] == "application/yaml"

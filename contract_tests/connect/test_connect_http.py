@@ -50,7 +50,7 @@ def test_the_page_may_load_the_sdk_and_nothing_else_from_elsewhere(
 
 
 @pytest.mark.parametrize("path", ["no-such-link", "", "a/b", "%00", "%ff", "..%2f..", "x" * 5000])
-def test_a_link_that_is_not_there_is_a_page(gateway: Gateway, path: str) -> None:
+def test_an_unknown_link_shows_a_page(gateway: Gateway, path: str) -> None:
     assert _ask(gateway, "GET", path).status_code == 404
     assert _ask(gateway, "POST", path, data=CLAIM).status_code == 404
 
@@ -105,7 +105,7 @@ def _claim(gateway: Gateway) -> dict[str, str]:
         ("/register", Fault(400, 133009), 429, "Please wait: 1 min"),
     ],
 )
-def test_what_passes_goes_on_when_it_is_posted_again(
+def test_a_temporary_error_can_be_posted_again(
     gateway: Gateway,
     faults: dict[str, Fault],
     new_link: NewLink,
@@ -138,7 +138,7 @@ def test_what_passes_goes_on_when_it_is_posted_again(
         ),
     ],
 )
-def test_what_does_not_pass_leaves_the_link_for_another_claim(
+def test_a_permanent_error_leaves_the_link_open(
     gateway: Gateway,
     faults: dict[str, Fault],
     new_link: NewLink,

@@ -42,7 +42,7 @@ def test_a_number_is_connected_by_clicking_through_and_announced_once(
     assert len(receiver.at()) == 1
 
 
-def test_the_message_and_the_callback_may_come_in_the_other_order(
+def test_the_message_and_the_code_may_come_in_the_other_order(
     visit: Visit, new_link: NewLink
 ) -> None:
     link = new_link()
@@ -85,9 +85,7 @@ def test_everything_can_be_done_with_the_keyboard(visit: Visit, new_link: NewLin
     assert [status for _, status in link.numbers()] == ["ACTIVE"]
 
 
-def test_names_are_shown_as_they_are_and_never_become_markup(
-    visit: Visit, gateway: Gateway
-) -> None:
+def test_names_are_shown_as_text_and_never_as_markup(visit: Visit, gateway: Gateway) -> None:
     evil = '<img src=x onerror=alert(1)> & "Söhne"'
     account = gateway.cli("accounts", "create", evil, "--plan", "pro")
     gateway.cli("signup-links", "create", account["id"], "--slug", "evil", "--exact", "--yes")
@@ -99,7 +97,7 @@ def test_names_are_shown_as_they_are_and_never_become_markup(
 
 
 @pytest.mark.parametrize("reason", ["used", "withdrawn"])
-def test_a_link_that_is_over_says_so(
+def test_a_closed_link_shows_the_reason(
     visit: Visit, new_link: NewLink, gateway: Gateway, reason: str
 ) -> None:
     link = new_link()

@@ -85,7 +85,7 @@ def test_a_number_with_a_pin_is_connected_by_its_pin(
     assert [status for _, status in link.numbers()] == ["ACTIVE"]
 
 
-def test_turning_two_step_verification_off_lets_the_number_pass(
+def test_a_number_without_two_step_verification_needs_no_pin(
     visit: Visit, gateway: Gateway, new_link: NewLink
 ) -> None:
     link = new_link()
@@ -95,7 +95,7 @@ def test_turning_two_step_verification_off_lets_the_number_pass(
     visit.sees("Your number is connected")
 
 
-def test_what_passes_can_be_tried_again_and_goes_on(
+def test_a_temporary_refusal_can_be_tried_again(
     visit: Visit, proxy: GraphProxy, new_link: NewLink
 ) -> None:
     link = new_link()
@@ -111,7 +111,7 @@ def test_what_passes_can_be_tried_again_and_goes_on(
     assert [status for _, status in link.numbers()] == ["ACTIVE"]
 
 
-def test_what_does_not_pass_starts_again_with_the_same_link(
+def test_a_permanent_refusal_starts_again_with_the_same_link(
     visit: Visit, proxy: GraphProxy, new_link: NewLink
 ) -> None:
     link = new_link()

@@ -60,7 +60,7 @@ def test_leaving_before_the_log_in_says_that_the_window_was_closed(
     visit.sees("The window was closed")
 
 
-def test_an_error_of_the_platform_is_told_as_text(visit: Visit, link: Link) -> None:
+def test_an_error_of_the_platform_is_shown_as_text(visit: Visit, link: Link) -> None:
     popup = visit.open(link.slug).begin().log_in()
     popup.report("524126", "<b>This account</b> may not add numbers.")
     text = visit.sees("WhatsApp reports an error")
@@ -130,7 +130,7 @@ def test_without_javascript_the_page_says_what_it_needs(
         assert visit.page.get_by_role("button").count() == 0
 
 
-def test_messages_of_other_origins_are_not_believed(visit: Visit, link: Link) -> None:
+def test_messages_of_other_origins_are_ignored(visit: Visit, link: Link) -> None:
     popup = visit.open(link.slug).begin()
     message = {"type": "WA_EMBEDDED_SIGNUP", "event": "CANCEL", "data": {"error_message": "Forged"}}
     for origin in (
@@ -144,7 +144,7 @@ def test_messages_of_other_origins_are_not_believed(visit: Visit, link: Link) ->
     popup.page.close()
 
 
-def test_in_production_exactly_the_platform_is_believed(visit: Visit, link: Link) -> None:
+def test_production_trusts_only_the_platforms_origins(visit: Visit, link: Link) -> None:
     visit.open(link.slug)
     visit.page.evaluate(
         "Object.assign(document.getElementById('connect').dataset,"
@@ -165,7 +165,7 @@ def test_in_production_exactly_the_platform_is_believed(visit: Visit, link: Link
     assert visit.page.evaluate(ask, list(believed)) == believed
 
 
-def test_messages_that_are_no_signup_message_are_passed_over(visit: Visit, link: Link) -> None:
+def test_messages_that_are_no_signup_message_are_ignored(visit: Visit, link: Link) -> None:
     popup = visit.open(link.slug).begin()
     for data in ("cb=f12&code=x", "[]", "null", "{}", '{"type": 1}', "{"):
         _tell(visit, data, _site(visit))
@@ -173,7 +173,7 @@ def test_messages_that_are_no_signup_message_are_passed_over(visit: Visit, link:
     popup.page.close()
 
 
-def test_half_an_answer_ends_in_something_is_missing(visit: Visit, link: Link) -> None:
+def test_an_incomplete_result_shows_that_something_is_missing(visit: Visit, link: Link) -> None:
     visit.page.clock.install()
     popup = visit.open(link.slug).begin()
     data = {"phone_number_id": "1", "waba_id": "2"}

@@ -58,7 +58,7 @@ def test_a_person_is_found_opted_out_noted_and_opted_in_again(
     receiver.close()
 
 
-def test_words_that_are_set_here_opt_people_out(
+def test_configured_keywords_opt_people_out(
     page: Page, gateway: Gateway, person: Person, owner: Customer
 ) -> None:
     signed_in(page, person, CONTACTS)
@@ -79,7 +79,7 @@ def test_words_that_are_set_here_opt_people_out(
 
 
 # A separate page, because the browser logs the status as an error.
-def test_words_that_are_too_long_are_told_without_a_fault(
+def test_too_long_keywords_show_an_accessible_error(
     browser: Browser, gateway: Gateway, person: Person
 ) -> None:
     context = browser.new_context(base_url=gateway.url)

@@ -81,7 +81,7 @@ def test_a_page_past_the_end_has_no_fault(page: Page, person: Person, name: str)
     assert _walk(page, person, [f"/dashboard/{name}?page=9"], f"past-the-end-{name}") == []
 
 
-def test_what_is_shown_once_has_no_fault(page: Page, person: Person, ids: Ids) -> None:
+def test_a_page_with_a_new_secret_has_no_fault(page: Page, person: Person, ids: Ids) -> None:
     signed_in(page, person, "/dashboard/keys")
     page.get_by_label("Name of the new key").fill("To be looked at")
     page.get_by_role("button", name="Create key").click()
@@ -114,7 +114,7 @@ def test_the_sign_in_has_no_fault(page: Page) -> None:
         ("broken", "keys", 503),
     ],
 )
-def test_what_is_not_shown_is_told_without_a_fault(
+def test_an_error_page_has_no_fault(
     browser: Browser, gateway: Gateway, person: Person, name: str, path: str, status: int
 ) -> None:
     context = browser.new_context(base_url=gateway.url)

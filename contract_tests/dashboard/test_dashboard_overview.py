@@ -34,7 +34,7 @@ def test_the_overview_says_how_much_of_the_limit_is_used_without_using_it(
         assert "The minute ends in" in shown
 
 
-def test_the_overviews_figures_lead_to_their_lists(person: Person, owner: Customer) -> None:
+def test_the_overviews_figures_link_to_their_lists(person: Person, owner: Customer) -> None:
     owner.send("15551234567")
     hook = {"url": "http://127.0.0.1:9/x", "events": ["message.sent"]}
     made = owner.request("POST", "/webhooks", json=hook).json()
@@ -67,7 +67,7 @@ def test_charts_work_by_keyboard(page: Page, person: Person, owner: Customer) ->
     expect(table).to_be_focused()
 
 
-def test_a_receivers_answers_are_charted_and_end_the_first_steps(
+def test_a_receivers_responses_are_charted_and_end_the_first_steps(
     gateway: Gateway, enrol: Enrol, page: Page
 ) -> None:
     customer = gateway.customer()
@@ -121,7 +121,7 @@ def test_a_long_list_has_pages(gateway: Gateway, enrol: Enrol, path: str, field:
         ("GET", "/dashboard/sign-out", "OPTIONS, POST"),
     ],
 )
-def test_a_refused_method_is_told_the_ones_that_are_allowed(
+def test_a_refused_method_gets_the_allowed_ones(
     person: Person, method: str, path: str, allowed: str
 ) -> None:
     answer = person.jar.request(method, person.url + path, timeout=20)

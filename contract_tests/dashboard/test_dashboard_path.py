@@ -114,7 +114,7 @@ def test_numbers_are_listed_and_explained(page: Page, person: Person, owner: Cus
     expect(page.locator("#id")).to_have_text(owner.number["id"])
 
 
-def test_a_notice_of_the_platform_stands_at_its_number(
+def test_a_notice_of_the_platform_is_shown_at_its_number(
     page: Page, person: Person, owner: Customer, gateway: Gateway
 ) -> None:
     gateway.give_notice(owner)

@@ -46,7 +46,7 @@ def _sign_out(page: Page) -> None:
     page.context.clear_cookies(name=SESSION)
 
 
-def test_who_presses_a_button_signed_out_signs_in_and_is_back(
+def test_a_button_pressed_while_signed_out_leads_to_the_sign_in_and_back(
     page: Page, person: Person, hook: str, receiver: Receiver
 ) -> None:
     page.goto(hook)
@@ -60,7 +60,7 @@ def test_who_presses_a_button_signed_out_signs_in_and_is_back(
     expect(page.locator("#answer")).to_contain_text("The receiver answered 200.")
 
 
-def test_a_page_that_is_kept_fresh_leads_to_the_sign_in_and_back(
+def test_a_page_that_reloads_itself_leads_to_the_sign_in_and_back(
     page: Page, person: Person, owner: Customer, gateway: Gateway
 ) -> None:
     behaviour = f"{gateway.sandbox}/_sandbox/behaviour"
@@ -83,7 +83,7 @@ def test_a_page_that_is_kept_fresh_leads_to_the_sign_in_and_back(
         requests.put(behaviour, json={"status_delay_ms": 0}, timeout=WAIT_SECONDS)
 
 
-def test_a_form_that_is_no_longer_good_says_so(page: Page, hook: str, receiver: Receiver) -> None:
+def test_an_expired_form_shows_an_error(page: Page, hook: str, receiver: Receiver) -> None:
     page.goto(hook)
     page.locator("main input[name=csrf_token]").evaluate("field => { field.value = 'old'; }")
     press(page, TEST)
@@ -93,7 +93,7 @@ def test_a_form_that_is_no_longer_good_says_so(page: Page, hook: str, receiver: 
     assert receiver.at() == []
 
 
-def test_a_gateway_that_does_not_answer_is_told_and_can_be_asked_again(
+def test_an_unreachable_gateway_is_shown_and_can_be_retried(
     page: Page, hook: str, receiver: Receiver
 ) -> None:
     page.goto(hook)

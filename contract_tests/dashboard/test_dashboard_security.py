@@ -157,7 +157,7 @@ def test_an_action_without_the_sessions_own_token_does_nothing(
     assert _state(gateway) == before
 
 
-def test_a_form_that_stood_on_another_site_does_nothing(gateway: Gateway, member: Person) -> None:
+def test_a_form_of_another_site_does_nothing(gateway: Gateway, member: Person) -> None:
     before = _state(gateway)
     token = member.token("/dashboard/keys")
     for origin in ("https://elsewhere.example", "null", "http://127.0.0.1:1"):
@@ -169,7 +169,7 @@ def test_a_form_that_stood_on_another_site_does_nothing(gateway: Gateway, member
 
 
 @pytest.mark.parametrize(("method", "path"), OF_A_RESOURCE)
-def test_what_belongs_to_another_account_is_not_there(
+def test_resources_of_another_account_are_not_found(
     gateway: Gateway,
     ids: dict[str, str],
     member: Person,
@@ -209,7 +209,7 @@ def test_opening_a_page_changes_nothing(
 
 
 @pytest.mark.parametrize("path", [*PRIVATE_PAGES, SIGN_IN, "/dashboard/nothing", "/dashboard"])
-def test_every_answer_carries_the_headers_that_guard_it(
+def test_every_response_has_the_security_headers(
     ids: dict[str, str], member: Person, path: str
 ) -> None:
     headers = member.get(_fill(path, ids)).headers
@@ -223,7 +223,7 @@ def test_every_answer_carries_the_headers_that_guard_it(
     assert int(headers["X-RateLimit-Limit"]) == 100_000
 
 
-def test_static_files_are_kept_by_browsers_until_they_change(member: Person) -> None:
+def test_browsers_cache_static_files_until_they_change(member: Person) -> None:
     shown = member.get("/dashboard/keys").text
     path = shown.partition('rel="stylesheet" href="')[2].partition('"')[0]
     answer = member.get(path)
@@ -245,7 +245,7 @@ def test_names_are_shown_as_text(gateway: Gateway, member: Person) -> None:
     assert MARKUP not in refused.text
 
 
-def test_a_sign_in_begins_a_session_of_its_own_and_ends_the_one_before(enrol: Enrol) -> None:
+def test_a_sign_in_starts_a_new_session_and_ends_the_previous_one(enrol: Enrol) -> None:
     person = enrol()
     person.jar.cookies.set(SESSION, "chosen-by-somebody-else", path="/", domain="127.0.0.1")
     first = person.signed_in().session
@@ -259,13 +259,13 @@ def test_a_sign_in_begins_a_session_of_its_own_and_ends_the_one_before(enrol: En
     assert with_the_old_one.get("/dashboard/keys").status_code == 303
 
 
-def test_a_session_cookie_is_kept_from_scripts_and_other_sites(enrol: Enrol) -> None:
+def test_a_session_cookie_is_hidden_from_scripts_and_other_sites(enrol: Enrol) -> None:
     header = enrol().sign_in().headers["Set-Cookie"]
     [session] = [part for part in header.split(", ") if part.startswith(f"{SESSION}=")]
     assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(session.split("; "))
 
 
-def test_only_a_digest_of_the_session_is_kept(gateway: Gateway, enrol: Enrol) -> None:
+def test_only_a_digest_of_the_session_is_stored(gateway: Gateway, enrol: Enrol) -> None:
     token = enrol().signed_in().session
     assert token is not None
     kept = gateway.stored.rows("SELECT digest FROM user_session")

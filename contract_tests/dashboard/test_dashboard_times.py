@@ -12,7 +12,7 @@ from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
 TIP = "time => getComputedStyle(time, '::after').content"
 
 
-def test_a_list_says_how_long_ago_and_the_exact_time_in_the_readers_zone(
+def test_a_list_shows_relative_times_and_exact_times_in_the_readers_zone(
     browser: Browser, gateway: Gateway, owner: Customer, enrol: Enrol
 ) -> None:
     owner.send("15551234567", "What time is it?")
@@ -52,7 +52,9 @@ def test_without_scripts_charts_say_that_their_times_are_utc(owner: Customer, en
     assert "Times are in <span data-zone>UTC</span>." in page
 
 
-def test_a_time_grows_old_while_one_looks(page: Page, owner: Customer, enrol: Enrol) -> None:
+def test_a_relative_time_is_updated_while_the_page_is_open(
+    page: Page, owner: Customer, enrol: Enrol
+) -> None:
     owner.send("15551234567", "How old?")
     page.clock.install()
     signed_in(page, enrol(), "/dashboard/messages")

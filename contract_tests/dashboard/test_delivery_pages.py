@@ -107,9 +107,7 @@ def test_a_rotated_secret_leaves_the_old_signature_unknown(
     assert re.search("sha256=[0-9a-f]|v1,[A-Za-z0-9]", shown) is None
 
 
-def test_what_a_receiver_answers_is_shown_as_text(
-    page: Page, person: Person, owner: Customer
-) -> None:
+def test_a_receivers_response_is_shown_as_text(page: Page, person: Person, owner: Customer) -> None:
     receiver = ScriptedReceiver()
     head = f"HTTP/1.0 503 Broken\r\nContent-Length: {len(MARKUP)}\r\n\r\n".encode()
     hook = _hook(owner, receiver.url("/markup", lambda: [head + MARKUP]))
@@ -120,15 +118,13 @@ def test_what_a_receiver_answers_is_shown_as_text(
     expect(page.locator("#why")).to_contain_text("The receiver answered 503.")
 
 
-def test_a_receiver_that_is_not_there_could_not_be_connected_to(
-    person: Person, owner: Customer
-) -> None:
+def test_an_unreachable_receiver_shows_a_connection_error(person: Person, owner: Customer) -> None:
     hook = _hook(owner, "http://127.0.0.1:9/nobody")
     shown = person.get(f"/dashboard/deliveries/{_delivery(owner, hook, 'failed')}").text
     assert "Why it has not arrived:</strong> No answer: could not connect." in shown
 
 
-def test_redelivering_shows_the_way_to_delivered_without_loading_the_page_again(
+def test_redelivering_shows_its_progress_without_reloading_the_page(
     page: Page, person: Person, owner: Customer, receiver: Receiver
 ) -> None:
     receiver.status = 500
@@ -152,7 +148,7 @@ def test_redelivering_shows_the_way_to_delivered_without_loading_the_page_again(
     assert page.locator("#live").get_attribute("hx-get") is None
 
 
-def test_the_list_is_of_all_webhooks_or_one_and_each_filter_narrows_it(
+def test_the_list_covers_all_webhooks_or_one_and_each_filter_narrows_it(
     person: Person, owner: Customer, receiver: Receiver
 ) -> None:
     hook = _hook(owner, receiver.url("/list"), "message.sent", "message.delivered")
@@ -194,7 +190,7 @@ def test_the_list_is_of_all_webhooks_or_one_and_each_filter_narrows_it(
         ("kind", "message.lost"),
     ],
 )
-def test_a_filter_that_makes_no_sense_is_a_problem_at_its_field(
+def test_an_invalid_filter_is_an_error_at_its_field(
     person: Person, owner: Customer, field: str, value: str
 ) -> None:
     _hook(owner, "http://127.0.0.1:9/problem")
@@ -204,7 +200,7 @@ def test_a_filter_that_makes_no_sense_is_a_problem_at_its_field(
     assert f'aria-describedby="problem-{field}"' in answer.text
 
 
-def test_a_webhook_that_is_unknown_or_anothers_has_no_list(
+def test_an_unknown_or_foreign_webhook_has_no_list(
     person: Person, gateway: Gateway, other_hook: str
 ) -> None:
     for webhook_id in ("wh_unknown", other_hook):
@@ -235,7 +231,7 @@ def test_a_long_list_has_pages_that_keep_the_filter(
     assert len(re.findall(r'href="/dashboard/deliveries/dlv_', rest)) == 1
 
 
-def test_what_a_webhook_missed_is_listed_counted_and_redelivered(
+def test_missed_events_of_a_webhook_are_listed_counted_and_redelivered(
     page: Page, person: Person, owner: Customer, receiver: Receiver
 ) -> None:
     hook = _hook(owner, receiver.url("/many"))
@@ -330,7 +326,9 @@ def test_an_inactive_webhook_has_to_be_enabled_first(person: Person, owner: Cust
     assert _state(owner, delivery_id) == "skipped"
 
 
-def test_an_account_without_a_webhook_is_led_to_make_one(gateway: Gateway, enrol: Enrol) -> None:
+def test_an_account_without_a_webhook_gets_a_link_to_create_one(
+    gateway: Gateway, enrol: Enrol
+) -> None:
     person = enrol(gateway.customer(with_number=False).account_id).signed_in()
     answer = person.get("/dashboard/deliveries")
     assert answer.status_code == 200

@@ -48,7 +48,7 @@ def _conversation(owner: Customer, phone: str) -> str:
     return f"{INBOX}/{found['id']}"
 
 
-def test_a_person_is_answered_with_the_keyboard_alone(
+def test_a_reply_is_sent_by_keyboard_only(
     page: Page, person: Person, owner: Customer, says: Says
 ) -> None:
     says("Is it on its way?")
@@ -71,7 +71,7 @@ def test_a_person_is_answered_with_the_keyboard_alone(
     leave(page)
 
 
-def test_an_answer_appears_by_itself(
+def test_a_reply_appears_automatically(
     page: Page, person: Person, owner: Customer, says: Says
 ) -> None:
     says("First")
@@ -125,7 +125,7 @@ def test_a_form_with_a_large_file_that_is_sent_twice_at_once_sends_one_message(
 
 
 # A separate page, because the browser logs the status as an error.
-def test_what_the_api_refuses_is_told_in_the_form_and_can_be_corrected(
+def test_an_error_of_the_api_is_shown_in_the_form_and_can_be_corrected(
     browser: Browser, gateway: Gateway, person: Person, owner: Customer, says: Says
 ) -> None:
     says("Send me a picture")

@@ -37,7 +37,7 @@ def send(owner: Customer) -> Send:
     return send_text
 
 
-def test_events_appear_at_once_and_wait_while_paused(
+def test_events_appear_at_once_and_are_held_while_paused(
     page: Page, person: Person, send: Send
 ) -> None:
     signed_in(page, person, LIVE)
@@ -66,7 +66,7 @@ def test_events_appear_at_once_and_wait_while_paused(
     expect(page.locator("main")).to_contain_text("the second")
 
 
-def test_attempts_and_notices_of_the_account_alone_appear_at_once(
+def test_only_the_accounts_own_attempts_and_notices_appear_at_once(
     page: Page, gateway: Gateway, enrol: Enrol, receiver: Receiver
 ) -> None:
     stranger, customer = gateway.customer(), gateway.customer()
@@ -108,7 +108,7 @@ def test_attempts_and_notices_of_the_account_alone_appear_at_once(
     expect(page.locator("main")).to_contain_text("Failed after all retries (4 attempts).")
 
 
-def test_a_flood_hides_nothing_that_is_rarer_and_what_was_left_out_is_said(
+def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
     page: Page, person: Person
 ) -> None:
     attempt = {"timestamp": "2026-11-20T09:30:00.000Z", "deliveryId": "dlv_1", "attempt": 1}
@@ -129,7 +129,7 @@ def test_a_flood_hides_nothing_that_is_rarer_and_what_was_left_out_is_said(
     expect(rows.last).to_contain_text("to https://a.example/: No answer within 10 s.")
 
 
-def test_a_browser_that_comes_back_misses_nothing(
+def test_a_reconnecting_browser_misses_nothing(
     gateway: Gateway, owner: Customer, person: Person, send: Send
 ) -> None:
     send("seen")

@@ -42,7 +42,7 @@ def _filtered(person: Person, **chosen: str) -> requests.Response:
     return person.get(f"/dashboard/messages?{urlencode(chosen)}")
 
 
-def test_a_message_leads_to_its_steps_its_events_and_their_deliveries(
+def test_a_message_links_to_its_steps_events_and_deliveries(
     page: Page, gateway: Gateway, enrol: Enrol
 ) -> None:
     customer, receiver = gateway.customer(), Receiver()
@@ -71,7 +71,7 @@ def test_a_message_leads_to_its_steps_its_events_and_their_deliveries(
     expect(delivery).to_have_attribute("href", re.compile("^/dashboard/deliveries/dlv_"))
 
 
-def test_a_message_under_way_is_shown_again_by_itself_until_it_has_arrived(
+def test_a_pending_message_reloads_itself_until_it_has_arrived(
     page: Page, gateway: Gateway, enrol: Enrol
 ) -> None:
     customer = gateway.customer()
@@ -90,9 +90,7 @@ def test_a_message_under_way_is_shown_again_by_itself_until_it_has_arrived(
     assert page.locator("#live[hx-get]").count() == 0
 
 
-def test_a_failed_message_says_why_in_plain_sight(
-    page: Page, person: Person, owner: Customer
-) -> None:
+def test_a_failed_message_shows_its_reason(page: Page, person: Person, owner: Customer) -> None:
     message_id = _send(owner, "15550100002")
     _settled(owner, message_id, "failed")
     signed_in(page, person, f"/dashboard/messages/{message_id}")
@@ -131,7 +129,7 @@ def test_the_filter_finds_by_number_direction_and_status(
 
 
 @pytest.mark.parametrize("name", ["direction", "status"])
-def test_a_filter_that_there_is_not_is_refused_in_words(person: Person, name: str) -> None:
+def test_an_unknown_filter_value_gets_an_error_message(person: Person, name: str) -> None:
     answer = _filtered(person, **{name: f'"{MARKUP}'})
     assert answer.status_code == 422
     assert f"There is no such {name}." in answer.text
@@ -178,7 +176,7 @@ def test_texts_and_names_from_outside_are_shown_as_text(gateway: Gateway, enrol:
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
 
 
-def test_content_that_is_no_text_is_shown_as_it_was_sent(person: Person, owner: Customer) -> None:
+def test_content_that_is_no_text_is_shown_as_sent(person: Person, owner: Customer) -> None:
     image = {"link": "https://example.com/a.jpg", "caption": MARKUP}
     body = {"number_id": owner.number["id"], "to": "15551234567", "type": "image", "image": image}
     sent = owner.request("POST", "/messages/send", json=body)
@@ -188,7 +186,9 @@ def test_content_that_is_no_text_is_shown_as_it_was_sent(person: Person, owner: 
     assert MARKUP not in shown
 
 
-def test_an_account_without_a_number_is_sent_to_the_links(gateway: Gateway, enrol: Enrol) -> None:
+def test_an_account_without_a_number_gets_a_link_to_the_signup_links(
+    gateway: Gateway, enrol: Enrol
+) -> None:
     person = enrol(gateway.customer(with_number=False).account_id).signed_in()
     shown = person.get("/dashboard/messages").text
     assert "No message yet." in shown
@@ -230,7 +230,7 @@ def _bash(command: str) -> bool:
     return '"status":"sent"' in done.stdout
 
 
-def test_loading_the_page_of_a_new_key_again_makes_no_second_key(
+def test_reloading_the_page_of_a_new_key_creates_no_second_key(
     page: Page, person: Person, gateway: Gateway
 ) -> None:
     signed_in(page, person, "/dashboard/keys")

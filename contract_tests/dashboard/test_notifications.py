@@ -36,7 +36,7 @@ def _incident(page: Page, title: str) -> str:
     return page.get_by_role("row", name=f"Number banned: {title}").inner_text()
 
 
-def test_a_banned_number_is_told_by_mail_and_in_the_chat_and_so_is_its_end(
+def test_a_ban_and_its_end_are_notified_by_mail_and_chat(
     gateway: Gateway, enrol: Enrol, page: Page, mail: MailServer
 ) -> None:
     customer = gateway.customer()

@@ -64,7 +64,7 @@ def _give_password(page: Page, email: str) -> None:
     _press(page, "Sign in")
 
 
-def test_from_the_invitation_to_a_sign_in_with_a_code(
+def test_an_invited_user_signs_in_with_a_code(
     page: Page, browser: Browser, gateway: Gateway, person: Person
 ) -> None:
     link = _invite(page, person, "invited@example.com", "agent")

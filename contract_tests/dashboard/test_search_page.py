@@ -62,7 +62,7 @@ def test_a_phone_number_is_found_and_one_kind_chosen(
 
 
 @pytest.mark.usefixtures("message_id")
-def test_more_than_a_page_goes_on(page: Page, person: Person) -> None:
+def test_more_results_than_a_page_continue_on_the_next(page: Page, person: Person) -> None:
     signed_in(page, person, f"{SEARCH}?q=parcel+post")
     texts = page.get_by_role("region", name="Texts of messages").get_by_role("listitem")
     expect(texts).to_have_count(20)
@@ -80,8 +80,6 @@ def test_an_identifier_opens_its_page(page: Page, person: Person, message_id: st
 
 
 @pytest.mark.parametrize("typed", ["", "a", "quetzal"])
-def test_what_can_be_searched_for_is_said_without_a_fault(
-    page: Page, person: Person, typed: str
-) -> None:
+def test_the_search_help_has_no_fault(page: Page, person: Person, typed: str) -> None:
     signed_in(page, person, f"{SEARCH}?q={typed}")
     assert faults(page, f"search-{typed or 'empty'}") == []

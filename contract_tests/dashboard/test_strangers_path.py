@@ -93,7 +93,7 @@ def _open_delivery(page: Page, url: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("message.sent")
 
 
-def test_a_stranger_finds_the_way_from_the_sign_in_to_a_mended_receiver(
+def test_a_new_user_gets_from_the_sign_in_to_a_fixed_receiver(
     page: Page,
     browser: Browser,
     gateway: Gateway,

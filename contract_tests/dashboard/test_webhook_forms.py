@@ -39,7 +39,7 @@ def member_page(page: Page, person: Person) -> Page:
     return page
 
 
-def test_a_webhook_is_made_and_the_secret_shown_once_fits_what_is_delivered(
+def test_the_secret_shown_at_creation_verifies_the_deliveries(
     member_page: Page, owner: Customer, receiver: Receiver
 ) -> None:
     page = member_page
@@ -81,7 +81,7 @@ def test_a_webhook_is_made_and_the_secret_shown_once_fits_what_is_delivered(
         ("numbers", "num_unknown", "Choose among this account's numbers."),
     ],
 )
-def test_a_bad_field_is_told_and_nothing_is_made(
+def test_an_invalid_form_shows_its_errors_and_creates_nothing(
     person: Person, owner: Customer, field: str, value: str, problem: str
 ) -> None:
     before = count(owner)
@@ -98,9 +98,7 @@ def test_a_bad_field_is_told_and_nothing_is_made(
     assert count(owner) == before
 
 
-def test_a_form_with_nothing_chosen_says_all_that_is_missing(
-    person: Person, owner: Customer
-) -> None:
+def test_an_empty_form_lists_all_missing_values(person: Person, owner: Customer) -> None:
     before = count(owner)
     answer = person.submit(WEBHOOKS, page=f"{WEBHOOKS}/new", url="nowhere")
     assert answer.status_code == 422
@@ -109,7 +107,7 @@ def test_a_form_with_nothing_chosen_says_all_that_is_missing(
     assert count(owner) == before
 
 
-def test_a_webhook_above_the_limit_of_the_plan_is_refused_with_what_to_do(
+def test_a_webhook_above_the_plans_limit_is_refused_with_advice(
     gateway: Gateway, enrol: Enrol
 ) -> None:
     """The test service leaves the limit of the plan Starter at its default."""
@@ -130,7 +128,7 @@ def test_a_webhook_above_the_limit_of_the_plan_is_refused_with_what_to_do(
     assert count(starter) == 20
 
 
-def test_a_number_of_another_account_is_answered_like_one_that_is_not_there(
+def test_a_number_of_another_account_is_handled_like_an_unknown_one(
     gateway: Gateway, person: Person, owner: Customer
 ) -> None:
     theirs = gateway.customer().number
@@ -144,7 +142,7 @@ def test_a_number_of_another_account_is_answered_like_one_that_is_not_there(
     assert stored(owner, hook["id"])["numberIds"] == []
 
 
-def test_an_edit_shows_what_is_there_and_changes_where_and_what_is_sent(
+def test_an_edit_shows_the_current_values_and_changes_the_deliveries(
     member_page: Page, owner: Customer, receiver: Receiver
 ) -> None:
     page = member_page
@@ -169,7 +167,7 @@ def test_an_edit_shows_what_is_there_and_changes_where_and_what_is_sent(
     assert receiver.at("/before") == []
 
 
-def test_a_rotated_secret_is_shown_once_and_signs_from_then_on(
+def test_a_rotated_secret_is_shown_once_and_signs_later_deliveries(
     member_page: Page, owner: Customer, receiver: Receiver
 ) -> None:
     page = member_page
@@ -194,7 +192,7 @@ def test_a_rotated_secret_is_shown_once_and_signs_from_then_on(
     assert not received.is_signed_with(hook["secret"])
 
 
-def test_the_example_of_the_verification_page_fits_the_webhooks_own_secret(
+def test_the_verification_example_uses_the_webhooks_secret(
     member_page: Page, owner: Customer
 ) -> None:
     page = member_page
@@ -232,7 +230,7 @@ def test_the_verification_page_has_the_snippet_of_each_language_to_copy(
         assert page.evaluate("navigator.clipboard.readText()") == snippet
 
 
-def test_a_list_without_webhooks_or_past_its_end_leads_on(gateway: Gateway, enrol: Enrol) -> None:
+def test_an_empty_list_or_page_has_a_link(gateway: Gateway, enrol: Enrol) -> None:
     newcomer = enrol(gateway.customer(with_number=False).account_id).signed_in()
     empty = newcomer.get(WEBHOOKS).text
     assert "No webhook yet." in empty
@@ -243,7 +241,7 @@ def test_a_list_without_webhooks_or_past_its_end_leads_on(gateway: Gateway, enro
     assert "Only of some numbers" not in newcomer.get(f"{WEBHOOKS}/new").text
 
 
-def test_the_keyboard_alone_makes_a_webhook(member_page: Page) -> None:
+def test_a_webhook_is_created_by_keyboard_only(member_page: Page) -> None:
     page = member_page
     page.goto(f"{WEBHOOKS}/new")
     page.get_by_label("Address").focus()

@@ -63,7 +63,7 @@ def _answer(status: str, body: str) -> Iterable[bytes]:
     return [f"{head}{body}".encode()]
 
 
-def test_the_answer_to_a_test_appears_in_place(
+def test_the_result_of_a_test_appears_in_place(
     member_page: Page, owner: Customer, receiver: Receiver
 ) -> None:
     page = member_page
@@ -83,7 +83,7 @@ def test_the_answer_to_a_test_appears_in_place(
     assert page.url.endswith(hook["id"])
 
 
-def test_a_test_under_way_cannot_be_sent_twice(
+def test_a_running_test_cannot_be_sent_twice(
     member_page: Page, owner: Customer, receiver: Receiver
 ) -> None:
     may_answer = threading.Event()
@@ -125,7 +125,7 @@ def test_a_payload_is_edited_and_sent_by_keyboard(
     assert received.event["data"] == {"mine": True}
 
 
-def test_a_test_that_nobody_answers_says_why(member_page: Page, owner: Customer) -> None:
+def test_a_test_without_a_response_shows_the_reason(member_page: Page, owner: Customer) -> None:
     hook = register(owner, "http://127.0.0.1:9/nobody")
     member_page.goto(f"{WEBHOOKS}/{hook['id']}")
     press(member_page, "Send a test event")
@@ -146,7 +146,7 @@ def test_a_test_works_without_scripts(
     context.close()
 
 
-def test_what_a_receiver_answers_is_shown_as_text(member_page: Page, owner: Customer) -> None:
+def test_a_receivers_response_is_shown_as_text(member_page: Page, owner: Customer) -> None:
     page, scripted = member_page, ScriptedReceiver()
     url = scripted.url("/markup", lambda: _answer("500 Oops", MARKUP))
     hook = register(owner, url)
@@ -167,7 +167,7 @@ def _shown(page: Page) -> str:
     return page.get_by_role("main").inner_text()
 
 
-def test_a_webhook_is_switched_off_after_a_question_and_on_again(
+def test_a_webhook_is_disabled_after_a_confirmation_and_enabled_again(
     member_page: Page, owner: Customer, receiver: Receiver
 ) -> None:
     page = member_page
@@ -191,7 +191,7 @@ def test_a_webhook_is_switched_off_after_a_question_and_on_again(
     assert received.event["data"]["id"] == sent["id"]
 
 
-def test_a_webhook_that_fails_says_so_why_it_went_off_and_what_to_do(
+def test_a_failing_webhook_shows_its_error_and_what_to_do(
     member_page: Page, owner: Customer, receiver: Receiver
 ) -> None:
     page = member_page
@@ -223,7 +223,7 @@ def test_a_webhook_that_fails_says_so_why_it_went_off_and_what_to_do(
     assert receiver.wait("/failing", matching=lambda r: r.event["data"]["id"] == sent["id"])
 
 
-def test_a_webhook_is_deleted_after_a_question(member_page: Page, owner: Customer) -> None:
+def test_a_webhook_is_deleted_after_a_confirmation(member_page: Page, owner: Customer) -> None:
     page = member_page
     hook = register(owner, "http://127.0.0.1:9/deleted")
     page.goto(f"{WEBHOOKS}/{hook['id']}")

@@ -54,7 +54,7 @@ def test_a_number_is_banned_and_reinstated(controls: Page, customer: Customer) -
         expect(controls.get_by_label(f"+{digits}")).to_have_value(status)
 
 
-def test_knobs_are_turned_and_turned_back(controls: Page, gateway: Gateway) -> None:
+def test_settings_are_changed_and_reset(controls: Page, gateway: Gateway) -> None:
     controls.get_by_label("Error rate", exact=True).fill("0.5")
     controls.get_by_label("reorder").check()
     controls.locator("[name=template_review]").first.select_option("reject")
@@ -91,7 +91,7 @@ def test_a_template_is_rejected(controls: Page, gateway: Gateway, customer: Cust
 
 
 # Without the fixture, because the browser logs the status as an error.
-def test_what_cannot_be_is_told(page: Page, gateway: Gateway) -> None:
+def test_an_invalid_setting_shows_an_error(page: Page, gateway: Gateway) -> None:
     page.goto(f"{gateway.sandbox}/controls")
     page.wait_for_load_state("networkidle")
     page.get_by_label("Error rate", exact=True).fill("7")

@@ -111,7 +111,7 @@ def test_a_location_reaches_the_account(phone: Phone, inbox: Inbox) -> None:
     assert body == {name: PLACE[name] for name in ("latitude", "longitude", "name")}
 
 
-def test_a_person_answers_one_message_of_many(phone: Phone, inbox: Inbox) -> None:
+def test_a_person_replies_to_one_message_of_many(phone: Phone, inbox: Inbox) -> None:
     sent = phone.send("text", {"body": "Which colour?"})
     phone.press("Reply to Which colour?")
     phone.say("Blue")
@@ -122,7 +122,7 @@ def test_a_person_answers_one_message_of_many(phone: Phone, inbox: Inbox) -> Non
     expect(phone.bubble("And a green one").get_by_role("blockquote")).to_have_count(0)
 
 
-def test_a_refused_answer_says_why_and_keeps_what_was_written(
+def test_a_refused_reply_shows_the_reason_and_keeps_the_text(
     page: Page, gateway: Gateway, customer: Customer
 ) -> None:
     phone = Phone(page, gateway, customer, new_person())
@@ -135,7 +135,7 @@ def test_a_refused_answer_says_why_and_keeps_what_was_written(
     expect(text).to_have_value("Hello")
 
 
-def test_what_is_written_while_an_answer_is_on_its_way_stays(phone: Phone, inbox: Inbox) -> None:
+def test_text_typed_during_a_send_stays(phone: Phone, inbox: Inbox) -> None:
     on_the_way: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -158,7 +158,7 @@ def test_what_is_written_while_an_answer_is_on_its_way_stays(phone: Phone, inbox
     expect(text).to_have_value("Second")
 
 
-def test_what_could_not_be_sent_is_given_back_whole(
+def test_an_unsent_message_is_restored_completely(
     page: Page, gateway: Gateway, customer: Customer
 ) -> None:
     phone = Phone(page, gateway, customer, new_person())

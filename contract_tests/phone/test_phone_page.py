@@ -53,7 +53,7 @@ def test_a_reaction_shows_on_its_message_until_it_is_taken_back(phone: Phone) ->
     expect(reactions).to_have_count(0)
 
 
-def test_a_reply_shows_what_it_answers(phone: Phone) -> None:
+def test_a_reply_shows_the_original_message(phone: Phone) -> None:
     first = phone.send("text", {"body": "Your order is here"})
     bubble = phone.receive("text", {"body": "Take your time"}, context={"message_id": first["id"]})
     expect(bubble.get_by_role("blockquote")).to_contain_text("Your order is here")
@@ -101,7 +101,7 @@ def test_several_people_hold_their_phones_side_by_side(phone: Phone) -> None:
     expect(phones.locator(BUBBLE)).to_contain_text("Me too")
 
 
-def test_what_is_written_before_the_page_listens_waits_for_it(phone: Phone) -> None:
+def test_messages_sent_before_the_page_listens_are_shown(phone: Phone) -> None:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -187,7 +187,7 @@ def test_nothing_is_cut_off(phone: Phone, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(phone: Phone, scheme: str) -> None:
+def test_text_has_enough_contrast(phone: Phone, scheme: str) -> None:
     phone.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for ground in ("--theirs", "--mine", "--bar", "--wall"):
         for text in ("--ink", "--soft", "--link", "--bad", "--read"):

@@ -63,7 +63,7 @@ def test_a_documented_request_is_accepted_or_refused(request_: Request, world: W
         assert said.status_code == 400
 
 
-def test_each_kind_is_asked_once_and_each_left_out_has_a_reason() -> None:
+def test_each_kind_is_requested_once_and_each_omission_has_a_reason() -> None:
     kinds = [each.kind for each in REQUESTS]
     assert len(set(kinds)) == len(kinds)
     assert all(LEFT_OUT.values())

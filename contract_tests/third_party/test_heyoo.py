@@ -103,7 +103,7 @@ def test_a_send_is_accepted(
     assert answer["messages"][0]["id"].startswith("wamid."), answer
 
 
-def test_a_refusal_is_handed_on(client: WhatsApp) -> None:
+def test_a_refusal_reaches_the_client(client: WhatsApp) -> None:
     assert client.send_message("Hello", "15550100001")["error"]["code"] == 131026
 
 
@@ -114,7 +114,7 @@ def test_a_message_is_marked_as_read(client: WhatsApp, world: World) -> None:
 # The client leaves the file that it uploads open.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_media_go_up_and_come_back(client: WhatsApp, tmp_path: Path) -> None:
+def test_media_are_uploaded_and_downloaded(client: WhatsApp, tmp_path: Path) -> None:
     picture = tmp_path / "a.png"
     picture.write_bytes(PNG)
     uploaded = client.upload_media(str(picture))
@@ -128,7 +128,7 @@ def test_media_go_up_and_come_back(client: WhatsApp, tmp_path: Path) -> None:
     assert client.query_media_url(uploaded["id"]) is None
 
 
-def test_each_method_is_called_or_left_out() -> None:
+def test_each_method_is_called_or_omitted() -> None:
     methods = {name for name, _ in inspect.getmembers(WhatsApp, inspect.isfunction)}
     called = {method for method, _ in SENDS} | MEDIA | {"mark_as_read"}
     assert methods - {"__init__"} == called | LOCAL

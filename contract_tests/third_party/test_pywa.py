@@ -63,7 +63,7 @@ def test_the_bytes_of_a_media_object_come_back(asked: Any, world: World) -> None
 
 
 @BOTH
-def test_what_was_set_at_a_profile_is_shown(asked: Any, world: World) -> None:
+def test_a_changed_profile_is_shown(asked: Any, world: World) -> None:
     asked(
         world,
         lambda wa, _: wa.update_business_profile(about="Open", websites=["https://example.com"]),
@@ -82,7 +82,7 @@ def _one_code(wa: Any, _: World) -> Any:
 
 # It passes the body to httpx in a deprecated way.
 @pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-def test_authentication_templates_are_put_in_several_languages(world: World) -> None:
+def test_authentication_templates_are_created_in_several_languages(world: World) -> None:
     for _ in range(2):
         assert len(async_call(world, _one_code)) == 2
     assert len(list(sync_call(world, lambda wa, _: wa.get_templates(name="one_code")))) == 2
@@ -125,7 +125,7 @@ def clock_of(world: World) -> float:
 
 
 @BOTH
-def test_who_is_blocked_is_listed_until_unblocked(asked: Any, world: World) -> None:
+def test_a_blocked_person_is_listed_until_unblocked(asked: Any, world: World) -> None:
     assert world.blocked()
     [listed] = list(asked(world, lambda wa, _: wa.get_blocked_users()))
     assert listed.wa_id == "16505551234"
