@@ -140,7 +140,7 @@ def test_only_the_start_of_long_or_compressed_responses_is_stored(
         [attempt] = _attempts(customer, webhook_id)
         assert (attempt["success"], attempt["statusCode"]) == (True, 200)
         assert attempt["responseBody"] == "a" * 1024
-    # More than was read was in the buffers between the two.
+    # The buffers between the two hold data that was never read.
     assert scripted.written["/endless"] < 32 * 1024 * 1024
 
 

@@ -72,7 +72,7 @@ def test_no_request_finds_a_fault(report: Report) -> None:
 
 
 @pytest.mark.usefixtures("report")
-def test_the_service_logs_no_error_and_no_part_dies(gateway: Gateway) -> None:
+def test_the_service_logs_no_warning_and_no_part_dies(gateway: Gateway) -> None:
     strange = re.compile(r"WARNING|ERROR|CRITICAL|Traceback|start(ing|ed) it again")
     assert not [line for line in gateway.log().splitlines() if strange.search(line)]
 

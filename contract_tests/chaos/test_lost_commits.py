@@ -73,7 +73,7 @@ def test_every_message_that_the_network_accepted_is_read(outcome: Outcome) -> No
     assert read == {message["to"] for message in outcome.ledger.accepted()}
 
 
-def test_every_event_is_delivered_and_stored_once(outcome: Outcome) -> None:
+def test_every_event_arrives_and_its_copies_are_equal(outcome: Outcome) -> None:
     [hook] = outcome.hooks.all
     assert set(hook.bodies()) == outcome.ledger.due_events()
     assert all(len(set(copies)) == 1 for copies in hook.bodies().values())

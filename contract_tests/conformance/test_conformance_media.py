@@ -308,7 +308,7 @@ def test_media_deleted_by_the_network_are_not_found(
     assert api.get(f"/numbers/{number['id']}")["status"] == "ACTIVE"
 
 
-def test_a_download_that_ends_at_once_gets_a_response(
+def test_a_media_url_that_expires_at_once_gives_404(
     api: Api, sandbox: Sandbox, picture: dict[str, Any]
 ) -> None:
     with sandbox.behaving(media_url_ms=0):
@@ -324,7 +324,7 @@ def test_media_of_another_account_are_forbidden(
     upload(other_api, number["id"], b"x", "image/png", 403)
 
 
-def test_unknown_media_messages_and_numbers_are_not_found(api: Api) -> None:
+def test_media_of_an_unknown_message_or_number_are_not_found(api: Api) -> None:
     api.get(f"/messages/{NOTHING}/media", 404)
     api.post(f"/messages/{NOTHING}/read", 404)
     upload(api, "num_nothing", b"x", "image/png", 404)

@@ -85,7 +85,7 @@ def test_a_number_with_a_pin_is_connected_by_its_pin(
     assert [status for _, status in link.numbers()] == ["ACTIVE"]
 
 
-def test_a_number_without_two_step_verification_needs_no_pin(
+def test_turning_off_two_step_verification_makes_the_pin_unnecessary(
     visit: Visit, gateway: Gateway, new_link: NewLink
 ) -> None:
     link = new_link()

@@ -71,7 +71,7 @@ def test_a_reply_is_sent_by_keyboard_only(
     leave(page)
 
 
-def test_a_reply_appears_automatically(
+def test_a_new_message_appears_automatically(
     page: Page, person: Person, owner: Customer, says: Says
 ) -> None:
     says("First")

@@ -101,7 +101,7 @@ def test_several_people_hold_their_phones_side_by_side(phone: Phone) -> None:
     expect(phones.locator(BUBBLE)).to_contain_text("Me too")
 
 
-def test_messages_sent_before_the_page_listens_are_shown(phone: Phone) -> None:
+def test_a_text_typed_before_the_page_listens_is_kept(phone: Phone) -> None:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
