@@ -126,7 +126,7 @@ KINDS = [
         has_body,
     ),
     kind(
-        "a body that is said to be in gzip",
+        "a body labelled as gzip",
         415,
         lambda r: r.with_header(b"Content-Encoding", b"gzip"),
         has_body,

@@ -68,7 +68,7 @@ def test_no_message_is_sent_twice(outcome: Outcome) -> None:
     assert answers.total() == MESSAGES
 
 
-def test_every_message_that_the_network_accepted_is_read(outcome: Outcome) -> None:
+def test_every_accepted_message_is_read_despite_lost_commits(outcome: Outcome) -> None:
     read = {m["toNumber"] for m in outcome.ledger.messages() if m["status"] == "read"}
     assert read == {message["to"] for message in outcome.ledger.accepted()}
 

@@ -146,7 +146,9 @@ def test_a_test_works_without_scripts(
     context.close()
 
 
-def test_a_receivers_response_is_shown_as_text(member_page: Page, owner: Customer) -> None:
+def test_a_receivers_response_to_a_test_is_shown_as_text(
+    member_page: Page, owner: Customer
+) -> None:
     page, scripted = member_page, ScriptedReceiver()
     url = scripted.url("/markup", lambda: _answer("500 Oops", MARKUP))
     hook = register(owner, url)
