@@ -39,6 +39,7 @@ LONGEST = (
 )
 # Modules in these folders share a service, which each test process starts for itself.
 SHARING = (
+    "contract_tests/cli/",
     "contract_tests/conformance/",
     "contract_tests/connect/",
     "contract_tests/dashboard/",

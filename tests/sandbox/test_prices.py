@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.sandbox.harness import Business, Receiver
-from tests.sandbox.test_sandbox_callbacks import settle, write
-from tests.sandbox.test_sandbox_people import template
+from tests.sandbox.test_callbacks import settle, write
+from tests.sandbox.test_people import template
 
 FREE = "free_customer_service"
 REFERRAL = {"source_url": "https://fb.me/1", "source_id": "1", "source_type": "ad"}

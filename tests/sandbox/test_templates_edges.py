@@ -19,9 +19,9 @@ from tests.sandbox.message_templates import (
     shown,
     told,
 )
-from tests.sandbox.test_sandbox_callbacks import settle
-from tests.sandbox.test_sandbox_contents import template as template_of
-from tests.sandbox.test_sandbox_limits import code_of
+from tests.sandbox.test_callbacks import settle
+from tests.sandbox.test_contents import template as template_of
+from tests.sandbox.test_limits import code_of
 
 OTP = [{"type": "BODY"}, {"type": "BUTTONS", "buttons": [{"type": "OTP"}]}]
 CODE = {"name": "code", "category": "AUTHENTICATION", "languages": ["en_US", "de"]}

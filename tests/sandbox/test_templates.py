@@ -25,9 +25,9 @@ from tests.sandbox.message_templates import (
     shown,
     told,
 )
-from tests.sandbox.test_sandbox_callbacks import settle
-from tests.sandbox.test_sandbox_clock import HOUR, advance
-from tests.sandbox.test_sandbox_limits import behave, code_of
+from tests.sandbox.test_callbacks import settle
+from tests.sandbox.test_clock import HOUR, advance
+from tests.sandbox.test_limits import behave, code_of
 
 
 def test_a_new_account_has_templates_that_can_be_sent(business: Business) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.sandbox.harness import Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle, write
+from tests.sandbox.test_callbacks import settle, write
 from tests.waiting import until
 
 HOUR, DAY = 3600, 24 * 3600

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +20,12 @@ from contract_tests.harness import (
     Received,
     Receiver,
     Reply,
-    running,
     wait_for,
 )
 
 COMMAND = str(Path(sys.executable).with_name("gateway"))
 LONG_AGO = "2020-01-01T00:00:00Z"
 EVENTS = 4
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A running service, which gives up after the first failure."""
-    folder = tmp_path_factory.mktemp("redeliver")
-    with running(folder, GATEWAY_RETRY_SCHEDULE="600", GATEWAY_DELIVERY_TIMEOUT="10") as gateway:
-        yield gateway
-
-
-@pytest.fixture(scope="module")
-def customer(service: Gateway) -> Customer:
-    """An account with an active number."""
-    return service.customer()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    """A customer's HTTP server."""
-    server = Receiver()
-    yield server
-    server.close()
 
 
 @pytest.fixture
@@ -69,8 +46,8 @@ def _listed(customer: Customer, webhook: Mapping[str, Any], **which: str) -> lis
     return listed
 
 
-def _run(service: Gateway, *arguments: str) -> tuple[int, str, str]:
-    return command_server().invoke(["deliveries", *arguments], service.told, service.folder)
+def _run(gateway: Gateway, *arguments: str) -> tuple[int, str, str]:
+    return command_server().invoke(["deliveries", *arguments], gateway.told, gateway.folder)
 
 
 def _redeliver(webhook: Mapping[str, Any], *more: str, since: str = LONG_AGO) -> list[str]:
@@ -78,9 +55,9 @@ def _redeliver(webhook: Mapping[str, Any], *more: str, since: str = LONG_AGO) ->
 
 
 def test_it_follows_the_deliveries_until_each_has_had_its_attempt(
-    service: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
+    gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
-    status, out, err = _run(service, *_redeliver(webhook, "--state", "delivered"))
+    status, out, err = _run(gateway, *_redeliver(webhook, "--state", "delivered"))
     assert (status, out) == (0, f"{EVENTS} scheduled: {EVENTS} delivered.\n")
     assert "Delivering" in err
     bodies = [request.body for request in receiver.at()]
@@ -89,7 +66,7 @@ def test_it_follows_the_deliveries_until_each_has_had_its_attempt(
 
 
 def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
-    service: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
+    gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
     go_on = threading.Event()
 
@@ -103,8 +80,8 @@ def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
     try:
         process = subprocess.Popen(
             [COMMAND, "deliveries", *_redeliver(webhook, "--state", "delivered")],
-            cwd=service.folder,
-            env=service.told,
+            cwd=gateway.folder,
+            env=gateway.told,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -124,22 +101,22 @@ def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
 
 
 def test_json_prints_one_document_at_once_and_no_bar(
-    service: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
+    gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
-    status, out, err = _run(service, *_redeliver(webhook, "--state", "delivered", "--json"))
+    status, out, err = _run(gateway, *_redeliver(webhook, "--state", "delivered", "--json"))
     assert (status, err) == (0, "")
     assert json.loads(out) == {"count": EVENTS, "webhookId": webhook["id"]}
     receiver.wait(count=2 * EVENTS)
 
 
 def test_the_times_and_states_choose(
-    service: Gateway, customer: Customer, webhook: Mapping[str, Any]
+    gateway: Gateway, customer: Customer, webhook: Mapping[str, Any]
 ) -> None:
     newest, *_, oldest = _listed(customer, webhook)
     assert newest["createdAt"] > oldest["createdAt"]
 
     def count(*more: str, since: str = LONG_AGO) -> Any:
-        _, out, _ = _run(service, *_redeliver(webhook, *more, "--json", since=since))
+        _, out, _ = _run(gateway, *_redeliver(webhook, *more, "--json", since=since))
         return json.loads(out)["count"]
 
     delivered = ("--state", "delivered")
@@ -147,17 +124,17 @@ def test_the_times_and_states_choose(
     assert count("--state", "skipped", "--state", "failed") == 0
     assert count(*delivered, "--until", oldest["createdAt"]) == 0
     assert count(*delivered, since=newest["createdAt"]) == 1
-    status, out, err = _run(service, *_redeliver(webhook))
+    status, out, err = _run(gateway, *_redeliver(webhook))
     assert (status, out, err) == (0, "Nothing to deliver again.\n", "")
 
 
 def test_the_list_takes_the_filters_of_the_contract(
-    service: Gateway, customer: Customer, webhook: Mapping[str, Any]
+    gateway: Gateway, customer: Customer, webhook: Mapping[str, Any]
 ) -> None:
     newest, *others = _listed(customer, webhook)
 
     def listed(*more: str) -> Any:
-        _, out, _ = _run(service, "list", "--webhook", webhook["id"], *more, "--json")
+        _, out, _ = _run(gateway, "list", "--webhook", webhook["id"], *more, "--json")
         return json.loads(out)
 
     assert listed("--since", newest["createdAt"]) == [newest]
@@ -167,16 +144,16 @@ def test_the_list_takes_the_filters_of_the_contract(
 
 
 def test_an_inactive_webhook_is_refused_with_what_to_do(
-    service: Gateway, customer: Customer, webhook: Mapping[str, Any]
+    gateway: Gateway, customer: Customer, webhook: Mapping[str, Any]
 ) -> None:
     customer.request("PATCH", f"/webhooks/{webhook['id']}", json={"active": False})
-    status, out, err = _run(service, *_redeliver(webhook))
+    status, out, err = _run(gateway, *_redeliver(webhook))
     assert (status, out) == (1, "")
     assert re.fullmatch(r"Error: The webhook wh_\w+ is inactive\. Set active to true .*\n", err)
 
 
-def test_a_webhook_that_does_not_exist_is_named(service: Gateway) -> None:
-    status, out, err = _run(service, *_redeliver({"id": "wh_none"}))
+def test_a_webhook_that_does_not_exist_is_named(gateway: Gateway) -> None:
+    status, out, err = _run(gateway, *_redeliver({"id": "wh_none"}))
     assert (status, out) == (1, "")
     assert err == "Error: There is no webhook wh_none. See: gateway webhooks list\n"
 
@@ -194,7 +171,7 @@ def test_a_webhook_that_does_not_exist_is_named(service: Gateway) -> None:
     ],
     ids=" ".join,
 )
-def test_wrong_usage_ends_with_status_2(service: Gateway, arguments: list[str]) -> None:
-    status, out, err = _run(service, *arguments)
+def test_wrong_usage_ends_with_status_2(gateway: Gateway, arguments: list[str]) -> None:
+    status, out, err = _run(gateway, *arguments)
     assert (status, out) == (2, "")
     assert "Usage: gateway" in err

@@ -8,7 +8,7 @@ import requests
 
 from sandbox.journal import Journal, JournalError
 from tests.sandbox.harness import PATIENCE, Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle, write
+from tests.sandbox.test_callbacks import settle, write
 
 
 def restart(sandbox: Sandbox, **extra: str) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sandbox.harness import Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle, write
-from tests.sandbox.test_sandbox_limits import behave, code_of
+from tests.sandbox.test_callbacks import settle, write
+from tests.sandbox.test_limits import behave, code_of
 
 
 @pytest.fixture

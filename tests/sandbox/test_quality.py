@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.sandbox.harness import Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_events import announce, heard
+from tests.sandbox.test_events import announce, heard
 
 QUALITY, NAME = "phone_number_quality_update", "phone_number_name_update"
 FIELDS = "quality_rating,whatsapp_business_manager_messaging_limit,verified_name,name_status"

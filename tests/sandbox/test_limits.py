@@ -7,8 +7,8 @@ import requests
 
 from sandbox.meters import Meter
 from tests.sandbox.harness import APP_ID, APP_SECRET, Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle, write
-from tests.sandbox.test_sandbox_clock import DAY, HOUR, advance
+from tests.sandbox.test_callbacks import settle, write
+from tests.sandbox.test_clock import DAY, HOUR, advance
 
 PERSON = "16505551234"
 TEMPLATE: dict[str, Any] = {

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.sandbox.harness import Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle, write
-from tests.sandbox.test_sandbox_clock import counters
+from tests.sandbox.test_callbacks import settle, write
+from tests.sandbox.test_clock import counters
 from tests.waiting import until
 
 

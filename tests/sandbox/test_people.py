@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.sandbox.harness import Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle, write
-from tests.sandbox.test_sandbox_events import heard
+from tests.sandbox.test_callbacks import settle, write
+from tests.sandbox.test_events import heard
 
 ANA, PARENT = "US.13491208655302741918", "US.ENT.11815799212886844830"
 PHONE = "16505551234"

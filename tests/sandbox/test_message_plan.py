@@ -7,9 +7,9 @@ import requests
 
 from sandbox.fates import MORE_BY_RECIPIENT
 from tests.sandbox.harness import Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle, write
-from tests.sandbox.test_sandbox_clock import HOUR, advance
-from tests.sandbox.test_sandbox_limits import behave, code_of
+from tests.sandbox.test_callbacks import settle, write
+from tests.sandbox.test_clock import HOUR, advance
+from tests.sandbox.test_limits import behave, code_of
 
 
 def course(business: Business, receiver: Receiver, to: str = "16505551234") -> list[str]:

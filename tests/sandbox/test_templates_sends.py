@@ -19,7 +19,7 @@ from tests.sandbox.message_templates import (
     header,
     send,
 )
-from tests.sandbox.test_sandbox_limits import behave, code_of
+from tests.sandbox.test_limits import behave, code_of
 
 Sends = list[tuple[list[Any], list[Any], int]]
 REFUSED: Sends = [

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.sandbox.harness import APP_ID, Business, Receiver, Sandbox
-from tests.sandbox.test_sandbox_callbacks import settle
-from tests.sandbox.test_sandbox_limits import code_of
+from tests.sandbox.test_callbacks import settle
+from tests.sandbox.test_limits import code_of
 
 
 def announce(business: Business, **body: Any) -> dict[str, Any]:

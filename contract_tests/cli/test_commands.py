@@ -5,7 +5,7 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from contract_tests.commands import command_server
-from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, free_port, running, wait_for
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, free_port, wait_for
 from contract_tests.stored import Stored
 
 COMMAND = str(Path(sys.executable).with_name("gateway"))
@@ -74,22 +74,9 @@ class Cli:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A running service, which knows its ports by its options alone."""
-    with running(tmp_path_factory.mktemp("cli")) as gateway:
-        yield gateway
-
-
-@pytest.fixture(scope="module")
-def cli(service: Gateway) -> Cli:
-    """Commands that are told nothing but the folder of the running service."""
-    return Cli(service.folder, service.told)
-
-
-@pytest.fixture(scope="module")
-def customer(service: Gateway) -> Customer:
-    """An account with a key and a number."""
-    return service.customer()
+def cli(gateway: Gateway) -> Cli:
+    """Commands that are told nothing but the folder of the running gateway."""
+    return Cli(gateway.folder, gateway.told)
 
 
 @pytest.fixture
@@ -120,12 +107,12 @@ def test_accounts_are_created_and_listed(cli: Cli) -> None:
 
 
 def test_a_key_works_until_it_is_revoked_and_is_shown_once(
-    cli: Cli, service: Gateway, customer: Customer
+    cli: Cli, gateway: Gateway, customer: Customer
 ) -> None:
     created = cli.json("keys", "create", customer.account_id, "--name", "CI")
     assert list(created) == ["id", "key", "name", "createdAt"]
     assert re.fullmatch(r"mk_live_[A-Za-z0-9_-]{43}", created["key"])
-    owner = Customer(customer.account_id, created["key"], service.api, {})
+    owner = Customer(customer.account_id, created["key"], gateway.api, {})
     assert owner.request("GET", "/numbers").status_code == 200
     listed = {key["id"]: key for key in cli.json("keys", "list")}
     assert listed[created["id"]]["accountId"] == customer.account_id
@@ -143,9 +130,9 @@ def test_a_key_is_shown_to_people_as_well(cli: Cli, customer: Customer) -> None:
 
 
 def test_of_a_suspended_account_the_key_opens_nothing_and_what_comes_in_is_kept(
-    cli: Cli, service: Gateway
+    cli: Cli, gateway: Gateway
 ) -> None:
-    owner = service.customer()
+    owner = gateway.customer()
     body = {"url": HOOK, "events": ["message.received"]}
     webhook = owner.request("POST", "/webhooks", json=body).json()
     suspended = cli.json("accounts", "suspend", owner.account_id)
@@ -154,23 +141,23 @@ def test_of_a_suspended_account_the_key_opens_nothing_and_what_comes_in_is_kept(
     refused = owner.send("15551234567")
     assert refused.status_code == 401
     assert "suspended" in refused.json()["error"]["message"]
-    stranger = Customer(owner.account_id, f"{owner.key[:-1]}-", service.api, {})
+    stranger = Customer(owner.account_id, f"{owner.key[:-1]}-", gateway.api, {})
     assert "suspended" not in stranger.request("GET", "/numbers").text
 
     said = {"to": owner.number["phoneNumber"], "from": "15551234567", "text": {"body": "Hi"}}
-    service.sandbox_call("inbound", type="text", **said)
+    gateway.sandbox_call("inbound", type="text", **said)
     of_it = ("deliveries", "list", "--webhook", webhook["id"])
     wait_for(lambda: [d["attemptCount"] for d in cli.json(*of_it)] == [1], "an attempt")
     resumed = cli.json("accounts", "resume", owner.account_id)
     assert (resumed["state"], resumed["suspendedAt"]) == ("active", None)
     [received] = owner.request("GET", "/messages").json()["data"]
     assert received["direction"] == "INBOUND"
-    # Other tests look at all webhooks of the service.
+    # Other tests look at all webhooks of the gateway.
     assert owner.request("DELETE", f"/webhooks/{webhook['id']}").status_code == 204
 
 
-def test_words_opt_a_person_out_of_marketing_and_in_again(cli: Cli, service: Gateway) -> None:
-    owner = service.customer()
+def test_words_opt_a_person_out_of_marketing_and_in_again(cli: Cli, gateway: Gateway) -> None:
+    owner = gateway.customer()
     given = [
         "accounts",
         "words",
@@ -185,7 +172,7 @@ def test_words_opt_a_person_out_of_marketing_and_in_again(cli: Cli, service: Gat
     told = {"id": owner.account_id, "stopWords": ["stop", "no"], "startWords": ["go"]}
     assert cli.json(*given) == told
     said = {"to": owner.number["phoneNumber"], "from": "15551234567", "text": {"body": "Stop"}}
-    service.sandbox_call("inbound", type="text", **said)
+    gateway.sandbox_call("inbound", type="text", **said)
 
     def opted_out() -> list[bool]:
         return [contact["optedOut"] for contact in owner.request("GET", "/contacts").json()["data"]]
@@ -197,13 +184,13 @@ def test_words_opt_a_person_out_of_marketing_and_in_again(cli: Cli, service: Gat
 
 
 def test_a_signup_link_is_open_until_it_is_revoked(
-    cli: Cli, service: Gateway, customer: Customer
+    cli: Cli, gateway: Gateway, customer: Customer
 ) -> None:
     exact = ("--slug", "acme", "--exact", "--yes")
     created = cli.json("signup-links", "create", customer.account_id, *exact)
     assert list(created) == ["id", "slug", "url", "createdAt"]
-    assert created["url"] == f"{service.url}/connect/acme"
-    address = f"{service.api}/signup/acme"
+    assert created["url"] == f"{gateway.url}/connect/acme"
+    address = f"{gateway.api}/signup/acme"
     assert requests.get(address, timeout=WAIT_SECONDS).status_code == 200
     assert "open" in cli.text("signup-links", "list")
     taken = cli.refuse("signup-links", "create", customer.account_id, *exact)
@@ -216,14 +203,14 @@ def test_a_signup_link_is_open_until_it_is_revoked(
 
 
 def test_sandbox_connect_finds_the_running_sandbox_and_prints_the_number(
-    cli: Cli, service: Gateway, customer: Customer
+    cli: Cli, gateway: Gateway, customer: Customer
 ) -> None:
     account = cli.json("accounts", "create", "Newcomer", "--plan", "pro")["id"]
     connected = cli.json("sandbox-connect", account, "--phone", "15550783881")
     assert set(connected) == NUMBER
     assert (connected["phoneNumber"], connected["status"]) == ("15550783881", "ACTIVE")
     key = cli.json("keys", "create", account)["key"]
-    owner = Customer(account, key, service.api, connected)
+    owner = Customer(account, key, gateway.api, connected)
     assert owner.request("GET", f"/numbers/{connected['id']}").json() == connected
     assert cli.json("numbers", "list", "--account", account) == [connected]
     assert connected in cli.json("numbers", "list")
@@ -242,7 +229,7 @@ def test_webhooks_and_deliveries_are_listed(cli: Cli, customer: Customer) -> Non
     webhook = customer.request("POST", "/webhooks", json=body).json()
     listed = cli.json("webhooks", "list")
     masked = customer.request("GET", f"/webhooks/{webhook['id']}").json()
-    assert listed == [masked | {"accountId": customer.account_id}]
+    assert masked | {"accountId": customer.account_id} in listed
     assert f"{webhook['id']}  yes     {HOOK}" in cli.text("webhooks", "list")
 
     assert customer.send("15551234567").status_code == 200
@@ -257,10 +244,10 @@ def test_webhooks_and_deliveries_are_listed(cli: Cli, customer: Customer) -> Non
     assert cli.text(*of_it, "--state", "failed") == "None.\n"
 
 
-def test_long_names_and_addresses_fit_into_80_columns(cli: Cli, service: Gateway) -> None:
+def test_long_names_and_addresses_fit_into_80_columns(cli: Cli, gateway: Gateway) -> None:
     account = cli.json("accounts", "create", "A long name " * 20, "--plan", "pro")["id"]
     key = cli.json("keys", "create", account, "--name", "Continuous integration " * 10)["key"]
-    owner = Customer(account, key, service.api, {})
+    owner = Customer(account, key, gateway.api, {})
     long = {"url": HOOK * 10, "events": ["message.sent"]}
     webhook = owner.request("POST", "/webhooks", json=long).json()
     for table in (("accounts", "list"), ("keys", "list"), ("webhooks", "list")):
@@ -349,8 +336,8 @@ def test_a_database_that_a_later_release_contracted_is_refused_in_one_line(
 
 
 @pytest.mark.usefixtures("customer")
-def test_what_is_kept_is_its_owners_alone(service: Gateway) -> None:
-    folder = service.folder / "var"
+def test_what_is_kept_is_its_owners_alone(gateway: Gateway) -> None:
+    folder = gateway.folder / "var"
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
     assert {"secret.key", "up.json", "up.lock"} <= {path.name for path in modes}
     wanted = {path: 0o700 if path.is_dir() else 0o600 for path in modes}
@@ -366,17 +353,17 @@ def test_a_folder_that_is_there_keeps_its_mode(empty: Cli) -> None:
 
 
 def test_a_second_up_on_a_folder_is_refused_and_leaves_the_first_alone(
-    cli: Cli, service: Gateway
+    cli: Cli, gateway: Gateway
 ) -> None:
-    word = service.folder / "var" / "up.json"
-    before, parts = word.read_text(), (service.part("web"), service.part("worker"))
+    word = gateway.folder / "var" / "up.json"
+    before, parts = word.read_text(), (gateway.part("web"), gateway.part("worker"))
     elsewhere = ["--port", str(free_port()), "--sandbox-port", str(free_port())]
     line = cli.refuse("up", *elsewhere)
     assert line == (
         f"Error: gateway up runs on {word.parent} already; stop it, or give another --data-dir.\n"
     )
     assert word.read_text() == before
-    assert (service.part("web"), service.part("worker")) == parts
+    assert (gateway.part("web"), gateway.part("worker")) == parts
 
 
 def test_without_a_sandbox_there_is_nothing_to_connect_to(empty: Cli) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from tests.sandbox.harness import Business, Receiver
 from tests.sandbox.message_templates import approved, body, decide, send
-from tests.sandbox.test_sandbox_callbacks import settle
-from tests.sandbox.test_sandbox_events import heard
-from tests.sandbox.test_sandbox_limits import code_of
-from tests.sandbox.test_sandbox_people import ANA, PHONE, change, failure, template, wrote
-from tests.sandbox.test_sandbox_prices import expected, price
+from tests.sandbox.test_callbacks import settle
+from tests.sandbox.test_events import heard
+from tests.sandbox.test_limits import code_of
+from tests.sandbox.test_people import ANA, PHONE, change, failure, template, wrote
+from tests.sandbox.test_prices import expected, price
 
 CODE = {"type": "text", "text": "4711"}
 FILLED = body(CODE, CODE)

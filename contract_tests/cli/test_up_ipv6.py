@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from contract_tests.harness import Gateway, wait_for
-from gateway.cli.up import url_at
 
 
 class Ipv6Gateway(Gateway):
@@ -45,17 +44,3 @@ def test_a_port_of_an_ipv6_address_that_is_taken_is_named(tmp_path: Path) -> Non
         pytest.raises(AssertionError, match=taken),
     ):
         service.start()
-
-
-@pytest.mark.parametrize(
-    ("host", "url"),
-    [
-        ("127.0.0.1", "http://127.0.0.1:80"),
-        ("0.0.0.0", "http://127.0.0.1:80"),  # noqa: S104 - nobody listens
-        ("::", "http://[::1]:80"),
-        ("2001:db8::1", "http://[2001:db8::1]:80"),
-        ("gateway.internal", "http://gateway.internal:80"),
-    ],
-)
-def test_a_url_has_brackets_around_an_ipv6_address_only(host: str, url: str) -> None:
-    assert url_at(host, 80) == url
