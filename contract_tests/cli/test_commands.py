@@ -87,7 +87,9 @@ def empty(tmp_path: Path, cli: Cli) -> Cli:
 
 
 @pytest.mark.parametrize("arguments", [["accounts", "list"], ["fly"], ["keys", "revoke", "none"]])
-def test_a_command_is_a_program(cli: Cli, arguments: list[str]) -> None:
+def test_the_command_server_gives_the_same_output_as_the_program(
+    cli: Cli, arguments: list[str]
+) -> None:
     """What it prints and its exit status are those that the other tests look at."""
     program, command = cli.run_program(*arguments), cli.run(*arguments)
     assert (program.returncode, program.stdout, program.stderr) == (
@@ -129,7 +131,7 @@ def test_a_key_is_shown_to_people_as_well(cli: Cli, customer: Customer) -> None:
     )
 
 
-def test_of_a_suspended_account_the_key_opens_nothing_and_what_comes_in_is_kept(
+def test_a_suspended_account_has_no_api_access_and_still_receives_messages(
     cli: Cli, gateway: Gateway
 ) -> None:
     owner = gateway.customer()
@@ -273,7 +275,7 @@ def test_long_names_and_addresses_fit_into_80_columns(cli: Cli, gateway: Gateway
         (["sandbox-connect", "acc_none"], "acc_none"),
     ],
 )
-def test_what_does_not_exist_is_named_in_one_line_with_status_1(
+def test_a_missing_resource_is_a_one_line_error_with_status_1(
     cli: Cli, arguments: list[str], named: str
 ) -> None:
     line = cli.refuse(*arguments)
@@ -300,7 +302,7 @@ def test_wrong_usage_ends_with_status_2(empty: Cli, arguments: list[str]) -> Non
     assert list(empty.folder.iterdir()) == []
 
 
-def test_the_database_is_migrated_once_and_before_anything_else(empty: Cli) -> None:
+def test_commands_need_a_migrated_database_and_migrations_run_once(empty: Cli) -> None:
     assert empty.refuse("accounts", "list").endswith("For a new one: gateway migrate\n")
     assert empty.json("migrate")["applied"]
     assert empty.json("migrate") == {"applied": []}
@@ -336,7 +338,7 @@ def test_a_database_that_a_later_release_contracted_is_refused_in_one_line(
 
 
 @pytest.mark.usefixtures("customer")
-def test_what_is_kept_is_its_owners_alone(gateway: Gateway) -> None:
+def test_only_the_owner_can_read_the_data_directory(gateway: Gateway) -> None:
     folder = gateway.folder / "var"
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
     assert {"secret.key", "up.json", "up.lock"} <= {path.name for path in modes}
@@ -344,7 +346,7 @@ def test_what_is_kept_is_its_owners_alone(gateway: Gateway) -> None:
     assert modes == wanted
 
 
-def test_a_folder_that_is_there_keeps_its_mode(empty: Cli) -> None:
+def test_an_existing_data_directory_keeps_its_mode(empty: Cli) -> None:
     folder = empty.folder / "var"
     folder.mkdir(mode=0o755)
     empty.json("migrate")
@@ -352,7 +354,7 @@ def test_a_folder_that_is_there_keeps_its_mode(empty: Cli) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_a_second_up_on_a_folder_is_refused_and_leaves_the_first_alone(
+def test_a_second_up_on_a_data_directory_is_refused_and_the_first_keeps_running(
     cli: Cli, gateway: Gateway
 ) -> None:
     word = gateway.folder / "var" / "up.json"
@@ -366,7 +368,7 @@ def test_a_second_up_on_a_folder_is_refused_and_leaves_the_first_alone(
     assert (gateway.part("web"), gateway.part("worker")) == parts
 
 
-def test_without_a_sandbox_there_is_nothing_to_connect_to(empty: Cli) -> None:
+def test_sandbox_connect_fails_without_a_running_sandbox(empty: Cli) -> None:
     empty.json("migrate")
     account = empty.json("accounts", "create", "Acme", "--plan", "pro")["id"]
     # The word of a service that was killed counts for nothing.

@@ -54,7 +54,7 @@ def _redeliver(webhook: Mapping[str, Any], *more: str, since: str = LONG_AGO) ->
     return ["redeliver", "--webhook", str(webhook["id"]), "--since", since, *more]
 
 
-def test_it_follows_the_deliveries_until_each_has_had_its_attempt(
+def test_redeliver_waits_until_each_delivery_was_attempted(
     gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
     status, out, err = _run(gateway, *_redeliver(webhook, "--state", "delivered"))
@@ -65,7 +65,7 @@ def test_it_follows_the_deliveries_until_each_has_had_its_attempt(
     assert sorted(bodies[:EVENTS]) == sorted(bodies[EVENTS:])
 
 
-def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
+def test_ctrl_c_stops_the_progress_display_and_not_the_redelivery(
     gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
     go_on = threading.Event()
@@ -100,7 +100,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_redelivery(
     assert f"{EVENTS} continue in the worker" in err
 
 
-def test_json_prints_one_document_at_once_and_no_bar(
+def test_json_output_is_immediate_and_has_no_progress_bar(
     gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
     status, out, err = _run(gateway, *_redeliver(webhook, "--state", "delivered", "--json"))
@@ -109,7 +109,7 @@ def test_json_prints_one_document_at_once_and_no_bar(
     receiver.wait(count=2 * EVENTS)
 
 
-def test_the_times_and_states_choose(
+def test_redeliver_filters_by_time_and_state(
     gateway: Gateway, customer: Customer, webhook: Mapping[str, Any]
 ) -> None:
     newest, *_, oldest = _listed(customer, webhook)

@@ -19,7 +19,7 @@ class Ipv6Gateway(Gateway):
         return f"http://[::1]:{self.port}"
 
 
-def test_at_an_ipv6_address_all_of_it_works(tmp_path: Path) -> None:
+def test_the_service_works_at_an_ipv6_address(tmp_path: Path) -> None:
     service = Ipv6Gateway(tmp_path)
     del service.environment["GATEWAY_PUBLIC_URL"]
     service.start()
@@ -36,7 +36,7 @@ def test_at_an_ipv6_address_all_of_it_works(tmp_path: Path) -> None:
         assert service.stop() == 0
 
 
-def test_a_port_of_an_ipv6_address_that_is_taken_is_named(tmp_path: Path) -> None:
+def test_a_port_in_use_at_an_ipv6_address_is_named(tmp_path: Path) -> None:
     service = Ipv6Gateway(tmp_path)
     taken = f"port {service.port} for the web is in use"
     with (

@@ -53,7 +53,7 @@ def _post(user: User, path: str, **form: str) -> int:
 
 
 @pytest.mark.parametrize("view", ACTIONS, ids=[view.name for view in ACTIONS])
-def test_an_action_leaves_one_row_that_says_who_what_and_from_where(
+def test_an_action_writes_one_audit_row_with_user_action_and_address(
     world: World, owner: User, view: View
 ) -> None:
     assert world.call(owner, view).status_code in {200, 303}
@@ -68,7 +68,7 @@ def test_an_action_leaves_one_row_that_says_who_what_and_from_where(
 
 
 @pytest.mark.parametrize("view", ACTIONS, ids=[view.name for view in ACTIONS])
-def test_an_action_that_is_refused_leaves_none(world: World, owner: User, view: View) -> None:
+def test_a_refused_action_writes_no_audit_row(world: World, owner: User, view: View) -> None:
     if view.name in REFUSED:
         assert 400 <= _post(owner, world.path(view), **REFUSED[view.name]) < 500
     path = world.path(view).replace("<session_id>", world.session(owner))
@@ -77,7 +77,7 @@ def test_an_action_that_is_refused_leaves_none(world: World, owner: User, view: 
     assert Audit.select().count() == 0
 
 
-def test_a_change_that_was_made_before_leaves_no_second_row(world: World, owner: User) -> None:
+def test_a_repeated_change_writes_no_second_audit_row(world: World, owner: User) -> None:
     for name in ("revoke_key", "switch_off", "opt_out", "change_role", "revoke_link"):
         [view] = [view for view in ACTIONS if view.name == name]
         path = world.path(view)
@@ -86,7 +86,7 @@ def test_a_change_that_was_made_before_leaves_no_second_row(world: World, owner:
     assert Audit.select().count() == 5
 
 
-def test_a_change_whose_row_cannot_be_written_is_not_made(
+def test_a_change_is_rolled_back_if_its_audit_row_cannot_be_written(
     owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -135,7 +135,7 @@ def test_a_row_stays_true_when_its_user_is_removed(owner: User) -> None:
     assert other.email in page
 
 
-def test_details_are_told_in_words() -> None:
+def test_details_are_shown_in_words() -> None:
     detail = json.loads('{"role": "agent", "fields": ["url", "events"]}')
     assert in_words(detail) == "role: agent; fields: url, events"
 

@@ -32,7 +32,7 @@ def test_ticks_are_round_and_reach_the_highest_value(highest: int, labels: list[
     assert [tick.label for tick in _chart("24h", _ones("24h", highest)).ticks] == labels
 
 
-def test_a_bar_stands_on_the_one_before() -> None:
+def test_bars_are_stacked() -> None:
     chart = _chart("24h", _ones("24h", 3), _ones("24h", 1))
     (_, below), (_, above) = chart.bars
     bottoms = {part.split("V")[0].split()[1] for part in above.split("M")[1:]}
@@ -86,7 +86,7 @@ def test_the_top_may_be_given() -> None:
     assert [tick.label for tick in chart.ticks] == ["0", "50", "100"]
 
 
-def test_values_are_told_as_people_read_them() -> None:
+def test_values_are_formatted_for_readers() -> None:
     assert [whole(1_234), whole(None)] == ["1,234", ""]
     assert [milliseconds(v) for v in (3.14, 187, 2_345, None)] == ["3 ms", "190 ms", "2,300 ms", ""]
     assert [percent(v) for v in (100, 99.99, 66.67, 0, None)] == [

@@ -34,7 +34,7 @@ def test_a_page_shows_all_identifiers(number: Number, visit: Visit) -> None:
         assert shown in page
 
 
-def test_what_is_not_known_is_said(number: Number, visit: Visit) -> None:
+def test_an_unknown_phone_number_is_shown_as_unknown(number: Number, visit: Visit) -> None:
     contact = factories.contact(number, user_id="US.1")
     page = text_of(visit(f"contacts/{contact.id}"))
     assert "Phone number not known" in page
@@ -90,7 +90,9 @@ def test_a_person_is_opted_out_and_in_again(number: Number, visit: Visit, submit
     assert [event.kind for event in Event.select()] == ["contact.updated"] * 2
 
 
-def test_an_opt_out_at_the_network_is_said_to_end_there(number: Number, visit: Visit) -> None:
+def test_a_network_opt_out_shows_that_only_the_network_can_end_it(
+    number: Number, visit: Visit
+) -> None:
     contact = factories.contact(number, **ANA)
     for because, is_said in ((Source.WORD, False), (Source.NETWORK, True), (Source.ERROR, True)):
         with writing():
@@ -155,7 +157,7 @@ def test_the_history_says_what_changed(
         (Source.ERROR, "WhatsApp gave it as the reason why it refused a marketing message."),
     ],
 )
-def test_how_each_change_is_known_is_said(
+def test_each_change_shows_its_source(
     number: Number, visit: Visit, because: Source, said: str
 ) -> None:
     contact = factories.contact(number, **ANA)

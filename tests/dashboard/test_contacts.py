@@ -73,7 +73,7 @@ def test_a_merged_contact_is_not_listed(number: Number, found: Found) -> None:
     assert found() == [ana.id]
 
 
-def test_a_row_names_the_person_by_the_best_that_is_known(number: Number, visit: Visit) -> None:
+def test_a_row_shows_the_best_known_name_of_the_person(number: Number, visit: Visit) -> None:
     factories.contact(number, phone="15551234567", name="<b>Ana</b>")
     factories.contact(number, user_id="US.2", username="bob")
     factories.contact(number, phone="15550000003", name=" ")
@@ -166,7 +166,7 @@ def test_words_beyond_the_bounds_are_shown_again_with_what_is_wrong(
     assert Account.get_by_id(account.id).stop_words == ["before"]
 
 
-def test_as_many_and_as_long_words_as_may_be_are_kept(account: Account, submit: Submit) -> None:
+def test_words_at_the_limits_are_stored(account: Account, submit: Submit) -> None:
     words = [f"{number:040}" for number in range(20)]
     submit("contacts", stop="\n".join(words))
     assert Account.get_by_id(account.id).stop_words == words

@@ -89,15 +89,13 @@ def test_each_filter_narrows_the_list(
 
 
 @pytest.mark.parametrize("query", ["state=lost", "kind=x", "answer=6xx", "since=soon", "until=1"])
-def test_a_filter_that_makes_no_sense_is_told(
-    visit: Visit, hooks: list[Webhook], query: str
-) -> None:
+def test_an_invalid_filter_shows_an_error(visit: Visit, hooks: list[Webhook], query: str) -> None:
     assert hooks
     name = query.partition("=")[0]
     assert f'aria-describedby="problem-{name}"' in visit(f"deliveries?{query}", 422)
 
 
-def test_a_long_list_goes_on(visit: Visit, account: Account, hooks: list[Webhook]) -> None:
+def test_a_long_list_has_more_pages(visit: Visit, account: Account, hooks: list[Webhook]) -> None:
     made = factories.deliveries(account, hooks[0], count=52)
     first = visit(f"deliveries?webhook={hooks[0].id}")
     assert _listed(first) == 50
@@ -135,7 +133,7 @@ def test_the_chosen_ones_are_redelivered(
     assert Delivery.get_by_id(second.id).state == DeliveryState.FAILED
 
 
-def test_what_is_redelivered_twice_goes_once(
+def test_a_delivery_chosen_twice_is_redelivered_once(
     submit: Submit, account: Account, hooks: list[Webhook]
 ) -> None:
     [row] = factories.deliveries(account, hooks[0])
@@ -145,7 +143,7 @@ def test_what_is_redelivered_twice_goes_once(
     assert [batch.delivery_ids for batch in Redelivery.select()] == [[row.id]]
 
 
-def test_nothing_goes_that_waits_or_whose_webhook_is_off_or_anothers(
+def test_pending_disabled_and_foreign_deliveries_are_not_redelivered(
     submit: Submit, account: Account, hooks: list[Webhook]
 ) -> None:
     other = Account.open("Other", "pro")
@@ -208,7 +206,7 @@ def test_repeating_takes_the_oldest_until_none_is_left(
 
 
 @pytest.mark.usefixtures("two_at_a_time")
-def test_those_that_arrived_meanwhile_are_not_taken_again_for_the_rest(
+def test_repeating_excludes_deliveries_that_were_redelivered_already(
     visit: Visit, submit: Submit, account: Account, hooks: list[Webhook]
 ) -> None:
     made = [row.id for row in factories.deliveries(account, hooks[0], count=3)]
@@ -224,7 +222,7 @@ def test_those_that_arrived_meanwhile_are_not_taken_again_for_the_rest(
     assert _chosen() == {made[2]}
 
 
-def test_too_many_at_once_are_refused_and_none_goes(
+def test_too_many_chosen_deliveries_are_all_refused(
     submit: Submit, account: Account, hooks: list[Webhook], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("models.bulk_redelivery.MAX_REDELIVERIES", 1)
@@ -237,7 +235,7 @@ def test_too_many_at_once_are_refused_and_none_goes(
     assert _chosen() == {first.id}
 
 
-def test_what_a_webhook_missed_is_a_link_from_its_page_and_the_list(
+def test_the_webhook_page_and_the_list_link_to_undelivered_events(
     visit: Visit, account: Account, hooks: list[Webhook]
 ) -> None:
     factories.deliveries(account, *hooks)

@@ -241,7 +241,7 @@ def claim(number: Number, contact: Contact) -> Claim:
     return write
 
 
-def test_a_form_that_is_sent_again_repeats_the_media_of_the_first_for_the_same_file_alone(
+def test_a_resubmitted_form_reuses_the_upload_only_for_the_same_file(
     submit: Submit, api: Api, contact: Contact, claim: Claim
 ) -> None:
     for media_id in ("1", "2"):
@@ -270,7 +270,7 @@ def test_a_key_that_no_form_has_is_refused(
     assert api.asked == api.uploaded == []
 
 
-def test_of_two_requests_with_the_same_file_at_once_the_second_repeats_the_first(
+def test_the_second_of_two_concurrent_uploads_of_a_file_reuses_the_first(
     submit: Submit, api: Api, contact: Contact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.will_upload("2", "image/png")
@@ -281,7 +281,7 @@ def test_of_two_requests_with_the_same_file_at_once_the_second_repeats_the_first
     assert [asked["image"]["id"] for asked in api.asked] == ["2", "1"]
 
 
-def test_why_a_file_was_refused_stands_in_the_form_with_what_was_typed(
+def test_a_refused_file_shows_the_reason_and_keeps_the_input(
     submit: Submit, api: Api, contact: Contact
 ) -> None:
     api.uploads.append(failed(ApiError("The file has 9 bytes.", status=413, field="/file")))
@@ -377,7 +377,7 @@ def test_without_a_choice_a_template_is_asked_for(
     assert api.asked == []
 
 
-def test_what_is_wrong_stands_in_the_form_with_what_was_typed(
+def test_an_error_is_shown_in_the_form_and_keeps_the_input(
     submit: Submit, api: Api, contact: Contact
 ) -> None:
     api.fail(InvalidError("Request body, text.body: too long", field="/text/body"))
@@ -412,7 +412,7 @@ def test_after_a_refusal_by_the_network_the_next_try_is_another_message(
     assert 'value="k"' not in answer.text
 
 
-def test_a_double_click_shows_the_message_that_is_under_way(
+def test_a_double_click_shows_the_message_in_progress(
     submit: Submit, api: Api, contact: Contact
 ) -> None:
     api.fail(ConflictError("The first request has no outcome yet.", retry_after=2))

@@ -45,7 +45,7 @@ def test_each_template_is_shown_with_its_status_and_the_reason_of_a_rejection(
     assert "hx-get" not in page
 
 
-def test_templates_that_were_never_read_are_asked_for_and_waited_for(
+def test_templates_never_read_are_requested_and_the_page_waits(
     number: Number, shown: Shown
 ) -> None:
     page = shown(number)
@@ -58,7 +58,7 @@ def test_templates_that_were_never_read_are_asked_for_and_waited_for(
     assert "hx-get" not in page
 
 
-def test_a_number_that_is_not_connected_asks_for_nothing(number: Number, shown: Shown) -> None:
+def test_a_disconnected_number_requests_no_templates(number: Number, shown: Shown) -> None:
     with writing():
         number.move_to(NumberStatus.DISCONNECTED)
     assert "once the number is connected" in shown(number)

@@ -37,7 +37,7 @@ def _advance(message: Message, status: MessageStatus, clock: Clock) -> None:
         message.advance(status, at=clock.advance())
 
 
-def test_a_message_on_its_way_is_asked_for_again_until_it_was_read(
+def test_an_unfinished_message_page_refreshes_until_the_message_is_read(
     number: Number, clock: Clock, shown: Shown
 ) -> None:
     message = factories.outbound(number)
@@ -49,7 +49,7 @@ def test_a_message_on_its_way_is_asked_for_again_until_it_was_read(
     assert "hx-get" not in shown(message)
 
 
-def test_a_message_that_stays_on_its_way_is_not_asked_for_for_ever(
+def test_an_unfinished_message_page_stops_refreshing_after_a_while(
     number: Number, clock: Clock, shown: Shown
 ) -> None:
     message = factories.outbound(number)
@@ -57,7 +57,7 @@ def test_a_message_that_stays_on_its_way_is_not_asked_for_for_ever(
     assert "hx-get" not in shown(message)
 
 
-def test_an_old_message_is_asked_for_again_while_an_attempt_is_near(
+def test_an_old_message_page_refreshes_while_an_attempt_is_near(
     account: Account, number: Number, clock: Clock, shown: Shown
 ) -> None:
     factories.webhook(account)
@@ -136,7 +136,7 @@ def test_a_reply_leads_to_the_message_that_it_replies_to(number: Number, shown: 
     assert f'<a href="/dashboard/messages/{theirs.id}">their message</a>' in shown(reply)
 
 
-def test_a_reply_to_what_is_not_there_names_the_networks_identifier(
+def test_a_reply_to_an_unknown_message_shows_the_network_identifier(
     number: Number, shown: Shown
 ) -> None:
     message = factories.outbound(number)
@@ -189,7 +189,7 @@ def test_a_person_without_a_phone_number_is_found_by_the_user_id(
     assert _found(visit, "US.13491208655302741918") == [message.id]
 
 
-def test_what_is_found_can_be_narrowed_down(number: Number, visit: Visit) -> None:
+def test_search_results_can_be_filtered(number: Number, visit: Visit) -> None:
     message = factories.outbound(number)
     assert message.id in visit("messages?find=15551234567&status=pending")
     assert "No message matches." in visit("messages?find=15551234567&status=read")

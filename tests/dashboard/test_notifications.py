@@ -56,7 +56,7 @@ def test_the_chat_is_kept_until_it_is_replaced_or_removed(
         ({"url": "http://10.0.0.1/x"}, "10.0.0.1"),
     ],
 )
-def test_what_cannot_be_told_is_refused_and_nothing_changes(
+def test_invalid_targets_are_refused_and_nothing_changes(
     submit: Submit, account: Account, form: dict[str, str], problem: str
 ) -> None:
     AlertTarget.keep(account.id, ["ada@example.com"], None)
@@ -64,7 +64,7 @@ def test_what_cannot_be_told_is_refused_and_nothing_changes(
     assert AlertTarget.of(account.id).addresses == ["ada@example.com"]
 
 
-def test_a_test_shows_what_came_of_it(
+def test_a_test_notification_shows_its_result(
     submit: Submit, account: Account, receiver: Receiver, configure: Configure
 ) -> None:
     with MailServer() as mail:
@@ -77,7 +77,7 @@ def test_a_test_shows_what_came_of_it(
     assert page.count(">sent<") == page.count(">failed<") == 1
 
 
-def test_incidents_are_listed_with_who_was_told(
+def test_incidents_are_listed_with_their_recipients(
     visit: Visit, account: Account, number: Number
 ) -> None:
     AlertTarget.keep(account.id, ["ada@example.com"], None)

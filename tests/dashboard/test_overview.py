@@ -253,5 +253,5 @@ def test_a_webhook_s_page_has_its_own_charts(visit: Visit, account: Account) -> 
 @pytest.mark.parametrize(
     ("milliseconds", "words"), [(0, "0 s"), (59_999, "59 s"), (7_200_000, "2 h"), (10**9, "11 d")]
 )
-def test_a_duration_is_told_in_its_largest_unit(milliseconds: int, words: str) -> None:
+def test_a_duration_is_shown_in_its_largest_unit(milliseconds: int, words: str) -> None:
     assert duration(milliseconds) == words

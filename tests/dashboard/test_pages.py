@@ -67,7 +67,7 @@ def test_text_that_is_no_unicode_spoils_nothing() -> None:
     assert b"?" in _page("\ud800").body
 
 
-def test_in_production_the_policy_names_the_platform_and_nobody_else(configure: Configure) -> None:
+def test_in_production_the_policy_allows_only_the_platform(configure: Configure) -> None:
     platform = platform_of(configure(**PRODUCTION))
     assert platform.sdk == "https://connect.facebook.net/en_US/sdk.js"
     assert (platform.site, platform.subdomains) == ("https://facebook.com", True)
@@ -101,5 +101,5 @@ def test_an_error_around_the_views_is_a_page(status: int) -> None:
     ("path", "expected"),
     [("/connect/abc", True), ("/connect/", True), ("/api/numbers", False), ("/connected", False)],
 )
-def test_paths_that_people_open_are_told_from_the_others(path: str, *, expected: bool) -> None:
+def test_page_paths_are_distinguished_from_api_paths(path: str, *, expected: bool) -> None:
     assert is_page(path) is expected

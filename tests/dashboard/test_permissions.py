@@ -65,7 +65,7 @@ def test_a_viewer_does_nothing_and_an_agent_only_contacts() -> None:
     [(view, role) for view in PRIVATE for role in Role if role in RULES[view.name].roles],
     ids=lambda each: each.name if isinstance(each, View) else str(each),
 )
-def test_a_view_answers_the_roles_of_the_table(
+def test_a_view_allows_the_roles_of_the_table(
     account: Account, world: World, view: View, role: Role
 ) -> None:
     if role != Role.OWNER:
@@ -75,7 +75,7 @@ def test_a_view_answers_the_roles_of_the_table(
 
 
 @pytest.mark.parametrize("role", sorted(set(Role) - {Role.OWNER}))
-def test_a_view_answers_no_other_role_and_changes_nothing(
+def test_a_view_refuses_other_roles_and_changes_nothing(
     account: Account, world: World, role: Role
 ) -> None:
     member(account, Role.OWNER)
@@ -92,7 +92,7 @@ def test_a_view_answers_no_other_role_and_changes_nothing(
     assert Audit.select().count() == 0
 
 
-def test_a_visitor_is_asked_to_sign_in(world: World) -> None:
+def test_a_visitor_is_redirected_to_sign_in(world: World) -> None:
     browser = browser_of(None)
     for view in PRIVATE:
         path = world.path(view)
@@ -102,7 +102,7 @@ def test_a_visitor_is_asked_to_sign_in(world: World) -> None:
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_no_page_offers_what_its_reader_may_not_do(
+def test_no_page_offers_an_action_that_its_reader_may_not_do(
     account: Account, world: World, role: Role
 ) -> None:
     browser = browser_of(member(account, role))

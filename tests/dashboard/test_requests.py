@@ -94,7 +94,7 @@ def test_older_requests_are_on_further_pages(
     assert seen == [rows[:2], rows[2:4], rows[4:]]
 
 
-def test_a_look_that_finds_too_few_goes_on_where_it_ended(
+def test_a_page_with_too_few_matches_continues_where_it_ended(
     visit: Visit, key: ApiKey, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keyset, "MOST_EXAMINED", 3)

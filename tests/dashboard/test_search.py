@@ -80,7 +80,7 @@ def test_an_event_of_several_webhooks_lists_its_deliveries(visit: Visit, account
     assert f"/dashboard/deliveries/{second.id}" in page
 
 
-def test_an_event_that_went_nowhere_leads_to_what_it_is_about(
+def test_an_event_without_deliveries_links_to_its_subject(
     visit: Visit, browser: FlaskClient, account: Account, number: Number
 ) -> None:
     event = factories.event(account, number_id=number.id)
@@ -196,7 +196,7 @@ def test_nothing_of_another_account_is_found(visit: Visit) -> None:
         assert NOTHING in _search(visit, each)
 
 
-def test_what_is_no_identifier_is_searched_for(visit: Visit) -> None:
+def test_text_that_is_not_an_identifier_is_searched_for(visit: Visit) -> None:
     for typed in (
         "msg_1",
         "key_",

@@ -34,7 +34,7 @@ def test_a_pin_is_read_as_people_type_it(typed: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "12345", "1234567", "12345a", "\u0661" * 6])
-def test_a_pin_that_is_none_asks_again_and_keeps_the_claim(typed: str) -> None:
+def test_a_malformed_pin_is_requested_again_and_the_claim_is_kept(typed: str) -> None:
     with pytest.raises(BadPinError) as caught:
         _read(_form(GOOD | {"pin": typed}))
     assert caught.value.claim == SignupClaim("AQcode", "106", "524")

@@ -70,13 +70,13 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
         (7200, "Please wait: 2 h"),
     ],
 )
-def test_how_long_to_wait_is_said_and_stands_in_the_header(seconds: int, title: str) -> None:
+def test_the_wait_is_shown_and_sent_as_retry_after(seconds: int, title: str) -> None:
     outcome = signup_results.of_error(onboarding.SignupError("Too many PINs.", seconds))
     assert outcome.title == title
     assert outcome.headers == {"Retry-After": str(seconds)}
     assert outcome.paragraphs[0] == "Too many PINs."
 
 
-def test_what_the_platform_said_is_told_with_its_code() -> None:
+def test_the_platforms_error_is_shown_with_its_code() -> None:
     outcome = signup_results.of_error(network.RefusedError("2200", "No callback"))
     assert "The platform says: No callback (code 2200)." in outcome.paragraphs

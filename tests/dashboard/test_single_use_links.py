@@ -69,7 +69,7 @@ def test_to_open_a_link_spends_nothing_and_to_use_it_closes_it(owner: User) -> N
 
 
 @pytest.mark.parametrize("kind", ["invitation", "password"])
-def test_a_link_that_never_was_is_answered_like_one_that_is_closed(owner: User, kind: str) -> None:
+def test_an_unknown_link_gets_the_same_response_as_a_closed_one(owner: User, kind: str) -> None:
     opened = (
         Invitation.open(Account.get_by_id(owner.account_id), "guest@example.com", Role.AGENT)[1]
         if kind == "invitation"
@@ -90,7 +90,7 @@ def test_a_link_that_never_was_is_answered_like_one_that_is_closed(owner: User, 
         (NEW, "another one again", "passwords differ"),
     ],
 )
-def test_a_password_that_does_not_do_is_asked_for_again(
+def test_an_invalid_password_is_requested_again(
     owner: User, password: str, again: str | None, problem: str
 ) -> None:
     for path in (
@@ -141,7 +141,7 @@ def test_a_new_password_by_link_ends_all_sessions_and_signs_nobody_in(
     assert User.authenticate(user.email, NEW) == user
 
 
-def test_after_a_new_password_by_link_the_code_is_still_asked_for(
+def test_after_a_password_reset_the_code_is_still_required(
     account: Account, owner: User, clock: Clock
 ) -> None:
     user = member(account, Role.AGENT)

@@ -16,7 +16,7 @@ def pages() -> Flask:
 
 
 @pytest.mark.parametrize("error", [OperationalError("locked"), InterfaceError("closed")])
-def test_a_database_that_does_not_answer_is_said_without_a_session_too(
+def test_an_unreachable_database_is_reported_without_a_session_too(
     pages: Flask, error: Exception
 ) -> None:
     with pages.test_request_context("/dashboard/keys"):
@@ -28,6 +28,6 @@ def test_a_database_that_does_not_answer_is_said_without_a_session_too(
     assert "Sign out" not in shown
 
 
-def test_a_mistake_of_ours_is_not_blamed_on_the_database(pages: Flask) -> None:
+def test_a_programming_error_is_not_reported_as_a_database_error(pages: Flask) -> None:
     with pages.test_request_context("/dashboard/keys"), pytest.raises(IntegrityError):
         show_broken(IntegrityError("UNIQUE constraint failed"))

@@ -75,7 +75,7 @@ def test_ones_own_password_is_not_changed_by_a_link(owner: User) -> None:
     assert _post(owner, f"{PATH}/{owner.id}/reset")[0] == 404
 
 
-def test_who_is_a_user_already_is_not_invited(account: Account, owner: User) -> None:
+def test_an_existing_user_is_not_invited(account: Account, owner: User) -> None:
     member(account, Role.AGENT)
     status, page = _post(owner, PATH, email="AGENT@example.com", role="viewer")
     assert (status, "has a user with this email" in page) == (409, True)
@@ -88,7 +88,7 @@ def test_another_accounts_user_is_invited_like_a_stranger(owner: User) -> None:
         assert _post(owner, PATH, email=email, role="viewer")[0] == 200
 
 
-def test_a_withdrawn_invitation_is_gone(account: Account, owner: User) -> None:
+def test_a_revoked_invitation_no_longer_works(account: Account, owner: User) -> None:
     row, token = Invitation.open(account, "guest@example.com", Role.VIEWER)
     assert _post(owner, f"{PATH}/invitations/{row.id}/withdraw")[0] == 303
     assert Invitation.find(token) is None

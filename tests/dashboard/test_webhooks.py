@@ -91,7 +91,7 @@ def test_without_a_choice_the_first_event_of_the_webhook_is_there(
         assert _typed(visit(f"webhooks/{hook.id}/compose{query}"))["event"] == "number.banned"
 
 
-def test_what_was_typed_is_sent_signed_and_not_recorded(
+def test_an_edited_payload_is_sent_signed_and_not_recorded(
     submit: Submit, hook: Webhook, receiver: Receiver
 ) -> None:
     receiver.behave(answer(418, b"<b>tea</b>"))
@@ -124,7 +124,7 @@ def test_what_was_typed_is_sent_signed_and_not_recorded(
         (" " * 64_001, "has 64,001 characters"),
     ],
 )
-def test_what_is_no_event_is_not_sent(
+def test_a_payload_that_is_not_an_event_is_not_sent(
     submit: Submit, hook: Webhook, receiver: Receiver, payload: str, problem: str
 ) -> None:
     page = submit(f"webhooks/{hook.id}/compose", 422, payload=payload).text

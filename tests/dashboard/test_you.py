@@ -83,7 +83,7 @@ def test_a_session_is_ended_alone_or_all_others_at_once(user: User, browser: Fla
     assert browser.get(YOU).status_code == 200
 
 
-def test_a_session_of_somebody_else_is_not_there(account: Account, browser: FlaskClient) -> None:
+def test_a_session_of_another_user_is_not_found(account: Account, browser: FlaskClient) -> None:
     other = member(account, Role.OWNER)
     theirs = browser_of(other)
     [row] = UserSession.of(other)
@@ -121,7 +121,7 @@ def test_two_factor_is_turned_off_with_password_and_code(
     assert not User.get_by_id(user.id).has_two_factor
 
 
-def test_the_code_is_not_guessed_for_ever_by_who_has_session_and_password(
+def test_attempts_at_the_code_are_limited_even_with_session_and_password(
     user: User, browser: FlaskClient, clock: Clock
 ) -> None:
     with_two_factor(user)
@@ -181,7 +181,7 @@ def test_the_second_step_without_the_first_leads_there(user: User) -> None:
     assert "took too long" in visitor.get(SIGN_IN).text
 
 
-def test_a_sign_in_is_a_new_session_whatever_the_browser_brought(user: User, clock: Clock) -> None:
+def test_a_sign_in_always_starts_a_new_session(user: User, clock: Clock) -> None:
     with_two_factor(user)
     clock.advance(minutes=1)
     visitor = _by_password(user)
@@ -225,5 +225,5 @@ def test_a_sign_in_is_a_new_session_whatever_the_browser_brought(user: User, clo
         ("<script>" * 1000, "Unknown browser"),
     ],
 )
-def test_a_browser_is_told_in_a_few_words(agent: str, said: str) -> None:
+def test_a_browser_is_described_in_a_few_words(agent: str, said: str) -> None:
     assert shortened(agent) == said

@@ -113,7 +113,7 @@ def test_times_far_away_are_times(
     assert len(_ids(webhook, **{k: v for k, v in given.items() if v})) == found
 
 
-def test_filters_hold_together(account: Account, webhook: Webhook, clock: Clock) -> None:
+def test_filters_are_combined_with_and(account: Account, webhook: Webhook, clock: Clock) -> None:
     _schedule(account, webhook)
     clock.advance(seconds=1)
     border = timestamp(clock.at)
@@ -205,7 +205,7 @@ def test_states_and_times_choose_which_are_redelivered(
 
 
 @pytest.mark.parametrize("states", [["pending"], ["pending", "failed"]])
-def test_what_is_pending_waits_already(
+def test_pending_deliveries_are_not_scheduled_again(
     account: Account, webhook: Webhook, states: list[str]
 ) -> None:
     _schedule(account, webhook)

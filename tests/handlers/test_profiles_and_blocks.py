@@ -114,7 +114,7 @@ def test_people_are_blocked_once_each(number: Number, network: Network) -> None:
     assert network.asked == [("block", [PHONE, USER])]
 
 
-def test_who_was_not_blocked_is_said_beside_who_was(number: Number, network: Network) -> None:
+def test_failed_blocks_are_listed_next_to_successful_ones(number: Number, network: Network) -> None:
     network.failed = {USER: ("131047", "Re-engagement required")}
     told = _block(number.account_id, number.id)
     assert told["blocked"] == [PHONE]

@@ -24,6 +24,6 @@ def test_what_does_not_exist_is_not_found(account: Account) -> None:
         owned(Number, "num_nothing", account.id)
 
 
-def test_what_is_anothers_is_forbidden(account: Account, foreign: Number) -> None:
+def test_a_resource_of_another_account_is_forbidden(account: Account, foreign: Number) -> None:
     with pytest.raises(ForbiddenError, match="different account"):
         owned(Number, foreign.id, account.id)

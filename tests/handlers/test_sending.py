@@ -198,7 +198,7 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
     ],
     ids=["accepted", "refused"],
 )
-def test_an_outcome_that_cannot_be_recorded_is_not_said_to_be_repeatable(
+def test_an_unrecorded_outcome_does_not_invite_a_repetition(
     number: Number,
     network: Network,
     monkeypatch: pytest.MonkeyPatch,

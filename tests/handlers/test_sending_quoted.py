@@ -32,7 +32,7 @@ def received(number: Number) -> Message:
     return message
 
 
-def test_a_message_that_speaks_of_none_quotes_none(number: Number) -> None:
+def test_a_message_without_a_reference_quotes_nothing(number: Number) -> None:
     assert quoted({"type": "text", "text": {"body": "x"}}, number) is None
 
 

@@ -69,7 +69,7 @@ def test_past_the_limit_a_send_is_put_off_and_a_stored_response_repeated(
 
 
 @pytest.mark.parametrize("change", [{"slow": True}, {"trial_minute_at": 0}, {"active": False}])
-def test_what_delays_nobody_else_does_not_count(
+def test_deliveries_that_delay_no_others_are_no_pressure(
     account: Account, number: Number, change: dict[str, object]
 ) -> None:
     webhook = _fall_behind(account)

@@ -218,7 +218,7 @@ def test_a_source_that_cannot_be_read_disturbs_no_event_and_no_other_source(
     assert caplog.text.count("notices cannot be read") == 1
 
 
-def test_what_a_slow_client_has_no_room_for_is_counted(
+def test_events_omitted_for_a_slow_client_are_counted(
     account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_blocks, "MOST_WAITING", 3)
@@ -246,7 +246,7 @@ def test_what_a_slow_client_has_no_room_for_is_counted(
     _run(follow)
 
 
-def test_a_void_key_ends_its_stream_alone(account: Account, key: ApiKey) -> None:
+def test_a_revoked_key_ends_only_its_own_stream(account: Account, key: ApiKey) -> None:
     other = ApiKey.issue(account, "other")[0]
 
     async def follow() -> None:
@@ -289,7 +289,7 @@ def test_a_stream_that_is_opened_while_the_server_stops_ends_at_once(
     _run(follow)
 
 
-def test_a_database_that_is_away_for_a_while_costs_no_event(
+def test_a_temporary_database_outage_loses_no_event(
     account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     read = Wanted.read

@@ -105,7 +105,7 @@ def test_a_list_that_is_an_hour_old_is_read_again(
     assert sorted(_told()) == [("hello", "DELETED"), ("order_shipped", "DELETED")]
 
 
-def test_an_answer_from_before_a_callback_is_not_believed(number: Number, network: Network) -> None:
+def test_a_response_older_than_a_callback_is_discarded(number: Number, network: Network) -> None:
     def tell() -> None:
         network.meanwhile = lambda: None
         network.templates = network.templates[1:]
@@ -237,7 +237,7 @@ def test_a_template_is_deleted_in_all_languages_or_one(number: Number, network: 
 
 
 @pytest.mark.parametrize(("name", "template_id"), [("unknown", None), ("hello", "501")])
-def test_what_is_not_there_is_not_deleted(
+def test_deleting_a_missing_template_is_not_found(
     number: Number, network: Network, name: str, template_id: str | None
 ) -> None:
     with pytest.raises(NotFoundError):

@@ -25,11 +25,11 @@ def test_a_time_is_read_to_the_millisecond(text: str, milliseconds: int) -> None
     assert parse_time("since", text) == milliseconds
 
 
-def test_what_we_write_we_read() -> None:
+def test_a_written_timestamp_can_be_parsed() -> None:
     assert parse_time("since", timestamp(1_795_167_000_007)) == 1_795_167_000_007
 
 
-def test_no_time_is_none() -> None:
+def test_a_missing_time_is_none() -> None:
     assert parse_time("since", None) is None
 
 

@@ -99,7 +99,9 @@ def test_it_is_in_the_order_of_its_properties_page_by_page(
     assert {page["pagination"]["total"] for page in pages} == {5}
 
 
-def test_what_moved_away_is_not_in_it(account: Account, number: Number) -> None:
+def test_a_category_without_messages_left_is_not_in_the_usage(
+    account: Account, number: Number
+) -> None:
     with writing(), counting() as count:
         message = factories.inbound(number)
         assert message is not None

@@ -24,7 +24,7 @@ def test_keys_of_a_suspended_account_are_refused_until_it_is_resumed(account: Ac
     assert not factories.is_suspended(key)
 
 
-def test_only_of_a_valid_key_it_is_told_that_its_account_is_suspended(account: Account) -> None:
+def test_only_a_valid_key_reveals_that_its_account_is_suspended(account: Account) -> None:
     row, key = ApiKey.issue(account, "ci")
     account.suspend()
     assert not factories.is_suspended(f"{key[:-1]}-")
@@ -42,7 +42,7 @@ def test_users_of_a_suspended_account_are_refused_until_it_is_resumed(account: A
     assert UserSession.resume(token) is not None
 
 
-def test_other_accounts_go_on(account: Account) -> None:
+def test_other_accounts_keep_working(account: Account) -> None:
     _, key = ApiKey.issue(account, "ci")
     Account.open("Other", "pro").suspend()
     assert factories.owner(key) == account

@@ -57,7 +57,7 @@ def test_a_message_counts_in_the_step_of_its_creation_with_its_status_now(
 
 
 @pytest.mark.parametrize("name", SPANS)
-def test_a_span_ends_with_the_step_under_way_and_leaves_out_what_is_older(
+def test_a_span_ends_with_the_current_step_and_excludes_older_ones(
     clock: Clock, account: Account, number: Number, name: str
 ) -> None:
     span = SPANS[name]

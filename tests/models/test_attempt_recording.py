@@ -140,7 +140,7 @@ def test_failed_attempts_that_are_retried_do_not_count_against_the_webhook(
     assert (stored.failure_count, stored.active) == (0, True)
 
 
-def test_ten_discarded_events_in_a_row_deactivate_and_skip_what_waits(
+def test_ten_discarded_events_in_a_row_disable_the_webhook_and_skip_its_deliveries(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
     other = factories.webhook(account)
@@ -163,7 +163,7 @@ def test_events_discarded_in_one_batch_count_one_by_one(account: Account, webhoo
     assert {_stored(row).state for row in made} == {FAILED}
 
 
-def test_any_2xx_starts_the_count_anew(account: Account, webhook: Webhook) -> None:
+def test_any_2xx_resets_the_count(account: Account, webhook: Webhook) -> None:
     _discard(account, webhook, 9)
     factories.deliveries(account, webhook)
     _succeed(_claim())

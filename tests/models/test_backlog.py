@@ -25,7 +25,7 @@ def test_what_is_due_is_counted_with_the_age_of_the_oldest(account: Account, clo
     assert Backlog.read() == Backlog(pending=2, due=2, oldest_due_seconds=3)
 
 
-def test_what_is_under_way_or_waits_for_its_retry_is_pending_and_not_due(
+def test_running_attempts_and_future_retries_are_pending_and_not_due(
     account: Account, clock: Clock
 ) -> None:
     factories.deliveries(account, factories.webhook(account), count=2)
@@ -35,7 +35,7 @@ def test_what_is_under_way_or_waits_for_its_retry_is_pending_and_not_due(
     assert Backlog.read() == Backlog(pending=2, due=0, oldest_due_seconds=0)
 
 
-def test_what_was_delivered_waits_no_longer(account: Account) -> None:
+def test_delivered_events_are_not_in_the_backlog(account: Account) -> None:
     factories.deliveries(account, factories.webhook(account))
     record_outcomes(map(factories.success, claim_due(9, Terms(9, 10_000))), lambda _: None, 9)
     assert Backlog.read().pending == 0

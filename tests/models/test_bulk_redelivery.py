@@ -210,7 +210,9 @@ def test_two_workers_share_the_batches_and_double_nothing(
     assert _states(webhook) == [PENDING] * 9
 
 
-def test_a_webhook_switched_off_meanwhile_gets_nothing(account: Account, webhook: Webhook) -> None:
+def test_a_webhook_disabled_in_the_meantime_gets_nothing(
+    account: Account, webhook: Webhook
+) -> None:
     _failed(account, webhook, 4)
     _request(webhook)
     _part(webhook)
@@ -297,7 +299,7 @@ def test_a_retry_takes_no_place_of_a_redelivery(
     assert _seconds(webhook, clock) == [1, 1, 2]
 
 
-def test_a_call_takes_what_no_call_before_it_took(account: Account, webhook: Webhook) -> None:
+def test_a_call_skips_deliveries_of_an_unfinished_call(account: Account, webhook: Webhook) -> None:
     ids = _failed(account, webhook, 3)
     assert [_request(webhook) for _ in range(2)] == [ids, []]
     ids = _failed(account, webhook, 2)
@@ -323,7 +325,7 @@ def _waiting(webhook: Webhook, ids: list[str]) -> list[str]:
     return Redelivery.before_first_attempt(webhook.id, ids)
 
 
-def test_what_waits_for_its_first_attempt_is_known(account: Account, webhook: Webhook) -> None:
+def test_deliveries_without_an_attempt_are_recognized(account: Account, webhook: Webhook) -> None:
     ids = _failed(account, webhook, 3)
     _request(webhook)
     factories.deliveries(account, webhook)

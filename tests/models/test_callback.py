@@ -41,7 +41,7 @@ def test_a_failure_is_counted_with_its_reason_and_waits_longer_each_time(clock: 
     assert (kept.tries, kept.error) == (len(PAUSES), "OverflowError: too large")
 
 
-def test_a_worker_whose_lease_ended_puts_nothing_off(clock: Clock) -> None:
+def test_a_worker_whose_lease_expired_postpones_nothing(clock: Clock) -> None:
     Callback.store(b"{}")
     [late] = Callback.claim(1)
     clock.advance(milliseconds=LEASE_MS)

@@ -58,7 +58,7 @@ def _plan(query: Any) -> str:
 
 
 @pytest.mark.sqlite("the words of its query plans")
-def test_what_a_message_waits_for_and_the_counts_are_found_by_an_index() -> None:
+def test_parked_statuses_and_counts_use_an_index() -> None:
     open_ = SetAside.settled_at.is_null()
     parked = SetAside.select().where(SetAside.wa_message_id == "x", open_)
     assert "USING INDEX set_aside_message" in _plan(parked)

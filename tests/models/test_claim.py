@@ -69,7 +69,7 @@ def test_a_webhook_with_less_due_than_it_may_have_leaves_room_for_those_behind(
     assert len(_claim(room=5, per_webhook=4)) == 5
 
 
-def test_each_claim_serves_so_many_webhooks(account: Account) -> None:
+def test_a_claim_serves_a_limited_number_of_webhooks(account: Account) -> None:
     webhooks = [factories.webhook(account) for _ in range(3 * MOST_TOGETHER)]
     made = factories.deliveries(account, *webhooks, count=2)
     claims = [_claim(room=1000, per_webhook=10) for _ in range(4)]
@@ -77,13 +77,13 @@ def test_each_claim_serves_so_many_webhooks(account: Account) -> None:
     assert sorted(chain.from_iterable(map(_ids, claims))) == sorted(row.id for row in made)
 
 
-def test_what_is_claimed_is_not_claimed_again(account: Account) -> None:
+def test_a_claimed_delivery_is_not_claimed_again(account: Account) -> None:
     made = factories.deliveries(account, factories.webhook(account), count=5)
     assert sorted(_ids(_claim(room=3)) + _ids(_claim())) == sorted(row.id for row in made)
     assert _claim() == []
 
 
-def test_what_is_not_due_yet_is_left_alone(account: Account, clock: Clock) -> None:
+def test_a_delivery_that_is_not_due_is_not_claimed(account: Account, clock: Clock) -> None:
     [delivery] = factories.deliveries(account, factories.webhook(account))
     with writing():
         Delivery.update(due=False, next_attempt_at=clock.at + 1).execute()
@@ -238,7 +238,7 @@ def test_the_last_attempt_after_dead_workers_is_made_alone(account: Account, clo
     assert [one and one.delivery_id for one in one_by_one] == [*(row.id for row in made), None]
 
 
-def test_a_webhook_that_is_off_gets_nothing_of_what_a_dead_worker_left(
+def test_a_disabled_webhook_gets_no_deliveries_of_a_dead_worker(
     account: Account, clock: Clock
 ) -> None:
     webhook = factories.webhook(account)
@@ -378,7 +378,7 @@ def test_claiming_walks_the_partial_indexes_and_scans_no_table(plans: Callable[[
     assert [step for step in scans if not any(word in step for word in ours)] == []
 
 
-def test_what_waits_for_a_retry_costs_a_claim_nothing(account: Account, clock: Clock) -> None:
+def test_deliveries_waiting_for_a_retry_do_not_slow_a_claim(account: Account, clock: Clock) -> None:
     """Only webhooks with something due are walked."""
     waiting = [factories.webhook(account) for _ in range(50)]
     factories.deliveries(account, *waiting)

@@ -12,7 +12,7 @@ def test_an_identifier_is_its_prefix_and_a_ulid() -> None:
     assert re.fullmatch(r"msg_[0-9A-HJKMNP-TV-Z]{26}", new_id("msg"))
 
 
-def test_identifiers_differ_and_sort_in_the_order_in_which_they_were_made() -> None:
+def test_identifiers_are_unique_and_sort_by_creation() -> None:
     made = [new_id("evt") for _ in range(5000)]
     assert made == sorted(set(made))
 

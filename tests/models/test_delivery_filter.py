@@ -58,7 +58,7 @@ def test_deliveries_of_all_webhooks_come_newest_first(
     assert _filter([]).total() == 0
 
 
-def test_a_list_goes_on_where_it_ended(
+def test_the_next_page_continues_after_the_last_row(
     account: Account, hooks: list[Webhook], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_filter, "PART", 2)
@@ -75,7 +75,9 @@ def test_a_list_goes_on_where_it_ended(
     assert [row.id for row in _filter(hooks).oldest(oldest[4])] == oldest[5:]
 
 
-def test_each_answer_is_found(account: Account, hooks: list[Webhook]) -> None:
+def test_deliveries_are_found_by_their_last_response(
+    account: Account, hooks: list[Webhook]
+) -> None:
     made = {}
     for answer, status in (("2xx", 200), ("4xx", 404), ("5xx", 503), ("none", None)):
         factories.deliveries(account, hooks[0])
@@ -93,7 +95,7 @@ def test_each_answer_is_found(account: Account, hooks: list[Webhook]) -> None:
     assert {each.status_code for each in last_attempts(rows).values()} == {200, 404, 503, 429, None}
 
 
-def test_a_filter_by_answer_ends_early_and_goes_on(
+def test_a_filter_by_response_stops_early_and_can_be_continued(
     account: Account, hooks: list[Webhook], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_filter, "PART", 2)

@@ -88,12 +88,12 @@ def test_events_of_others_do_not_come(account: Account) -> None:
     assert _all_after(account, START)[0] == ["mine"]
 
 
-def test_without_events_there_is_a_place_to_go_on_from(account: Account) -> None:
+def test_without_events_there_is_a_cursor(account: Account) -> None:
     assert newest(account.id) == START
     assert Wanted(account.id).read(START, 10) == ([], START)
 
 
-def test_a_reader_of_a_rare_kind_goes_on_behind_all_that_was_looked_at(account: Account) -> None:
+def test_a_reader_of_a_rare_kind_continues_after_all_rows_read(account: Account) -> None:
     with writing():
         for number in range(5):
             _append(account, f"{number}")
@@ -152,7 +152,7 @@ def test_events_that_are_older_than_their_positions_come_first(account: Account)
     assert [event.id for event in events] == ids
 
 
-def test_positions_go_on_when_all_events_are_removed(account: Account) -> None:
+def test_positions_continue_after_all_events_are_removed(account: Account) -> None:
     factories.event(account)
     _, place = _all_after(account, START)
     with writing():

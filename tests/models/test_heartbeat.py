@@ -9,7 +9,7 @@ from tests.conftest import Clock
 pytestmark = pytest.mark.usefixtures("state")
 
 
-def test_a_service_that_never_had_a_worker_knows_of_none() -> None:
+def test_without_a_worker_there_is_no_heartbeat() -> None:
     assert Heartbeat.last() is None
 
 

@@ -113,7 +113,7 @@ def test_a_released_key_is_free_at_once(number: Number) -> None:
     assert _fingerprint(number) == "second"
 
 
-def test_a_request_is_replayed_for_24_hours_and_then_sent_anew(
+def test_a_request_is_replayed_for_24_hours_and_then_sent_again(
     clock: Clock, number: Number, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []

@@ -88,7 +88,7 @@ def test_a_user_of_the_account_is_not_invited_and_of_another_not_made_twice(
         Invitation.open(account, "ADA@example.com", Role.VIEWER)
 
 
-def test_of_two_who_accept_at_once_one_wins(account: Account) -> None:
+def test_one_of_two_concurrent_acceptances_succeeds(account: Account) -> None:
     row, token = _invite(account)
     results = factories.at_once(*[lambda: _accepted(token)] * 4)
     assert sorted(results) == [False, False, False, True]
@@ -117,7 +117,7 @@ def test_a_password_link_works_once_and_ends_all_sessions(account: Account) -> N
     assert User.authenticate(user.email, PASSWORD) == user
 
 
-def test_of_two_uses_of_a_password_link_at_once_one_wins(account: Account) -> None:
+def test_one_of_two_concurrent_uses_of_a_password_link_succeeds(account: Account) -> None:
     user = member(account, Role.OWNER)
     token = PasswordReset.open(user)
     passwords = [f"password number {count}" for count in range(4)]
@@ -172,7 +172,7 @@ def test_the_last_owner_stays_an_owner(account: Account) -> None:
     assert User.owners(account.id) == [other]
 
 
-def test_of_two_owners_who_remove_each_other_at_once_one_stays(account: Account) -> None:
+def test_one_of_two_owners_who_remove_each_other_remains(account: Account) -> None:
     both = [member(account, Role.OWNER, name) for name in ("one", "two")]
     assert sorted(factories.at_once(*(lambda user=user: _dismissed(user) for user in both))) == [
         False,

@@ -66,7 +66,7 @@ def two_a_look(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("two_a_look")
-def test_a_look_that_fails_loses_nothing_and_many_rows_take_several(record: Any) -> None:
+def test_a_failed_poll_loses_nothing_and_many_rows_need_several_polls(record: Any) -> None:
     attempts = Latest(Attempt, "att")
     ids = [record() for _ in range(5)]
     with pytest.raises(ZeroDivisionError):

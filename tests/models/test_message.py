@@ -48,7 +48,7 @@ _later = count(1_795_167_000_001)
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(st.sampled_from(STEPS), max_size=12))
-def test_in_whatever_order_steps_come_a_status_only_moves_forwards(
+def test_a_status_only_moves_forwards_whatever_the_order_of_steps(
     number: Number, steps: list[MessageStatus]
 ) -> None:
     with writing():
@@ -183,7 +183,7 @@ def test_the_conditions_of_the_indexes_name_the_statuses_they_stand_for(
 
 @pytest.mark.sqlite("the words of its query plans")
 @pytest.mark.usefixtures("state")
-def test_what_is_not_settled_is_found_without_a_look_at_what_is(
+def test_unsettled_messages_are_found_without_reading_settled_ones(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.DEBUG, "peewee"):

@@ -60,7 +60,9 @@ def test_it_makes_no_difference_how_many_are_indexed(
 
 
 @pytest.mark.usefixtures("small")
-def test_a_search_goes_on_where_it_ended(account: Account, number: Number, clock: Clock) -> None:
+def test_the_next_search_continues_where_the_last_one_ended(
+    account: Account, number: Number, clock: Clock
+) -> None:
     ids = _write(number, *["red"] * 8)
     _add(clock, 6)
     found, before = [], None
@@ -111,7 +113,7 @@ def test_a_block_waits_until_it_is_full_or_old(number: Number, clock: Clock) -> 
     assert _add(clock, 3) == 1
 
 
-def test_what_is_new_waits(number: Number, clock: Clock) -> None:
+def test_messages_newer_than_the_bound_are_not_indexed_yet(number: Number, clock: Clock) -> None:
     _write(number, "red")
     assert add(clock.at - 1, clock.at - 1, 1) == 0
     assert SearchBlock.select().count() == 0
@@ -165,7 +167,7 @@ def test_a_removed_block_takes_its_words_along(number: Number, clock: Clock) -> 
     assert SearchWords.select().count() == 0
 
 
-def test_indexing_goes_on_after_all_blocks_are_removed(
+def test_indexing_continues_after_all_blocks_are_removed(
     account: Account, number: Number, clock: Clock
 ) -> None:
     _write(number, "red")

@@ -33,7 +33,7 @@ def test_a_new_link_is_open_and_knows_its_account(link: SignupLink, account: Acc
     assert SignupLink.find("nothing") is None
 
 
-def test_a_slug_is_given_once_whoever_asks(link: SignupLink) -> None:
+def test_a_slug_is_unique_over_all_accounts(link: SignupLink) -> None:
     with pytest.raises(SlugTakenError):
         SignupLink.open(Account.open("Rival", "pro"), link.slug)
 

@@ -104,7 +104,7 @@ def test_whatever_happens_to_deliveries_they_are_tallied(account: Account, clock
     _check()
 
 
-def test_what_goes_with_its_webhook_is_tallied_no_more(account: Account) -> None:
+def test_deliveries_of_a_deleted_webhook_leave_the_tallies(account: Account) -> None:
     """The database removes it by itself."""
     webhook, other = factories.webhook(account), factories.webhook(account)
     factories.deliveries(account, webhook, other, count=3)

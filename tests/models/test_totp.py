@@ -38,7 +38,7 @@ def test_a_clock_may_be_one_step_off() -> None:
 
 
 @pytest.mark.parametrize("code", ["", "12345", "0000000", "abcdef", "\ud800", "\uff11" * 6])
-def test_what_is_no_code_matches_nothing(code: str) -> None:
+def test_malformed_codes_match_nothing(code: str) -> None:
     assert totp.matching_step(SECRET, code, NOW) is None
 
 

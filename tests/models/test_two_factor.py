@@ -65,7 +65,7 @@ def test_it_is_off_until_the_first_code_of_the_app(user: User, clock: Clock) -> 
 
 
 @pytest.mark.usefixtures("codes")
-def test_what_is_on_is_neither_set_up_anew_nor_shown(user: User) -> None:
+def test_enabled_two_factor_is_neither_set_up_again_nor_shown(user: User) -> None:
     before = User.get_by_id(user.id).sealed_totp
     two_factor.set_up(user)
     assert User.get_by_id(user.id).sealed_totp == before
@@ -100,7 +100,7 @@ def test_the_code_that_turned_it_on_signs_nobody_in(user: User, clock: Clock) ->
 
 
 @pytest.mark.usefixtures("codes")
-def test_of_two_sign_ins_with_one_code_at_once_one_wins(user: User) -> None:
+def test_one_of_two_concurrent_sign_ins_with_a_code_succeeds(user: User) -> None:
     code, rows = app_code(user), [_pending(user) for _ in range(4)]
     tokens = factories.at_once(*(lambda row=row: row.finish(code, CLIENT) for row in rows))
     assert sum(token is not None for token in tokens) == 1

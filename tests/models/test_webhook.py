@@ -118,7 +118,7 @@ def test_a_webhook_wants_its_kinds_for_its_numbers(account: Account) -> None:
     assert not filtered.wants("message.read", "num_1")
 
 
-def test_a_change_leaves_what_is_not_given_as_it_was(account: Account) -> None:
+def test_an_update_keeps_the_fields_that_it_omits(account: Account) -> None:
     webhook = factories.webhook(account, events=["message.sent"], number_ids=["num_1"])
     with writing():
         webhook.change(number_ids=[])
@@ -127,7 +127,7 @@ def test_a_change_leaves_what_is_not_given_as_it_was(account: Account) -> None:
     assert webhook.number_ids == []
 
 
-def test_deactivating_is_dated_and_activating_starts_the_count_anew(
+def test_disabling_records_the_time_and_enabling_resets_the_count(
     account: Account, clock: Clock
 ) -> None:
     webhook = factories.webhook(account)
@@ -143,7 +143,7 @@ def test_deactivating_is_dated_and_activating_starts_the_count_anew(
     assert (stored.active, stored.deactivated_at, stored.failure_count) == (True, None, 0)
 
 
-def test_why_a_webhook_is_off_is_kept_until_it_is_on_again(account: Account) -> None:
+def test_the_reason_of_a_disabled_webhook_is_kept_until_it_is_enabled(account: Account) -> None:
     requested, failing = factories.webhook(account), factories.webhook(account)
     with writing():
         requested.deactivate()
@@ -156,7 +156,7 @@ def test_why_a_webhook_is_off_is_kept_until_it_is_on_again(account: Account) -> 
     assert [row.deactivated_because for row in rows] == [None, None]
 
 
-def test_switching_off_what_failures_switched_off_keeps_that_reason(account: Account) -> None:
+def test_disabling_a_webhook_that_failures_disabled_keeps_that_reason(account: Account) -> None:
     webhook = factories.webhook(account)
     with writing():
         webhook.deactivate(Deactivation.FAILURES)

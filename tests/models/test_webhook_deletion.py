@@ -48,7 +48,7 @@ def _left(webhook: Webhook) -> list[int]:
     ]
 
 
-def test_it_is_gone_from_every_query(account: Account, webhook: Webhook) -> None:
+def test_a_deleted_webhook_is_in_no_query(account: Account, webhook: Webhook) -> None:
     other = factories.webhook(account)
     mine, theirs = factories.deliveries(account, webhook, other)
     _delete(webhook)
@@ -100,7 +100,9 @@ def test_a_change_that_comes_late_does_not_bring_it_back(
     assert Webhook.deleted().where(Webhook.active).count() == 0
 
 
-def test_all_of_it_goes_in_batches_and_nothing_else(account: Account, webhook: Webhook) -> None:
+def test_all_rows_of_a_deleted_webhook_are_removed_in_batches(
+    account: Account, webhook: Webhook
+) -> None:
     other = factories.webhook(account)
     factories.deliveries(account, webhook, other, count=7)
     _fail_all()
@@ -114,7 +116,7 @@ def test_all_of_it_goes_in_batches_and_nothing_else(account: Account, webhook: W
     assert Event.select().count() == 7
 
 
-def test_what_is_under_way_goes_when_it_has_ended_and_holds_up_no_other(
+def test_running_deliveries_are_removed_at_their_end_and_block_no_others(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
     other = factories.webhook(account)

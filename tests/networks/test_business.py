@@ -161,7 +161,7 @@ def test_a_failure_without_an_error_has_the_code_of_the_whole(
     ("error", "expected"),
     [({"code": 139101, "message": "Full"}, RefusedError), ({"code": 190}, NumberLostError)],
 )
-def test_an_error_that_names_nobody_is_an_error(
+def test_an_error_without_a_person_is_raised(
     api: CloudApi, receiver: Receiver, error: dict[str, Any], expected: type[Exception]
 ) -> None:
     receiver.behave(_json({"error": error}, 400), BLOCKS)

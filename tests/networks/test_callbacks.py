@@ -72,7 +72,7 @@ def _account_update(value: dict[str, Any]) -> AccountUpdate:
     return item
 
 
-def test_a_text_says_who_wrote_what_to_whom() -> None:
+def test_a_text_has_sender_recipient_and_body() -> None:
     assert _message() == InboundMessage(
         phone_number_id="1001",
         wa_message_id="wamid.IN",
@@ -168,7 +168,7 @@ def test_a_whole_emoji_stays_whole() -> None:
     assert _message(text={"body": r"a literal \ud83d"}).content["body"] == r"a literal \ud83d"
 
 
-def test_a_status_says_what_became_of_which_message() -> None:
+def test_a_status_names_its_message_and_outcome() -> None:
     assert _status(biz_opaque_callback_data="msg_1") == StatusUpdate(
         phone_number_id="1001",
         wa_message_id="wamid.OUT",
@@ -244,7 +244,7 @@ def test_a_broken_part_leaves_the_others_alone(broken: Any) -> None:
 
 @pytest.mark.parametrize("broken", [7, "text", [], {"type": "text"}, {"id": ""}])
 @pytest.mark.parametrize("key", ["messages", "statuses"])
-def test_an_item_that_is_none_is_told_apart_and_kept(key: str, broken: Any) -> None:
+def test_an_item_that_cannot_be_read_is_kept_as_unreadable(key: str, broken: Any) -> None:
     part, good = _parts(_messages(_value() | {key: [broken, TEXT | STATUS]}))
     assert isinstance(part.item, Unreadable)
     assert json.loads(part.body())["entry"][0]["changes"][0]["value"][key] == [broken]
@@ -268,7 +268,7 @@ def test_each_part_makes_a_callback_that_says_the_same() -> None:
         assert again.body() == part.body(), "so that an item is known by its body"
 
 
-def test_what_the_owner_wrote_elsewhere_is_passed_over() -> None:
+def test_messages_that_the_owner_sent_elsewhere_are_ignored() -> None:
     for field in ("history", "smb_app_state_sync", "smb_message_echoes"):
         assert _parse({"id": "1", "changes": [{"field": field, "value": _value()}]}) == []
 

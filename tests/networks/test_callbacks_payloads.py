@@ -75,7 +75,7 @@ def test_there_are_many_and_each_is_another() -> None:
 
 
 @EACH
-def test_a_callback_becomes_what_it_has_to(payload: Payload) -> None:
+def test_a_callback_is_parsed_into_the_expected_items(payload: Payload) -> None:
     parts = parse(payload.body())
     assert tuple(made(part.item) for part in parts) == payload.makes
     assert {whose(part.item) for part in parts} <= {NUMBER_ID, WABA, OWN_ACCOUNT}
@@ -122,7 +122,7 @@ def caused(numbers: list[Number], seen: int) -> set[str]:
 
 
 @EACH
-def test_a_callback_causes_what_it_has_to_and_is_never_dropped(
+def test_a_callback_has_its_expected_effect_and_is_never_dropped(
     payload: Payload, numbers: list[Number]
 ) -> None:
     Number.update(status=payload.number_status).execute()

@@ -162,9 +162,7 @@ def test_an_identifier_is_no_path(api: CloudApi, receiver: Receiver) -> None:
         wait_for(api.open_media(SENDER, "../1?#"))
 
 
-def test_an_address_that_has_ended_is_asked_for_once_more(
-    api: CloudApi, receiver: Receiver
-) -> None:
+def test_an_expired_media_url_is_requested_again(api: CloudApi, receiver: Receiver) -> None:
     _describe(receiver)
     answers = [answer(404, b""), answer(200, CONTENT)]
 
@@ -176,9 +174,7 @@ def test_an_address_that_has_ended_is_asked_for_once_more(
     assert len(receiver.at(BYTES)) == 2
 
 
-def test_an_address_that_stays_ended_is_asked_for_no_third_time(
-    api: CloudApi, receiver: Receiver
-) -> None:
+def test_an_expired_media_url_is_requested_at_most_twice(api: CloudApi, receiver: Receiver) -> None:
     _describe(receiver)
     receiver.behave(answer(404, b""), BYTES)
     with pytest.raises(MediaGoneError):
@@ -275,9 +271,7 @@ def test_bytes_that_are_not_as_announced_are_an_error(
         _download(api)
 
 
-def test_bytes_whose_length_nobody_tells_are_taken_as_they_come(
-    api: CloudApi, receiver: Receiver
-) -> None:
+def test_a_download_without_a_length_is_streamed(api: CloudApi, receiver: Receiver) -> None:
     _describe(receiver, file_size=None, sha256="bm8gaGV4", mime_type=None)
     receiver.behave(_chunked(CONTENT, b""), BYTES)
     download = wait_for(api.open_media(SENDER, "77"))

@@ -16,5 +16,7 @@ from networks.reasons import in_words
         ("131031 Account locked; see Manager.", "131031 Account locked; see Manager."),
     ],
 )
-def test_known_names_have_a_sentence_and_others_their_words(reason: str, sentences: str) -> None:
+def test_known_reasons_have_a_sentence_and_others_are_shown_as_text(
+    reason: str, sentences: str
+) -> None:
     assert in_words(reason) == sentences

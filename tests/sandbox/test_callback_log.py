@@ -25,7 +25,7 @@ def test_every_attempt_is_on_record(business: Business, receiver: Receiver) -> N
     assert record["attempts"][1]["took_ms"] >= 1000
 
 
-def test_a_receiver_that_is_away_is_on_record(
+def test_an_unreachable_receiver_is_recorded(
     sandbox: Sandbox, business: Business, receiver: Receiver
 ) -> None:
     receiver.close()

@@ -61,7 +61,7 @@ def test_every_name_of_this_machine_is_answered(shared: Business, host: str) -> 
         ),
     ],
 )
-def test_a_name_that_was_bent_to_this_machine_is_not_answered(shared: Business, host: str) -> None:
+def test_a_foreign_host_name_is_refused(shared: Business, host: str) -> None:
     """DNS rebinding: the page's own origin is the sandbox then, so no Origin header tells."""
     assert [_status(shared.sandbox, path, host) for path in (CONTROL, GRAPH, PAGE)] == [403] * 3
 

@@ -79,7 +79,7 @@ def test_the_closed_window_can_be_told_by_a_status_instead(
     assert receiver.statuses_of(wamid) == ["failed"]
 
 
-def test_a_number_sends_only_so_many_a_second(sandbox: Sandbox, business: Business) -> None:
+def test_a_number_has_a_throughput_limit(sandbox: Sandbox, business: Business) -> None:
     behave(sandbox, throughput_per_second=1)
     assert business.post().ok
     assert code_of(business.post(to="16505559999")) == 130429
@@ -214,7 +214,7 @@ def test_a_bad_end_of_tokens_changes_nothing(shared: Business, body: object) -> 
     assert shared.graph("GET", shared.number_id).ok
 
 
-def test_the_tokens_of_nobody_give_404(shared: Business) -> None:
+def test_tokens_of_an_unknown_owner_give_404(shared: Business) -> None:
     for path in ("wabas/1/tokens", "numbers/1/tokens"):
         answer = shared.sandbox.call("POST", f"/_sandbox/{path}", json={"status": "EXPIRED"})
         assert answer.status_code == 404

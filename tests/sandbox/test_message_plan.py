@@ -225,9 +225,7 @@ def test_people_can_hide_their_numbers(business: Business, receiver: Receiver) -
     assert all(b"16505551234" not in callback.raw for callback in receiver.callbacks)
 
 
-def test_what_nobody_knows_yet_comes_beside_what_is_known(
-    business: Business, receiver: Receiver
-) -> None:
+def test_unknown_fields_are_sent_next_to_known_ones(business: Business, receiver: Receiver) -> None:
     behave(business.sandbox, unknown_fields=1)
     wamid = business.send()
     receiver.wait_for_statuses(wamid, "sent", "delivered", "read")

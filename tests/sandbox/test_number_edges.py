@@ -53,7 +53,9 @@ def test_only_who_wrote_within_a_day_is_blocked(business: Business) -> None:
     assert code(block(business, PERSON)) == (400, 139100)
 
 
-def test_nobody_hears_of_one_who_is_blocked_and_the_other_way_round(business: Business) -> None:
+def test_a_blocked_person_and_the_business_get_no_messages_of_each_other(
+    business: Business,
+) -> None:
     write(business)
     assert block(business, PERSON).ok
     assert write(business).status_code == 400

@@ -272,7 +272,7 @@ def test_a_bad_change_changes_nothing(shared: Business, body: dict[str, Any]) ->
     assert shared.sandbox.control("GET", "people") == before
 
 
-def test_nobody_takes_what_belongs_to_somebody_else(sandbox: Sandbox) -> None:
+def test_a_phone_number_or_user_id_belongs_to_one_person(sandbox: Sandbox) -> None:
     change(sandbox, ANA, phone=PHONE)
     other = "16505550000"
     for taken in ({"phone": PHONE}, {"user_id": ANA}):

@@ -94,7 +94,7 @@ def test_each_account_event_comes_with_what_belongs_to_it(
         {"field": "account_alerts", "flat": "yes"},
     ],
 )
-def test_bad_news_of_a_number_change_nothing(shared: Business, body: dict[str, Any]) -> None:
+def test_invalid_updates_of_a_number_change_nothing(shared: Business, body: dict[str, Any]) -> None:
     path = f"/_sandbox/numbers/{shared.number_id}/events"
     assert shared.sandbox.call("POST", path, json=body).status_code == 400
     assert node(shared)["quality_rating"] == "GREEN"

@@ -202,7 +202,7 @@ def test_each_number_has_contacts_of_its_own(account: Account) -> None:
     assert [contact.phone for contact in people()] == [PHONE, PHONE]
 
 
-def test_what_is_told_again_changes_nothing() -> None:
+def test_a_repeated_callback_changes_nothing() -> None:
     for _ in range(2):
         write("wamid.1", from_user_id=ID)
         write("wamid.2", OTHER, from_user_id=ID)

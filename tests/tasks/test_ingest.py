@@ -39,7 +39,7 @@ def _stored(number: Number) -> Number:
     return Number.get_by_id(number.id)
 
 
-def test_an_inbound_message_is_kept_and_told(number: Number) -> None:
+def test_an_inbound_message_is_stored_and_emits_an_event(number: Number) -> None:
     callback = ingest_now(messages(messages=[text()]))
     assert callback.ingested_at is not None
     [message] = Message.select()
@@ -68,7 +68,7 @@ def test_ingesting_again_changes_nothing(account: Account, number: Number) -> No
     assert [change.status for change in sent.history()] == ["pending", "sent", "delivered"]
 
 
-def test_one_bad_item_leaves_the_others_alone(number: Number) -> None:
+def test_one_bad_item_does_not_affect_the_others(number: Number) -> None:
     sent = accepted_message(number)
     bad = text("wamid.BAD", text={"body": "bad"})
     with refusing_text("bad"):
@@ -155,7 +155,7 @@ def test_workers_that_ingest_one_callback_at_once_tell_once() -> None:
 
 @pytest.mark.parametrize("body", [b"{}", b'{"entry":[]}', b'{"entry":[{"changes":[]}]}'])
 @pytest.mark.usefixtures("state")
-def test_a_callback_that_says_nothing_is_done_with(body: bytes) -> None:
+def test_an_empty_callback_is_done(body: bytes) -> None:
     callback = Callback.store(body)[0]
     ingest.work_off()
     assert Callback.get_by_id(callback.id).ingested_at is not None

@@ -76,7 +76,7 @@ def test_a_message_counts_once_by_the_price_of_its_furthest_status(
     assert (Message.get_by_id(message.id).pricing or {})["category"] == "marketing"
 
 
-def test_what_was_told_before_counts_once(number: Number) -> None:
+def test_a_repeated_status_counts_once(number: Number) -> None:
     accepted_message(number)
     both = [_told("sent", UTILITY), _told("delivered", UTILITY)]
     ingest_now(*both, *both, messages(messages=[text()]), messages(messages=[text()]))

@@ -136,7 +136,7 @@ def test_a_reading_makes_no_delivery_up(message: Message) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_of_a_step_that_is_told_twice_the_earlier_time_is_kept(message: Message) -> None:
+def test_a_repeated_step_keeps_the_earlier_time(message: Message) -> None:
     _report(message, DELIVERED, at=1_795_167_009_000)
     _report(message, SENT, DELIVERED, at=1_795_167_001_000)
     _report(message, SENT, DELIVERED, at=1_795_167_005_000)

@@ -50,7 +50,7 @@ def _fail(webhook: Webhook, count: int = 1) -> None:
             Webhook.note_discarded(webhook.id)
 
 
-def test_a_failing_webhook_is_told_once_and_once_more_when_it_is_well(
+def test_a_failing_webhook_is_reported_once_and_its_recovery_once(
     account: Account, mail: MailServer, clock: Clock
 ) -> None:
     webhook = factories.webhook(account)
@@ -118,7 +118,7 @@ def test_a_webhook_that_the_account_disabled_is_no_incident(account: Account) ->
 
 
 @pytest.mark.parametrize("status", [NumberStatus.BANNED, NumberStatus.DISCONNECTED])
-def test_a_lost_number_is_told_with_its_reason(
+def test_a_lost_number_is_reported_with_its_reason(
     number: Number, mail: MailServer, status: NumberStatus
 ) -> None:
     with writing():
@@ -132,7 +132,7 @@ def test_a_lost_number_is_told_with_its_reason(
     assert _titles(mail)[1:] == [f"Resolved: Number {status.lower()}: +{number.phone_number}"]
 
 
-def test_a_rejected_template_is_told(number: Number, mail: MailServer) -> None:
+def test_a_rejected_template_is_reported(number: Number, mail: MailServer) -> None:
     known(
         number,
         definition(status="REJECTED", rejected_reason="INVALID_FORMAT"),
@@ -145,7 +145,7 @@ def test_a_rejected_template_is_told(number: Number, mail: MailServer) -> None:
     assert _titles(mail)[1:] == ["Resolved: Template rejected: order_shipped (en_US)"]
 
 
-def test_nobody_else_is_told(account: Account, mail: MailServer) -> None:
+def test_other_accounts_get_no_notification(account: Account, mail: MailServer) -> None:
     other = Account.open("Other", "pro")
     _fail(factories.webhook(other))
     notify.look()
@@ -170,7 +170,7 @@ def test_a_chat_gets_the_words_and_nothing_that_it_takes_for_markup(
     assert Incident.get().told == [notify.CHAT]
 
 
-def test_who_could_not_be_told_is_told_later_and_the_others_once(
+def test_a_failed_notification_is_retried_only_for_its_target(
     account: Account, mail: MailServer, clock: Clock
 ) -> None:
     AlertTarget.keep(account.id, [ADA, BOB], None)
@@ -191,7 +191,7 @@ def test_who_could_not_be_told_is_told_later_and_the_others_once(
     assert (incident.told, incident.due_at, incident.error) == ([ADA, BOB], None, None)
 
 
-def test_a_target_that_never_takes_it_is_given_up_and_not_told_of_the_end(
+def test_a_target_that_keeps_failing_is_given_up(
     account: Account, number: Number, configure: Configure, clock: Clock
 ) -> None:
     configure(SMTP_URL="")
@@ -227,7 +227,7 @@ def test_a_worker_that_died_leaves_the_incident_to_another(
     assert Incident.get().told == [ADA], "the claim was another worker's"
 
 
-def test_an_incident_that_ends_while_it_is_told_is_told_as_over(
+def test_an_incident_that_ends_during_its_notification_is_reported_as_resolved(
     number: Number, mail: MailServer
 ) -> None:
     with writing():

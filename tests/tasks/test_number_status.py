@@ -89,7 +89,7 @@ def test_the_numbers_of_other_business_accounts_are_left_alone(account: Account)
 
 
 @pytest.mark.parametrize(("app_id", "concerned"), [(OUR_APP, True), ("4711", False)])
-def test_the_removal_of_another_app_is_none_of_our_business(
+def test_the_removal_of_another_app_changes_nothing(
     number: Number, app_id: str, *, concerned: bool
 ) -> None:
     info = {"waba_id": "2001", "partner_app_id": app_id}
@@ -105,7 +105,7 @@ def test_a_signup_that_never_got_ready_is_not_reconnected(account: Account) -> N
 
 
 @pytest.mark.parametrize("event", ["ACCOUNT_RECONNECTED", "ACCOUNT_OFFBOARDED"])
-def test_a_number_that_another_account_connected_meanwhile_is_that_accounts(
+def test_a_number_connected_by_another_account_in_the_meantime_stays_there(
     account: Account, event: str
 ) -> None:
     lost = factories.active_number(account)

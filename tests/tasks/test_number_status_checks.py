@@ -196,7 +196,9 @@ def test_two_workers_check_a_number_once(number: Number) -> None:
     assert len([claim for claim in claims if claim]) == 1
 
 
-def test_a_round_ends_and_the_next_goes_on(account: Account, platform: AskedPlatform) -> None:
+def test_a_round_of_checks_is_bounded_and_the_next_one_continues(
+    account: Account, platform: AskedPlatform
+) -> None:
     for i in range(number_status.MAX_CHECKS + 1):
         _request(factories.active_number(account, f"{i}"))
     number_status.check_due()

@@ -182,7 +182,7 @@ def test_what_a_check_finds_is_told_only_when_it_changed(
     assert kinds() == ["number.updated"] * 2
 
 
-def test_a_number_that_is_not_connected_gets_no_news(account: Account) -> None:
+def test_a_disconnected_number_gets_no_updates(account: Account) -> None:
     number = factories.active_number(account)
     with writing():
         number.move_to(NumberStatus.DISCONNECTED)
@@ -192,6 +192,6 @@ def test_a_number_that_is_not_connected_gets_no_news(account: Account) -> None:
 
 @pytest.mark.usefixtures("number")
 @pytest.mark.parametrize("field", ["security", "message_template_status_update", "flows"])
-def test_what_is_about_something_else_is_a_notice_only(field: str) -> None:
+def test_updates_about_other_subjects_are_only_notices(field: str) -> None:
     ingest_now(_entry(field, event="X"))
     assert (_told(), Notice.select().count()) == ([], 1)

@@ -32,7 +32,7 @@ def test_a_link_that_is_open_can_be_opened(link: SignupLink) -> None:
     assert onboarding.open_link(link.slug).account.name == "Acme"
 
 
-def test_a_link_that_nobody_made_is_unknown(account: Account) -> None:
+def test_a_link_that_does_not_exist_is_unknown(account: Account) -> None:
     assert account.id
     with pytest.raises(onboarding.LinkUnknownError, match="no signup link acme"):
         onboarding.open_link("acme")

@@ -16,9 +16,7 @@ from tests.fake_platform import CODE, Platform
 CLAIM = onboarding.SignupClaim(CODE, "1001", "2001")
 
 
-def test_a_pin_that_is_not_ours_is_asked_for_and_then_kept(
-    link: SignupLink, platform: Platform
-) -> None:
+def test_an_unknown_pin_is_requested_and_then_stored(link: SignupLink, platform: Platform) -> None:
     platform.pin = "202611"
     for pin in (None, "000000"):
         with pytest.raises(onboarding.PinMismatchError, match="two-step verification"):
@@ -64,7 +62,7 @@ def test_what_the_owner_must_do_at_the_platform_has_a_text_of_its_own(
 @pytest.mark.parametrize(
     ("code", "seconds"), [("133008", 3600), ("133009", 60), ("133015", 300), ("133016", 3600)]
 )
-def test_what_has_to_wait_says_for_how_long(
+def test_a_throttled_signup_says_how_long_to_wait(
     link: SignupLink, platform: Platform, code: str, seconds: int
 ) -> None:
     platform.errors = {"register": ThrottledError(code, "Too many attempts")}

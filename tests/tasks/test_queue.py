@@ -32,7 +32,7 @@ def consumer(path: Path) -> Iterator[FileStorage]:
     storage.close()
 
 
-def test_one_that_waits_gets_a_task_at_once(sender: FileStorage, consumer: FileStorage) -> None:
+def test_a_waiting_consumer_gets_a_task_at_once(sender: FileStorage, consumer: FileStorage) -> None:
     with ThreadPoolExecutor(1) as pool:
         for _ in range(20):
             taken = pool.submit(consumer.dequeue)
@@ -62,7 +62,9 @@ def test_four_that_wait_take_each_task_once(sender: FileStorage, consumer: FileS
     assert sorted(taken) == sorted(sent)
 
 
-def test_a_task_needs_nobody_who_waits(sender: FileStorage, consumer: FileStorage) -> None:
+def test_a_task_without_a_waiting_consumer_stays_queued(
+    sender: FileStorage, consumer: FileStorage
+) -> None:
     for _ in range(3):
         sender.enqueue(b"task")
     assert [consumer.dequeue() for _ in range(4)] == [b"task"] * 3 + [None]

@@ -40,7 +40,7 @@ def test_another_thread_calls_the_queue() -> None:
     assert threading.current_thread() not in sink.threads
 
 
-def test_the_rings_of_a_burst_go_together() -> None:
+def test_rings_of_a_burst_are_merged() -> None:
     sink = Sink()
     bell = _doorbell(sink)
     for _ in range(100):
@@ -68,7 +68,7 @@ def test_a_ring_is_followed_by_a_task() -> None:
     wait_for(lambda: seen[0] == 4000, "a task behind the last ring")
 
 
-def test_a_queue_that_fails_is_said_and_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_queue_failure_is_logged_and_retried(caplog: pytest.LogCaptureFixture) -> None:
     sink, failures = Sink(), [OSError("broken")]
 
     def put() -> None:

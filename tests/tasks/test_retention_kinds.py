@@ -56,7 +56,7 @@ def test_a_delivery_goes_with_its_attempts_and_leaves_its_event(
     assert _count(Delivery, Attempt, Event) == (0, 0, 1)
 
 
-def test_what_is_as_old_as_the_border_stays(account: Account, clock: Clock) -> None:
+def test_rows_exactly_at_the_limit_stay(account: Account, clock: Clock) -> None:
     _delivered(account)
     assert DELIVERIES.remove(clock.at, 10) == 0
     assert EVENTS.remove(clock.at, 10) == 0

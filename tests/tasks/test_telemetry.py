@@ -24,7 +24,7 @@ def fields() -> Iterator[dict[str, str]]:
     telemetry.request_fields.reset(token)
 
 
-def test_of_an_exception_only_the_class_is_told(shown: InMemorySpanExporter) -> None:
+def test_only_the_class_of_an_exception_is_recorded(shown: InMemorySpanExporter) -> None:
     with (
         pytest.raises(ValueError, match="15551234567"),
         telemetry.span("work", SpanKind.CLIENT, {"gateway.attempt": 1}),

@@ -181,7 +181,9 @@ def test_another_order_of_keys_and_another_example_are_no_change(
     assert (_row().components, _row().parameter_format) == (components, "POSITIONAL")
 
 
-def test_a_deleted_template_is_told_once_more_and_gone(number: Number, network: Network) -> None:
+def test_a_deleted_template_emits_a_last_event_and_is_removed(
+    number: Number, network: Network
+) -> None:
     known(number, definition())
     network.templates = []
     _status("DELETED")

@@ -89,7 +89,7 @@ def test_half_an_answer_is_a_failure(
     assert post_one(receiver.url()).error == "No answer: the connection was lost."
 
 
-def test_of_a_long_answer_one_kibibyte_is_kept(receiver: Receiver) -> None:
+def test_one_kibibyte_of_a_long_response_is_kept(receiver: Receiver) -> None:
     receiver.behave(answer(200, b"a" * 16 * 1024))
     first, second = post(receiver.url(), receiver.url())
     assert (first.body, first.success) == ("a" * 1024, True)
@@ -97,7 +97,7 @@ def test_of_a_long_answer_one_kibibyte_is_kept(receiver: Receiver) -> None:
     assert len({request.peer for request in receiver.at()}) == 1, "16 KiB are read to the end"
 
 
-def test_of_an_endless_answer_16_kibibytes_are_read(receiver: Receiver) -> None:
+def test_16_kibibytes_of_an_endless_response_are_read(receiver: Receiver) -> None:
     hung_up: list[int] = []
 
     def pour(exchange: Exchange) -> None:
@@ -128,7 +128,7 @@ def test_a_compressed_answer_is_not_asked_for_and_unpacked_all_the_same(
     assert request.headers["accept-encoding"] == "identity"
 
 
-def test_of_a_compressed_answer_16_kibibytes_are_unpacked(
+def test_16_kibibytes_of_a_compressed_response_are_unpacked(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unpacked: list[int] = []

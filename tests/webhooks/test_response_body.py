@@ -108,7 +108,7 @@ def test_a_letter_on_the_bound_is_left_out_and_not_garbled() -> None:
     ),
     step=st.integers(1, 100),
 )
-def test_whatever_comes_nothing_raises_and_no_bound_is_passed(
+def test_arbitrary_bytes_never_raise_and_never_exceed_a_limit(
     encoding: str, wire: bytes, step: int
 ) -> None:
     excerpt, taken = _read(encoding, wire, step)

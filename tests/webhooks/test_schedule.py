@@ -26,7 +26,7 @@ def test_delays_are_spread_so_that_retries_do_not_come_in_a_burst() -> None:
     assert max(d for d in delays if d) > 31
 
 
-def test_after_the_last_retry_comes_none() -> None:
+def test_there_is_no_delay_after_the_last_retry() -> None:
     assert DEFAULT.delay_after(4) is None
     assert DEFAULT.delay_after(5) is None
     assert RetrySchedule(()).delay_after(1) is None

@@ -52,7 +52,7 @@ def test_where_there_is_get_there_is_head() -> None:
 @pytest.mark.parametrize(
     "path", ["/api", "/api/", "/api/nothing", "/api/numbers/", "/api//numbers", "/api/numbers/a/b"]
 )
-def test_there_is_nothing_beside_the_contracts_paths(path: str) -> None:
+def test_paths_outside_the_contract_match_nothing(path: str) -> None:
     assert _status("GET", path) == 404
     assert _status("POST", path) == 404
 

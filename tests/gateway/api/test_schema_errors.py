@@ -64,7 +64,7 @@ def json_of(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("schema", "body"), EXAMPLES)
-def test_of_what_fits_there_is_no_complaint(schema: Schema, body: Body) -> None:
+def test_a_valid_value_has_no_error(schema: Schema, body: Body) -> None:
     assert complaint(schema, body) is None
 
 
@@ -83,7 +83,7 @@ def test_of_what_fits_there_is_no_complaint(schema: Schema, body: Body) -> None:
         (7, None, 'not of type "object"'),
     ],
 )
-def test_of_alternatives_only_the_one_that_was_meant_is_told(
+def test_the_error_is_that_of_the_alternative_selected_by_type(
     value: Any, pointer: str | None, sentence: str
 ) -> None:
     told = of_shape(value)

@@ -116,7 +116,7 @@ def test_a_body_that_fits_is_handed_on_as_it_was_parsed() -> None:
         b'{"to":' * 50_000 + b"1" + b"}" * 50_000,
     ],
 )
-def test_what_is_not_strict_json_in_utf_8_is_refused(body: bytes) -> None:
+def test_a_body_that_is_not_strict_json_in_utf_8_is_refused(body: bytes) -> None:
     _refused(body)
 
 
@@ -137,7 +137,7 @@ def test_what_is_not_strict_json_in_utf_8_is_refused(body: bytes) -> None:
         (b'"text"', "object"),
     ],
 )
-def test_what_does_not_fit_the_schema_is_refused_by_its_place(body: bytes, named: str) -> None:
+def test_a_schema_violation_is_refused_with_its_location(body: bytes, named: str) -> None:
     assert named in _refused(body)
 
 
@@ -151,13 +151,13 @@ def test_what_does_not_fit_the_schema_is_refused_by_its_place(body: bytes, named
         (b"", None),
     ],
 )
-def test_a_refusal_tells_programs_the_place_as_a_pointer(
+def test_an_error_gives_the_location_as_a_json_pointer(
     body: bytes, field: dict[str, str] | None
 ) -> None:
     assert _problem(body).ext == field
 
 
-def test_a_refusal_repeats_no_long_body_and_yet_says_what_is_wrong() -> None:
+def test_an_error_is_specific_without_repeating_a_long_body() -> None:
     told = _refused(json.dumps({"to": "x" * 100_000}).encode())
     assert told.startswith('Request body, to: "xxx')
     assert told.endswith('xxx" does not match "^[0-9]+$"')
@@ -214,7 +214,7 @@ def test_an_optional_body_that_is_there_is_checked_like_any_other() -> None:
 
 @settings(deadline=None)  # How fast a busy machine is says nothing about the validator.
 @given(st.binary(max_size=200) | st.text().map(str.encode))
-def test_no_body_whatever_its_bytes_is_a_crash(body: bytes) -> None:
+def test_arbitrary_bytes_never_crash_the_validator(body: bytes) -> None:
     with contextlib.suppress(BadRequestProblem):
         assert json.loads(_check_body(body))["to"].isdecimal()
 

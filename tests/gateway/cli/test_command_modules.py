@@ -94,7 +94,7 @@ def test_a_command_that_reads_makes_nothing_in_an_empty_folder(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_misspelt_command_is_told_which_one_is_near() -> None:
+def test_a_misspelt_command_suggests_the_nearest_one() -> None:
     result = CliRunner().invoke(cli, ["wehooks"])
     assert result.exit_code == 2
     assert "Did you mean 'webhooks'?" in result.output

@@ -33,7 +33,7 @@ def test_bash_completes_commands() -> None:
     assert complete("gateway", "") == set(MODULES)
 
 
-def test_bash_completes_what_stands_below_a_command_and_its_options() -> None:
+def test_bash_completes_subcommands_and_options() -> None:
     assert complete("gateway", "webhooks", "l") == {"list"}
     assert complete("gateway", "doctor", "--j") == {"--json"}
     assert complete("gateway", "accounts", "create", "Acme", "--plan", "") == {"starter", "pro"}

@@ -77,6 +77,6 @@ def test_after_the_last_pause_it_is_given_up(receiver: Receiver) -> None:
     assert [made.pause for made in _forward(receiver.url())] == [0.01, 0.01, None]
 
 
-def test_no_answer_has_its_reason() -> None:
+def test_a_missing_response_has_a_reason() -> None:
     [first, *_] = _forward(f"http://127.0.0.1:{free_port()}/")
     assert (first.status, first.error) == (None, "connection refused")

@@ -63,7 +63,7 @@ class Program:
         return self.process.returncode, out.splitlines(), err
 
 
-def test_listen_forwards_in_order_and_goes_on_where_an_earlier_one_stopped(
+def test_listen_forwards_in_order_and_resumes_at_the_saved_cursor(
     receiver: Receiver,
 ) -> None:
     with gateway(_goes_on(5)) as fake:
@@ -99,7 +99,7 @@ def test_listen_shows_a_receiver_that_fails_and_tries_again(receiver: Receiver) 
     assert "  200  " in lines[2]
 
 
-def test_a_stop_lets_the_event_under_way_be_noted(receiver: Receiver) -> None:
+def test_a_stop_records_the_event_in_progress(receiver: Receiver) -> None:
     def answer_late(_: object) -> Reply:
         time.sleep(1)
         return Reply()
@@ -143,7 +143,7 @@ def test_without_a_profile_it_says_how_to_get_one(command: list[str], file: Path
     assert not file.parent.exists()
 
 
-def test_a_profile_is_its_owners_alone_and_another_one_forgets_the_place(file: Path) -> None:
+def test_a_profile_is_private_and_a_new_profile_resets_the_cursor(file: Path) -> None:
     ours = Profile("http://127.0.0.1/api", KEY, SECRET)
     profile.save(ours)
     profile.keep_cursor("1-")

@@ -20,7 +20,7 @@ def _read_until(terminal: int, text: bytes) -> bytes:
     return found
 
 
-def test_the_key_is_asked_for_without_an_echo(tmp_path: Path) -> None:
+def test_the_key_prompt_does_not_echo(tmp_path: Path) -> None:
     profile = tmp_path / "profile.json"
     terminal, theirs = os.openpty()
     with gateway(_answer) as fake:

@@ -44,7 +44,7 @@ def test_notices_are_listed_newest_first(number: Number) -> None:
     }
 
 
-def test_those_of_a_number_are_its_own_and_its_accounts(account: Account, number: Number) -> None:
+def test_notices_of_a_number_include_those_of_its_account(account: Account, number: Number) -> None:
     other = factories.active_number(account, "1002", phone_number="15550002222")
     assert len(json.loads(_run(number.id, "--json"))) == 2
     assert [n["event"] for n in json.loads(_run(other.id, "--json"))] == ["ACCOUNT_VIOLATION ADULT"]
@@ -57,7 +57,7 @@ def test_a_person_reads_a_table_that_fits_a_terminal() -> None:
     assert "ACCOUNT_VIOLATION" in lines[2]
 
 
-def test_a_number_that_does_not_exist_is_said_so() -> None:
+def test_a_missing_number_is_an_error() -> None:
     done = CliRunner().invoke(cli, ["numbers", "notices", "num_0"])
     assert done.exit_code == 1
     assert "There is no number num_0" in done.stderr

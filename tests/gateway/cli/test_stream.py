@@ -89,7 +89,7 @@ def test_an_event_may_come_in_any_pieces(size: int) -> None:
     ],
     ids=["end", "cut", "half", "middle", "garbage", "part", "number", "flood"],
 )
-def test_a_stream_that_breaks_goes_on_behind_the_last_whole_event(broken: Script) -> None:
+def test_a_broken_stream_resumes_after_the_last_complete_event(broken: Script) -> None:
     with gateway(broken, _goes_on) as fake:
         found, said = _read(fake, 20)
         assert found == _ids(1, 20)
@@ -130,7 +130,7 @@ def test_it_begins_behind_a_given_cursor() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_it_waits_for_a_gateway_that_is_away_for_a_while(status: int) -> None:
+def test_an_unreachable_gateway_is_retried(status: int) -> None:
     def away(connection: Connection) -> None:
         connection.refuse(status, "AWAY")
 
@@ -151,7 +151,7 @@ def test_a_refusal_ends_it(status: int) -> None:
         assert len(fake.connections) == 2
 
 
-def test_a_gateway_that_is_away_at_the_start_is_waited_for() -> None:
+def test_a_gateway_unreachable_at_the_start_is_retried() -> None:
     def is_no_stream(connection: Connection) -> None:
         connection.begin("text/html")
 

@@ -125,7 +125,7 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
             each.end()
 
 
-def test_a_part_that_dies_is_started_again_and_said_so(
+def test_a_part_that_dies_is_restarted_and_logged(
     supervise: Callable[..., Supervised],
 ) -> None:
     supervised = supervise("steady", "other")
@@ -137,7 +137,7 @@ def test_a_part_that_dies_is_started_again_and_said_so(
     assert supervised.said == ["steady ended (-9); starting it again"]
 
 
-def test_a_part_that_dies_at_once_is_not_started_in_a_hurry(
+def test_a_part_that_dies_at_once_is_restarted_with_back_off(
     supervise: Callable[..., Supervised],
 ) -> None:
     supervised = supervise("broken")
@@ -149,7 +149,7 @@ def test_a_part_that_dies_at_once_is_not_started_in_a_hurry(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_asks_all_parts_and_ctrl_c_does_not_reach_them(
+def test_a_stop_signals_each_part_once_and_ctrl_c_does_not_reach_them(
     supervise: Callable[..., Supervised], number: signal.Signals
 ) -> None:
     supervised = supervise("steady", "other")
@@ -160,7 +160,7 @@ def test_a_stop_asks_all_parts_and_ctrl_c_does_not_reach_them(
         assert is_gone(supervised.notes(kind, "start")[0].pid)
 
 
-def test_a_part_that_does_not_end_in_time_is_made_to(
+def test_a_part_that_does_not_stop_in_time_is_killed(
     supervise: Callable[..., Supervised],
 ) -> None:
     supervised = supervise("deaf")

@@ -26,7 +26,7 @@ def test_a_date_alone_is_its_midnight_in_utc() -> None:
 
 
 @pytest.mark.parametrize("given", ["2026-11-31", "2026-1-1", "20261120", "2026-11-20T00:00", ""])
-def test_what_is_no_time_is_wrong_usage(given: str) -> None:
+def test_an_invalid_time_is_a_usage_error(given: str) -> None:
     done = _run("--since", given)
     assert done.exit_code == 2
     assert "such as 2026-11-20" in done.stderr

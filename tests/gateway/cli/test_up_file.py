@@ -20,7 +20,7 @@ with up_file.announced(get_settings()):
 """
 
 
-def test_a_folder_is_one_processs_until_it_ends_however_it_ends(configure: Configure) -> None:
+def test_a_data_directory_is_locked_until_its_process_ends(configure: Configure) -> None:
     settings = configure()
     settings.data_dir.mkdir()
     with subprocess.Popen(

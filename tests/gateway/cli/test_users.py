@@ -62,11 +62,11 @@ def test_an_email_is_taken_once(account: Account) -> None:
 
 
 @pytest.mark.parametrize("email", ["ada", "@example.com", "a b@example.com", "a@b@c"])
-def test_what_is_no_email_is_wrong_usage(account: Account, email: str) -> None:
+def test_an_invalid_email_is_a_usage_error(account: Account, email: str) -> None:
     assert _run("create", email, "--account", account.id).exit_code == 2
 
 
-def test_a_removed_user_can_neither_sign_in_nor_go_on(account: Account) -> None:
+def test_a_removed_user_can_neither_sign_in_nor_use_a_session(account: Account) -> None:
     user = User.enrol(account, EMAIL, PASSWORD)
     token = UserSession.begin(user)
     assert json.loads(_run("remove", EMAIL.upper(), "--yes", "--json").stdout) == {

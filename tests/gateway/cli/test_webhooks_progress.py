@@ -47,11 +47,11 @@ def test_it_counts_up_to_the_last_one(follow: Follow, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == ""
 
 
-def test_ctrl_c_ends_it_and_says_how_many_go_on(follow: Follow) -> None:
+def test_ctrl_c_stops_the_bar_and_prints_how_many_continue(follow: Follow) -> None:
     seen = follow(breaks_at=2)
     assert seen.endswith("Not watching any more; 2 continue in the worker.\n")
 
 
-def test_ctrl_c_at_the_first_look_is_no_traceback_either(follow: Follow) -> None:
+def test_ctrl_c_at_the_first_poll_prints_no_traceback(follow: Follow) -> None:
     seen = follow(breaks_at=0)
     assert seen.endswith("Not watching any more; 4 continue in the worker.\n")

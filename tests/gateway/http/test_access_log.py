@@ -59,7 +59,7 @@ def test_an_identifier_unfit_for_a_log_is_replaced(given: str) -> None:
     assert MADE.fullmatch(_ask(headers={"X-Request-Id": given}).header("x-request-id"))
 
 
-def test_two_identifiers_are_none() -> None:
+def test_two_request_identifiers_are_ignored() -> None:
     scope = http_scope(headers={"X-Request-Id": "a"})
     scope["headers"] *= 2
     answered = ask(edge_of(_ok), scope)
@@ -71,7 +71,7 @@ def test_two_requests_have_two_identifiers() -> None:
     assert _ask().header("x-request-id") != _ask().header("x-request-id")
 
 
-def test_the_application_knows_the_identifier_and_nobody_does_afterwards() -> None:
+def test_the_identifier_is_known_only_during_the_request() -> None:
     seen = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,7 @@ def test_the_application_knows_the_identifier_and_nobody_does_afterwards() -> No
     assert request_fields.get() is None
 
 
-def test_a_request_is_one_line_that_says_what_came_of_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_is_one_line_with_its_outcome(caplog: pytest.LogCaptureFixture) -> None:
     _ask(f"/api/messages/{MESSAGE}", query=b"token=hush")
     [line] = _lines(caplog)
     assert line.pop("duration_ms") >= 0
@@ -96,7 +96,7 @@ def test_a_request_is_one_line_that_says_what_came_of_it(caplog: pytest.LogCaptu
     }
 
 
-def test_what_a_handler_noted_is_in_the_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_handlers_notes_are_in_the_line(caplog: pytest.LogCaptureFixture) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         note(message_id=MESSAGE)
         await _ok(scope, receive, send)
@@ -105,7 +105,7 @@ def test_what_a_handler_noted_is_in_the_line(caplog: pytest.LogCaptureFixture) -
     assert _lines(caplog)[0]["message_id"] == MESSAGE
 
 
-def test_a_request_without_an_answer_is_a_line_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_without_a_response_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
     async def hang_up(_scope: Scope, _receive: Receive, _send: Send) -> None:
         return
 
@@ -119,7 +119,7 @@ def test_probes_are_not_logged(caplog: pytest.LogCaptureFixture, path: str) -> N
     assert not _lines(caplog)
 
 
-def test_a_method_that_nobody_knows_is_not_repeated(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_method_is_not_repeated_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     ask(edge_of(_ok), http_scope("SECRET"))
     assert _lines(caplog)[0]["method"] == "*"
 
@@ -137,7 +137,7 @@ def test_a_request_is_a_span_of_its_client_s_trace_without_its_tracestate() -> N
 
 
 @pytest.mark.parametrize("parent", ["", "nonsense", "00-0-0-01", "\xff" * 5_000])
-def test_a_traceparent_that_is_none_begins_a_trace(parent: str) -> None:
+def test_an_invalid_traceparent_starts_a_new_trace(parent: str) -> None:
     with gathered() as shown:
         _ask(headers={"traceparent": parent})
     [span] = shown.get_finished_spans()
@@ -174,7 +174,7 @@ def test_probes_are_not_traced(path: str) -> None:
         ("/nothing/at/all", "*"),
     ],
 )
-def test_of_a_path_only_its_route_is_said(
+def test_only_the_route_of_a_path_is_logged(
     configure: Configure, caplog: pytest.LogCaptureFixture, path: str, said: str
 ) -> None:
     answered = ask(build_app(configure()), http_scope(path=path))

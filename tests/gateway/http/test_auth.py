@@ -90,7 +90,7 @@ def test_a_use_that_cannot_be_noted_fails_no_request(
     assert "was not recorded: database or disk is full" in caplog.text
 
 
-def test_lines_of_the_log_name_the_account_of_who_is_signed_in(account: Account) -> None:
+def test_log_lines_name_the_account_of_the_signed_in_user(account: Account) -> None:
     session = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
     cookie = {"Cookie": f"{cookie_name(SESSION)}={session}"}
     given = credentials_of(http_scope(path="/dashboard/", headers=cookie))

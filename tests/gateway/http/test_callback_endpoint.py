@@ -73,7 +73,7 @@ def test_a_handshake_without_our_token_is_refused(query: bytes) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
-def test_another_method_is_told_what_is_allowed(method: str) -> None:
+def test_another_method_gets_405_with_allow(method: str) -> None:
     answered = _ask(http_scope(method, CALLBACK))
     assert (answered.status, answered.error["code"]) == (405, "METHOD_NOT_ALLOWED")
     assert answered.header("allow") == "GET, HEAD, POST"
@@ -109,7 +109,9 @@ def test_a_callback_that_is_not_signed_leaves_no_trace(
     assert len(huey) == 0
 
 
-def test_a_callback_that_cannot_be_kept_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_callback_that_cannot_be_stored_is_not_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fail(_body: bytes) -> str:
         raise sqlite3.OperationalError("disk is full")
 

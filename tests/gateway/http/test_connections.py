@@ -256,7 +256,7 @@ def test_a_kept_connection_is_closed_when_idle(client: Client) -> None:
     assert client.age >= IDLE_SECONDS
 
 
-def test_empty_lines_do_not_keep_a_kept_connection(client: Client) -> None:
+def test_empty_lines_do_not_extend_an_idle_connection(client: Client) -> None:
     client.say(HEAD)
     assert client.hear().status == 200
     client.say(b"\r\n")
@@ -346,7 +346,7 @@ def test_a_client_that_reads_slowly_gets_all(server: Server, client: Client, pat
 
 
 @on_each_loop
-def test_one_address_has_so_many_connections_and_another_its_own(server: Server) -> None:
+def test_connections_are_limited_for_each_address(server: Server) -> None:
     server.protocol.bounds = Bounds(tick=SHORT.tick)
     server.protocol.address_limit = LimitedLoopback(MOST)
     with ExitStack() as stack:

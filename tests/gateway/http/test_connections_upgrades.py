@@ -110,7 +110,7 @@ def test_a_body_in_chunks_is_read(client: Client) -> None:
     assert client.hear() == seen("transfer-encoding")
 
 
-def test_a_client_that_waits_for_continue_is_told_to(client: Client) -> None:
+def test_a_client_that_expects_100_continue_gets_it(client: Client) -> None:
     client.say(post(OFFER, LENGTH, b"Expect: 100-continue\r\n"))
     assert client.stream.readline() == b"HTTP/1.1 100 Continue\r\n"
     assert client.stream.readline() == b"\r\n"
@@ -151,7 +151,7 @@ def test_a_head_is_bounded_with_an_offer_as_well(client: Client) -> None:
     assert client.stream.readline().startswith(b"HTTP/1.1 431 ")
 
 
-def test_what_is_no_http_behind_an_offer_is_refused(client: Client) -> None:
+def test_data_after_an_upgrade_offer_that_is_not_http_is_refused(client: Client) -> None:
     client.say(post(OFFER) + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     assert client.hear()[0] == "POST"
     assert client.stream.readline().startswith(b"HTTP/1.1 400 ")

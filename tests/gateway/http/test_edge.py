@@ -60,7 +60,7 @@ def test_anything_else_is_counted_against_the_address(account: Account, value: s
     assert answered.header("x-ratelimit-limit") == "2"
 
 
-def test_two_keys_in_one_request_are_none(account: Account) -> None:
+def test_two_keys_in_one_request_are_unauthorized(account: Account) -> None:
     _, key = ApiKey.issue(account, "ci")
     scope = http_scope(path="/api/numbers", headers={"Authorization": f"Bearer {key}"})
     scope["headers"] *= 2
@@ -97,11 +97,11 @@ def test_a_body_may_be_as_large_as_the_limit_and_no_larger(path: str, limit: int
     assert (larger.status, larger.error["code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
-def test_a_client_that_hangs_up_is_not_answered_and_reaches_nobody() -> None:
+def test_a_request_of_a_client_that_hung_up_is_dropped() -> None:
     assert ask(_edge(), http_scope("POST", "/api/webhooks"), [b"half", None]) is None
 
 
-def test_a_crash_inside_is_the_one_error_shape_and_tells_nothing(
+def test_a_crash_is_the_standard_error_without_details(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def crash(_scope: Scope, _receive: Receive, _send: Send) -> None:
@@ -134,7 +134,7 @@ def test_a_refusal_inside_keeps_its_status_and_allow() -> None:
     assert "other" not in dict(answered.headers)
 
 
-def test_a_database_that_is_gone_is_500_in_the_one_error_shape(
+def test_an_unreachable_database_is_500_in_the_standard_error_shape(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(_key: str | None, _session: str | None) -> None:

@@ -58,7 +58,7 @@ def test_an_upload_may_be_large_and_no_larger(account: Account) -> None:
         (None, "inbox/ctc_1/media", False),
     ],
 )
-def test_only_a_reply_with_a_file_of_somebody_who_may_reply_is_a_large_page(
+def test_only_a_file_reply_of_a_permitted_user_may_be_a_large_body(
     account: Account,
     role: Role | None,
     page: str,
@@ -94,7 +94,7 @@ def test_an_account_takes_half_of_the_places_and_gives_them_back(account: Accoun
     assert [_ask(edge, path=UPLOAD, headers=headers).status for _ in range(2)] == [200, 200]
 
 
-def test_a_caller_has_so_many_large_bodies_under_way_and_any_number_of_small_ones() -> None:
+def test_concurrent_large_bodies_are_limited_for_each_caller_and_small_ones_are_not() -> None:
     large, small = [b"x" * LARGE_BODY, b"x"], [b"x" * LARGE_BODY]
     inside: list[int] = []
 

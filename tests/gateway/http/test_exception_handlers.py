@@ -87,7 +87,7 @@ def _check_logged(caplog: pytest.LogCaptureFixture, count: int) -> None:
     "handler",
     [_raise, _fail_lookup, _answer_with_what_is_no_json, _answer_with_a_header_that_is_none],
 )
-def test_a_crash_of_any_operation_is_told_without_its_reason(
+def test_a_crash_of_any_operation_is_reported_without_its_reason(
     configure: Configure,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -144,7 +144,7 @@ def test_what_a_handler_tells_goes_out_with_its_details(
         ({"no~such/property": 1}, {"field": "/no~0such~1property"}),
     ],
 )
-def test_what_does_not_fit_the_contract_is_told_with_its_place(
+def test_a_contract_violation_is_reported_with_its_location(
     configure: Configure,
     monkeypatch: pytest.MonkeyPatch,
     key: str,

@@ -60,7 +60,7 @@ def test_an_error_has_the_one_shape(account: Account) -> None:
     assert not answer.is_ok
 
 
-def test_a_crash_is_told_as_one(account: Account) -> None:
+def test_a_crash_is_returned_as_an_internal_error(account: Account) -> None:
     async def part(*_: object) -> None:
         raise ZeroDivisionError
 

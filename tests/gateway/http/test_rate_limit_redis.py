@@ -51,7 +51,7 @@ def test_both_count_the_same_requests(both: tuple[RateLimiter, RateLimiter], cli
     assert 0 < client.ttl(key) <= WINDOW_SECONDS
 
 
-def test_a_look_counts_nothing_and_opens_no_window(
+def test_reading_the_limit_counts_nothing_and_opens_no_window(
     both: tuple[RateLimiter, RateLimiter], client: Redis
 ) -> None:
     one, other = both

@@ -85,7 +85,7 @@ def test_callers_are_counted_apart(limiter: RateLimiter) -> None:
     assert not limiter.count(ANONYMOUS, "192.0.2.2").exceeded
 
 
-def test_what_is_not_metered_costs_nothing_and_shows_the_window(limiter: RateLimiter) -> None:
+def test_unmetered_requests_cost_nothing_and_show_the_window(limiter: RateLimiter) -> None:
     for _ in range(10):
         window = limiter.look_here(ANONYMOUS, ADDRESS)
         assert (window.limit, window.remaining, window.exceeded) == (2, 2, False)
@@ -124,7 +124,7 @@ def test_the_headers_are_integers_by_the_specifications_names() -> None:
     ]
 
 
-def test_a_look_at_an_account_counts_nothing(limiter: RateLimiter) -> None:
+def test_reading_the_use_of_an_account_counts_nothing(limiter: RateLimiter) -> None:
     assert limiter.look(STARTER)[:2] == (3, 3)
     window = _count(limiter, STARTER)
     for _ in range(5):

@@ -132,7 +132,7 @@ def test_a_database_that_was_never_migrated_stays_as_it_is(
         ("stranger", MIGRATED, ("permission denied",)),
     ],
 )
-def test_who_is_not_let_in_is_told_what_to_mend(
+def test_a_refused_login_is_reported_with_the_fix(
     postgres: PostgresServer,
     look_at_database: Look,
     look_at_queue: Look,
@@ -146,7 +146,7 @@ def test_who_is_not_let_in_is_told_what_to_mend(
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "redis"])
-def test_of_a_server_that_does_not_answer_the_setting_is_named(
+def test_an_unreachable_server_is_reported_with_its_setting(
     look_at_database: Look, look_at_queue: Look, look_at_limits: Look, scheme: str
 ) -> None:
     url = f"{scheme}://user:{PASSWORD}@127.0.0.1:{free_port()}/0"
@@ -210,7 +210,7 @@ def test_tasks_go_into_either_queue(
         ("", 5000, "DB index is out of range"),
     ],
 )
-def test_who_is_not_let_in_by_redis_is_told_what_to_mend(
+def test_a_login_refused_by_redis_is_reported_with_the_fix(
     redis: RedisServer,
     look_at_queue: Look,
     look_at_limits: Look,

@@ -56,7 +56,7 @@ def test_the_sweep_is_a_sign_of_life(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(300, "ok"), (301, "degraded")])
-def test_a_delivery_that_waits_too_long_is_told(
+def test_a_delivery_that_waits_too_long_is_reported(
     account: Account, clock: Clock, seconds: int, expected: str
 ) -> None:
     factories.deliveries(account, factories.webhook(account))
@@ -92,7 +92,7 @@ def _break_down() -> None:
     raise OSError("secret path")
 
 
-def test_without_the_queue_requests_are_served_and_no_internals_told(
+def test_without_the_queue_requests_are_served_and_no_internals_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Heartbeat.beat()

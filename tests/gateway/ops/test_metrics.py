@@ -53,7 +53,7 @@ def _steps(before: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]
     return {at: now[at] - before.get(at, 0) for at in now if now[at] != before.get(at, 0)}
 
 
-def test_what_waits_is_read_at_the_moment_of_asking(account: Account, clock: Clock) -> None:
+def test_the_backlog_is_read_at_each_scrape(account: Account, clock: Clock) -> None:
     factories.deliveries(account, factories.webhook(account), count=3)
     clock.advance(seconds=7)
     claim_due(1, Terms(1, 10_000))
@@ -150,7 +150,7 @@ def test_processes_that_count_together_begin_at_nought(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_to_count_together_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_metrics_directory_that_cannot_be_created_is_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "taken").touch()
     with pytest.raises(SettingsError, match=r"^GATEWAY_DATA_DIR cannot be used: .*taken"):
         metrics.share(tmp_path / "taken" / "metrics")

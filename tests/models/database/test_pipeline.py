@@ -100,13 +100,13 @@ def test_outside_of_a_transaction_nothing_waits(
         assert other.execute(IDS).fetchall() == [(1,)]
 
 
-def test_what_peewee_asks_itself_comes_behind_what_waits(engine: PostgresEngine) -> None:
+def test_peewees_own_queries_run_after_the_queued_statements(engine: PostgresEngine) -> None:
     with engine.writing(["a key"]):
         engine.put(INSERT, [1, "a"])
         assert engine.execute_sql(IDS).fetchall() == [(1,)]
 
 
-def test_a_failure_that_nobody_asked_about_undoes_the_transaction_at_its_commit(
+def test_an_unread_failure_rolls_the_transaction_back_at_commit(
     engine: PostgresEngine,
 ) -> None:
     def twice() -> None:
@@ -120,7 +120,7 @@ def test_a_failure_that_nobody_asked_about_undoes_the_transaction_at_its_commit(
     assert ids(engine) == []
 
 
-def test_a_failure_is_told_to_whoever_asks_next(engine: PostgresEngine) -> None:
+def test_a_failure_is_raised_by_the_next_read(engine: PostgresEngine) -> None:
     def fail() -> None:
         with engine.writing(["a key"]):
             engine.put(INSERT, ["no number", "a"])
@@ -157,7 +157,7 @@ def test_a_statement_that_could_not_be_prepared_is_prepared_later(
         assert engine.put("SELECT * FROM later").fetchall() == []
 
 
-def test_a_transaction_that_is_given_up_sends_nothing_of_what_waits(engine: PostgresEngine) -> None:
+def test_a_rolled_back_transaction_sends_no_queued_statements(engine: PostgresEngine) -> None:
     def give_up() -> None:
         with engine.writing(["a key"]):
             engine.put(INSERT, ["no number", "a"])

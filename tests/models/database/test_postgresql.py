@@ -112,7 +112,7 @@ def test_an_index_serves_the_time_of_the_server() -> None:
     assert "Index Cond" in condition
 
 
-def test_transactions_that_share_no_key_run_beside_each_other() -> None:
+def test_transactions_without_a_common_key_run_concurrently() -> None:
     meet(("one",), ("two",))
     meet((), ())
 
@@ -137,7 +137,7 @@ def test_all_others_wait_for_a_transaction_without_keys() -> None:
     assert is_kept_waiting(alone, lambda: write(str, "a"))
 
 
-def test_what_turns_out_to_need_the_database_alone_is_begun_anew() -> None:
+def test_a_transaction_that_needs_an_exclusive_lock_is_restarted() -> None:
     """And nothing of its first time stays."""
     runs: list[int] = []
 
@@ -152,7 +152,7 @@ def test_what_turns_out_to_need_the_database_alone_is_begun_anew() -> None:
     assert [name for name in names() if name.startswith("run")] == ["run 1"]
 
 
-def test_a_key_that_is_not_among_the_outer_ones_begins_it_anew_as_well() -> None:
+def test_an_inner_key_that_the_outer_ones_lack_restarts_the_transaction() -> None:
     runs: list[int] = []
 
     def work() -> None:
@@ -163,7 +163,7 @@ def test_a_key_that_is_not_among_the_outer_ones_begins_it_anew_as_well() -> None
     assert len(runs) == 2
 
 
-def test_an_expired_key_that_is_claimed_anew_is_not_forgotten() -> None:
+def test_an_expired_key_that_is_claimed_again_is_not_deleted() -> None:
     secret.use_key(Fernet.generate_key().decode())
     number = factories.active_number(Account.open("Acme", "pro"))
     message = factories.outbound(number)
@@ -217,7 +217,7 @@ def test_a_restart_of_the_server_is_not_noticed_between_two_queries() -> None:
     assert "after" in names()
 
 
-def test_text_with_the_character_nul_is_kept_without_it() -> None:
+def test_nul_characters_are_removed_from_text() -> None:
     account = Account.open("a\0b", "pro")
     assert Account.get_by_id(account.id).name == "a\ufffdb"
 
@@ -238,7 +238,7 @@ def test_two_processes_that_migrate_at_once_migrate_once() -> None:
     assert applied == [0, len(list(engine.MIGRATIONS.glob("0*.py")))]
 
 
-def test_whole_tables_are_avoided_unless_the_address_says_otherwise(url: str) -> None:
+def test_table_scans_are_avoided_unless_the_url_allows_them(url: str) -> None:
     assert (query("SHOW enable_seqscan"), query("SHOW jit")) == ("off", "off")
     engine: Any = database.connect(f"{url}?options=-c%20enable_seqscan%3Don", CONNECTIONS)
     assert (query("SHOW enable_seqscan"), query("SHOW jit")) == ("on", "off")
@@ -254,7 +254,7 @@ def test_the_queue_waits_for_no_disk(url: str) -> None:
 
 
 @pytest.mark.parametrize(("keys", "runs"), [(500, 2), (501, 1)])
-def test_a_transaction_with_very_many_keys_is_alone(keys: int, runs: int) -> None:
+def test_a_transaction_with_very_many_keys_is_exclusive(keys: int, runs: int) -> None:
     """All sessions share the server's locks. One that is not alone begins again where it has to be."""
     begun = []
 

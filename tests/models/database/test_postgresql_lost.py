@@ -67,7 +67,7 @@ def _works_at_once(engine: PostgresEngine, value: int) -> bool:
     return _kept(engine, value) == 1 and time.monotonic() - began < POOL_PATIENCE_SECONDS / 3
 
 
-def test_one_that_is_cut_while_nobody_uses_it_is_never_noticed(
+def test_an_idle_connection_that_is_cut_is_replaced_silently(
     engine: PostgresEngine, cut: Callable[[], None]
 ) -> None:
     assert _kept(engine, 10) == 0
@@ -153,7 +153,7 @@ with engine.writing(None):
 """
 
 
-def test_a_client_that_freezes_in_a_transaction_holds_nobody_up(
+def test_a_client_that_freezes_in_a_transaction_blocks_no_others(
     engine: PostgresEngine, url: str
 ) -> None:
     frozen = subprocess.Popen(
@@ -190,7 +190,7 @@ def test_a_wait_for_a_lock_and_a_statement_end(engine: PostgresEngine) -> None:
             assert engine.execute_sql(f"SHOW {name}").fetchone()[0] == value
 
 
-def test_a_server_that_is_away_is_told_at_once_and_back_at_once(
+def test_an_outage_and_a_recovery_of_the_server_are_noticed_at_once(
     engine: PostgresEngine, server: PostgresServer
 ) -> None:
     assert _kept(engine, 50) == 0
@@ -217,7 +217,7 @@ def test_a_server_that_falls_silent_is_given_up_within_half_a_minute(
     assert idle + interval * count <= 30
 
 
-def test_threads_that_ask_a_server_that_never_answers_wait_together_not_in_turn() -> None:
+def test_threads_wait_for_a_silent_server_in_parallel() -> None:
     threads = 6
     with socket.create_server(("127.0.0.1", 0)) as mute:
         silent = PostgresEngine(f"postgresql://127.0.0.1:{mute.getsockname()[1]}/x", threads)

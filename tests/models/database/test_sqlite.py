@@ -81,7 +81,7 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
     engine.close_all()
 
 
-def test_a_full_disk_is_said_and_the_next_transaction_works(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_the_next_transaction_works(tmp_path: Path) -> None:
     """SQLite itself rolls the transaction back that finds the disk full."""
     engine = SqliteEngine(f"sqlite://{tmp_path}/full.db")
     execute: Any = engine.execute_sql
@@ -97,7 +97,7 @@ def test_a_full_disk_is_said_and_the_next_transaction_works(tmp_path: Path) -> N
     engine.close_all()
 
 
-def test_a_result_that_is_not_read_to_its_end_keeps_no_one_from_writing(tmp_path: Path) -> None:
+def test_a_partly_read_result_blocks_no_writer(tmp_path: Path) -> None:
     engine = SqliteEngine(f"sqlite://{tmp_path}/read.db")
     execute: Any = engine.execute_sql
     with engine.writing():
@@ -117,7 +117,7 @@ def test_a_result_that_is_not_read_to_its_end_keeps_no_one_from_writing(tmp_path
     engine.close_all()
 
 
-def test_the_log_stays_short_though_nobody_pauses(tmp_path: Path) -> None:
+def test_the_write_ahead_log_stays_short_under_constant_load(tmp_path: Path) -> None:
     """SQLite copies it within a commit, and begins it anew."""
     engine = SqliteEngine(f"sqlite://{tmp_path}/busy.db")
     execute: Any = engine.execute_sql

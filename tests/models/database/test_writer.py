@@ -74,7 +74,7 @@ def test_where_sqlite_undoes_all_of_it_each_is_tried_by_itself() -> None:
     assert _names() == {"first", "last"}
 
 
-def test_work_goes_on_when_its_caller_is_gone() -> None:
+def test_work_continues_after_its_caller_was_cancelled() -> None:
     async def run() -> None:
         with another_writer():
             caller = asyncio.create_task(database.commit(_open("kept")))
@@ -86,7 +86,7 @@ def test_work_goes_on_when_its_caller_is_gone() -> None:
     assert _names() == {"kept", "next"}
 
 
-def test_the_event_loop_has_its_turns_meanwhile() -> None:
+def test_the_event_loop_is_not_blocked() -> None:
     async def run() -> int:
         turns = 0
         with another_writer():
@@ -101,7 +101,7 @@ def test_the_event_loop_has_its_turns_meanwhile() -> None:
     assert asyncio.run(run()) == 100
 
 
-def test_work_knows_of_which_request_it_is() -> None:
+def test_work_has_the_context_of_its_request() -> None:
     request: ContextVar[str] = ContextVar("request", default="none")
 
     async def run() -> str:
