@@ -1,4 +1,4 @@
-"""A writer that others wait for."""
+"""A write transaction that blocks others."""
 
 import threading
 from collections.abc import Iterator

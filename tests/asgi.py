@@ -1,4 +1,4 @@
-"""Asking an ASGI application in process, message by message."""
+"""Requests to an ASGI application in process, message by message."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ PLANS = {"starter": 9, "pro": 9, "anonymous": 9}
 
 
 def edge_of(app: ASGIApp, plans: dict[str, int] = PLANS, transfers: int = 2) -> Edge:
-    """The edge around one application for everything."""
+    """The edge around one application that handles every path."""
     return Edge(
         dict.fromkeys(Part, app), OPERATIONS, RateLimiter(plans), transfers, RequestLog(is_on=False)
     )
@@ -39,7 +39,7 @@ def edge_of(app: ASGIApp, plans: dict[str, int] = PLANS, transfers: int = 2) -> 
 
 @dataclass(frozen=True)
 class Answered:
-    """A response, and how many messages of the request were read for it. Names are in lower case."""
+    """A response, and the number of request messages read for it. Header names are in lower case."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -47,7 +47,7 @@ class Answered:
     read: int
 
     def header(self, name: str) -> str:
-        """The value of a header that is there exactly once."""
+        """The value of a header that occurs exactly once."""
         [value] = [value for key, value in self.headers if key == name]
         return value
 
@@ -83,7 +83,7 @@ def http_scope(
 
 
 def one_message(body: bytes) -> Receive:
-    """The side of a client that sends this body at once."""
+    """The ``receive`` of a client that sends this body at once."""
 
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -92,14 +92,14 @@ def one_message(body: bytes) -> Receive:
 
 
 def ask(app: ASGIApp, scope: Scope, chunks: Sequence[bytes | None] = (b"",)) -> Answered | None:
-    """Send a request in chunks (None hangs up). None when the application does not answer."""
+    """Send a request in chunks (None hangs up). Returns None if the application does not respond."""
     return asyncio.run(ask_in_loop(app, scope, chunks))
 
 
 async def ask_in_loop(
     app: ASGIApp, scope: Scope, chunks: Sequence[bytes | None] = (b"",)
 ) -> Answered | None:
-    """As ask(), from an event loop."""
+    """Like ask(), from an event loop."""
     unread = [
         {"type": "http.disconnect"}
         if chunk is None

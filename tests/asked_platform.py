@@ -1,4 +1,4 @@
-"""A network that is asked what numbers are, and nothing else."""
+"""A network that only returns the status of numbers."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from networks.interface import NumberProfile, Sender
 
 
 class AskedPlatform:
-    """Says what numbers are. ``while_asked`` runs before the answer."""
+    """Returns the status of numbers. ``while_asked`` runs before the response."""
 
     def __init__(self) -> None:
         self.status = "CONNECTED"

@@ -1,4 +1,4 @@
-"""Fixtures: a really migrated database of one's own, a clock that stands still, settings and a receiver."""
+"""Fixtures: a migrated database for each test, a clock that stands still, settings and a receiver."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -28,7 +28,7 @@ Configure = Callable[..., Settings]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not about the chosen backend."""
+    """Deselect the tests that do not apply to the chosen backend."""
     backends.keep_those_of_the_backend(config, items)
 
 
@@ -46,13 +46,13 @@ class Clock:
         return self.at
 
     def advance(self, **duration: float) -> int:
-        """Move on by a duration in the words of ``timedelta``; returns the new time."""
+        """Advance by a duration, with the arguments of ``timedelta``. Returns the new time."""
         self.at += round(timedelta(**duration) / timedelta(milliseconds=1))
         return self.at
 
 
 class AtOnce(Executor):
-    """Does the work when it is given."""
+    """Runs the work in ``submit``."""
 
     def submit(self, work: Any, /, *args: Any, **options: Any) -> Future[Any]:
         """See Executor."""
@@ -63,7 +63,7 @@ class AtOnce(Executor):
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """What the service takes for now: 2026-11-20T09:30:00.000Z, until it is moved."""
+    """The service's clock: 2026-11-20T09:30:00.000Z until the test moves it."""
     still = Clock(1_795_167_000_000)
     monkeypatch.setattr("models.clock.now", still)
     return still
@@ -71,7 +71,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Configure]:
-    """Set settings by their name without the prefix; what is not given has its default."""
+    """Set settings by their name without the prefix. The others have their defaults."""
     monkeypatch.chdir(tmp_path)  # A developer's .env is not read.
     for name in Settings.model_fields:
         monkeypatch.delenv(PREFIX + name.upper(), raising=False)
@@ -90,7 +90,7 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confi
 
 
 def _forget_network() -> None:
-    """Take the next network from the settings of its time."""
+    """Close the network. The next call creates it from the current settings."""
     if get_network.cache_info().currsize:
         wait_for(get_network().close())
         get_network.cache_clear()
@@ -98,13 +98,13 @@ def _forget_network() -> None:
 
 @cache
 def _shared_state() -> dict[str, str]:
-    """One place for all the tests of this process: it is emptied sooner than made."""
+    """One database for all tests of this process, because emptying it is faster than creating it."""
     return backends.empty_state()
 
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
-    """A migrated database file for each test to begin with: a copy takes 1 ms, the migrations 40 ms.
+    """A migrated database file to copy for each test: a copy takes 1 ms, the migrations 40 ms.
 
     None on PostgreSQL.
     """
@@ -113,7 +113,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     path = tmp_path_factory.mktemp("migrated") / DATABASE_FILE
     connected = database.connect(f"sqlite://{path}")
     database.migrate()
-    # From the write-ahead log into the file.
+    # Move the write-ahead log into the file.
     connected.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     connected.close()
     return path
@@ -126,9 +126,9 @@ def state(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Iterator[Stored]:
-    """A migrated database, an empty queue and a key for secrets, all of this test alone."""
+    """A migrated database, an empty queue and a key for secrets, for this test only."""
     if "clock" in request.fixturenames:
-        # Identifiers tell the time too: every row of the test is made under its clock.
+        # Identifiers contain the time, so every row of the test is created with its clock.
         request.getfixturevalue("clock")
     urls = _shared_state()
     settings = configure(**{name.removeprefix(PREFIX): url for name, url in urls.items()})
@@ -142,11 +142,11 @@ def state(
         database.migrate()
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
-    # A wake-up is on the queue when the test has rung.
+    # A wake-up is on the queue as soon as the test rings.
     for module in (deliver, erasing, ingest, redeliver):
         monkeypatch.setattr(module.bell, "thread", AtOnce())
     monkeypatch.setattr(queue, "sleep", lambda _seconds: None)
-    # For the queries of the test itself.
+    # The connection for the test's own queries.
     connected.connect(reuse_if_open=True)
     yield stored
     connected.close()

@@ -1,4 +1,4 @@
-"""What the tests of deploy/ share: commands as a deployment starts them, and how long a stop takes."""
+"""Helpers for the tests of deploy/: the commands of a deployment, and the longest time of a stop."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ STOP_SECONDS = (
 
 
 def find(words: list[str]) -> click.Command | None:
-    """Find the command that the words begin with. What follows it is for the command to judge."""
+    """Find the command at the start of the words. The command itself parses the rest."""
     command: click.Command | None = cli
     for word in words:
         if not isinstance(command, click.Group):
@@ -28,7 +28,7 @@ def find(words: list[str]) -> click.Command | None:
 
 
 def parse(words: list[str]) -> None:
-    """Fail when the command line does not take the words. Nothing is run."""
+    """Fail if the command line refuses the words. Nothing is run."""
     command = find(words)
     assert command is not None, words
     command.make_context(words[0], words[1:])

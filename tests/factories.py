@@ -1,4 +1,4 @@
-"""Rows for tests, written through the models' own doors."""
+"""Rows for tests, created with the models' own functions."""
 
 import threading
 from collections.abc import Callable
@@ -29,14 +29,14 @@ def owner(key: str) -> Account | None:
 
 
 def is_suspended(key: str) -> bool:
-    """Whether the owner of an API key is told that the account is suspended."""
+    """True if the response to an API key says that the account is suspended."""
     return identify(key, None).is_suspended
 
 
 def provision(
     account: Account, phone_number_id: str = "1001", waba_id: str = "2001", **values: str
 ) -> Number:
-    """A number as the embedded signup leaves it, before it is active."""
+    """A number after the embedded signup, before it is active."""
     given = {"phone_number": "15550001111", "display_name": "Acme", "access_token": "token-1"}
     return Number.provision(
         account.id,
@@ -49,7 +49,7 @@ def provision(
 def active_number(
     account: Account, phone_number_id: str = "1001", waba_id: str = "2001", **values: str
 ) -> Number:
-    """A number that is ready to send."""
+    """A number that can send."""
     number = provision(account, phone_number_id, waba_id, **values)
     with writing():
         number.move_to(NumberStatus.ACTIVE)
@@ -64,7 +64,7 @@ def outbound(number: Number, to: str = "15551234567", text: str = "Hello") -> Me
 
 
 def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
-    """A received text, or None when it is known."""
+    """A received text, or None if it is stored already."""
     with writing():
         if Message.is_known(number, wa_message_id):
             return None
@@ -81,7 +81,7 @@ def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
 
 
 def contact(number: Number, **told: str) -> Contact:
-    """The contact of a person, of whom this is told."""
+    """The contact of a person with these details."""
     with writing():
         return Contact.meet(number, told, Source.MESSAGE, clock.now())[0]
 
@@ -94,7 +94,7 @@ def webhook(
     number_ids: list[str] | None = None,
     active: bool = True,
 ) -> Webhook:
-    """A webhook, of all event kinds and numbers unless said otherwise. Its url has answered before."""
+    """A webhook, by default for all event kinds and numbers. Its url has responded before."""
     row = Webhook.register(account.id, url, events or ALL_KINDS, number_ids or [])
     with writing():
         Webhook.end_trial(row.id, url)
@@ -111,7 +111,7 @@ def event(
     number_id: str = "num_1",
     payload: str = "{}",
 ) -> Event:
-    """An event of a number, for nobody yet."""
+    """An event of a number, without deliveries."""
     with writing():
         return Event.append(
             account.id, kind, number_id=number_id, subject_id=number_id, payload=payload, once=False
@@ -153,9 +153,9 @@ def _outcome(claimed: ClaimedDelivery, status: int) -> Outcome:
 
 
 def at_once(*actions: Callable[[], T]) -> list[T]:
-    """Run the actions in threads that start together; their results, in the actions' order.
+    """Run the actions in threads that start together. Returns their results in the actions' order.
 
-    Every thread has a database connection of its own, closed at its end.
+    Every thread has its own database connection, closed at its end.
     """
     barrier = threading.Barrier(len(actions))
     results: dict[int, T] = {}
@@ -177,7 +177,7 @@ def at_once(*actions: Callable[[], T]) -> list[T]:
 
 
 def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
-    """Claim as a worker does that has just looked for what has waited long enough."""
+    """Claim like a worker that has just polled for waiting deliveries."""
     claim.bring_back(claim.LEAST_TRIES)
     suspect = claim.claim_suspect(claim.LEAST_TRIES, terms.lease_ms)
     return [*([suspect] if suspect else []), *claim.claim_due(room, terms).deliveries]

@@ -1,4 +1,4 @@
-"""A messaging network that knows one business account, and keeps what it was asked."""
+"""A messaging network with one business account, which records its calls."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ GRANT = TokenGrant(is_valid=True, scopes=SCOPES, waba_ids=frozenset({WABA}))
 
 @dataclass
 class Platform:
-    """The network. ``statuses`` are those of its numbers; asked for ``errors``, it raises them."""
+    """The network. ``statuses`` are those of its numbers. A call named in ``errors`` raises its error."""
 
     statuses: dict[str, str] = field(
         default_factory=lambda: dict.fromkeys(("1000", "1001"), "PENDING")
@@ -21,7 +21,7 @@ class Platform:
     status_after_registration: str = "CONNECTED"
     grant: TokenGrant = GRANT
     errors: dict[str, NetworkError] = field(default_factory=dict)
-    # The two-step PIN of its numbers; the first registration sets it.
+    # The two-step PIN of its numbers. The first registration sets it.
     pin: str | None = None
     codes: set[str] = field(default_factory=lambda: {CODE})
     asked: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Platform:
         return NumberProfile(phone_number_id, "15550001111", "Acme", self.statuses[phone_number_id])
 
     def interrupt(self, what: str) -> None:
-        """Leave this call without an answer from now on."""
+        """Give no response to this call from now on."""
         self.errors = {what: AmbiguousError("timeout", "No answer.")}
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:

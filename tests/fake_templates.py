@@ -1,4 +1,4 @@
-"""A messaging network that knows templates, and a template to begin with."""
+"""A messaging network with templates, and a first template."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,7 @@ class Network:
             raise self.failure
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
-        """Take a message."""
+        """Accept a message."""
         self._ask(sender, message)
         return Acceptance(f"wamid.{len(self.asked)}")
 
@@ -65,7 +65,7 @@ class Network:
     async def create_template(
         self, sender: Sender, waba_id: str, template: dict[str, Any]
     ) -> TemplateDefinition:
-        """Take a template."""
+        """Accept a template."""
         self._ask(sender, ("create", waba_id, template))
         made = TemplateDefinition(id="601", status="PENDING", **template)
         self.templates.append(made)
@@ -74,7 +74,7 @@ class Network:
     async def delete_template(
         self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
     ) -> None:
-        """Forget a template."""
+        """Delete a template."""
         self._ask(sender, ("delete", waba_id, name, template_id))
         self.templates = [
             each

@@ -1,4 +1,4 @@
-"""A mail server on loopback that keeps what it is given, and refuses on demand."""
+"""A mail server on loopback that stores mails, and refuses on demand."""
 
 import base64
 import socketserver
@@ -13,7 +13,7 @@ class _Session(socketserver.StreamRequestHandler):
     server: "_Server"
 
     def handle(self) -> None:
-        """Speak as much of SMTP as a client needs (RFC 5321)."""
+        """The part of SMTP that a client needs (RFC 5321)."""
         owner = self.server.owner
         self._say("220 ready")
         recipients: list[str] = []
@@ -56,9 +56,9 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 class MailServer:
-    """``mails`` are those that were taken, ``refused`` the recipients that are not.
+    """``mails`` are those accepted, ``refused`` the recipients to refuse.
 
-    ``commands`` are all that came. With ``refuses_logins`` no user is let in.
+    ``commands`` are all received. With ``refuses_logins``, every login fails.
     """
 
     def __init__(self) -> None:
@@ -81,11 +81,11 @@ class MailServer:
         self._thread.join()
 
     def url(self, user: str = "") -> str:
-        """Where it is, for a user with a password if one is given."""
+        """The server's URL, with the user and password if given."""
         return f"smtp://{user}127.0.0.1:{self._server.server_address[1]}"
 
     def take(self, recipients: list[str], data: bytes) -> None:
-        """Keep a mail."""
+        """Store a mail."""
         mail = message_from_bytes(data, policy=default)
         assert isinstance(mail, EmailMessage)
         assert [mail["To"]] == recipients

@@ -22,14 +22,14 @@ def member(account: Account, role: Role, name: str = "") -> User:
 
 
 def app_code(user: User, later: int = 0) -> str:
-    """The code that the user's authenticator app shows, now or so many steps later."""
+    """The code in the user's authenticator app, now or ``later`` steps ahead."""
     sealed = User.get_by_id(user.id).sealed_totp
     assert sealed is not None
     return totp.code_of(secret.decrypt(sealed), totp.step_at(clock.now()) + later)
 
 
 def with_two_factor(user: User) -> list[str]:
-    """Turn it on. Returns the recovery codes."""
+    """Enable two-factor authentication. Returns the recovery codes."""
     two_factor.set_up(user)
     codes = two_factor.turn_on(User.get_by_id(user.id), app_code(user))
     assert codes is not None

@@ -1,6 +1,6 @@
-"""How the database runs the queries of a piece of work, for tests.
+"""Query plans of a piece of work, for tests.
 
-They are recorded while they run, so that nobody has to copy them; then each is explained.
+The queries are recorded while they run, and then each is explained.
 """
 
 import logging
@@ -14,7 +14,7 @@ from peewee import PostgresqlDatabase
 
 from models.database import database, reading
 
-# Tables that grow with the messages; in the others a look at every row costs little.
+# Tables that grow with the messages. A scan of the others costs little.
 GROWING = {
     "message",
     "status_change",
@@ -34,7 +34,7 @@ GROWING = {
     "message_hour",
     "attempt_total",
 }
-# Indexes of what is still to be done: to look at all of one is to look at what waits.
+# Indexes of pending work: a scan of one reads only what waits.
 OF_OPEN_WORK = {
     "message_unsettled",
     "delivery_pending",
@@ -52,13 +52,13 @@ _AVOIDED = ("enable_sort", "enable_bitmapscan", "enable_incremental_sort")
 
 @dataclass(frozen=True)
 class Query:
-    """A query as it was run."""
+    """A recorded query."""
 
     sql: str
     values: Any
 
     def complaints(self) -> list[str]:
-        """The steps of its plan that take the longer the more there is."""
+        """The steps of its plan whose cost grows with the tables."""
         if isinstance(database.obj, PostgresqlDatabase):
             return [step for step in self.steps() if _is_slow_on_postgresql(step)]
         names = dict(map(reversed, _NAMED.findall(self.sql)))

@@ -1,4 +1,4 @@
-"""A customer's HTTP server on loopback, whose every path can be told how to behave."""
+"""A customer's HTTP server on loopback, with a behaviour for each path."""
 
 import http.server
 import json
@@ -36,7 +36,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
     def reply(
         self, status: int, body: bytes = b"ok", headers: dict[str, str] | None = None
     ) -> None:
-        """A whole answer."""
+        """Write a complete response."""
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
@@ -45,7 +45,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def wait_for_release(self) -> None:
-        """Hang until the test lets go."""
+        """Hang until the test releases it."""
         self.server.receiver.released.wait(PATIENCE)
 
     def do_POST(self) -> None:
@@ -57,7 +57,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
     do_GET = do_DELETE = do_POST  # noqa: N815 - the base class looks for these names
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -71,26 +71,26 @@ class _Server(http.server.ThreadingHTTPServer):
         super().__init__((address, 0), Exchange)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is what some tests are about."""
+        """Some tests use a client that hangs up."""
 
 
 Behaviour = Callable[[Exchange], None]
 
 
 def answer(status: int, body: bytes = b"ok", **headers: str) -> Behaviour:
-    """A behaviour: always this answer. Underscores in header names stand for hyphens."""
+    """A behaviour: always this response. Underscores in header names stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda exchange: exchange.reply(status, body, named)
 
 
 def hang(exchange: Exchange) -> None:
-    """A behaviour: no answer until the test lets go."""
+    """A behaviour: no response until the test releases it."""
     exchange.wait_for_release()
     exchange.close_connection = True
 
 
 class Receiver:
-    """Records requests and answers 200, or as ``behave`` said for the path."""
+    """Records requests and responds with 200, or with the behaviour set for the path."""
 
     def __init__(self, address: str = "127.0.0.1") -> None:
         self.released = threading.Event()
@@ -109,20 +109,20 @@ class Receiver:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def behave(self, behaviour: Behaviour, path: str = "/hook") -> None:
-        """From now on do this for requests to ``path``, whatever their query."""
+        """Set the behaviour for requests to ``path``, whatever their query."""
         self._behaviours[path] = behaviour
 
     def take(self, request: Received, exchange: Exchange) -> None:
-        """Record a request, then answer it."""
+        """Record a request, then respond to it."""
         with self._arrived:
             self._requests.append(request)
-            # What a test says after it saw the request is for later ones.
+            # A behaviour that the test sets after it saw the request applies to later requests.
             behaviour = self._behaviours.get(request.path.partition("?")[0], answer(200))
             self._arrived.notify_all()
         behaviour(exchange)
 
     def at(self, path: str = "/hook") -> list[Received]:
-        """What came to a path so far, in order."""
+        """The requests to a path so far, in order."""
         with self._arrived:
             return [request for request in self._requests if request.path == path]
 
@@ -135,7 +135,7 @@ class Receiver:
         return found
 
     def close(self) -> None:
-        """Let go of whatever hangs and stop listening."""
+        """Release hanging requests and stop listening."""
         self.released.set()
         self._server.shutdown()
         self._server.server_close()

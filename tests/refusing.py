@@ -1,4 +1,4 @@
-"""A database that refuses certain rows for a while, as one that is broken would."""
+"""A database that temporarily refuses certain rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +22,9 @@ CREATE TRIGGER refuse BEFORE {event} ON {table} FOR EACH ROW EXECUTE FUNCTION re
 
 @contextmanager
 def refusing(event: str, table: str, when: str = "true") -> Iterator[None]:
-    """Each INSERT, UPDATE or DELETE of a row fails with "refused", where ``when`` holds.
+    """Each INSERT, UPDATE or DELETE of a row for which ``when`` holds fails with "refused".
 
-    That is SQL, in which NEW is the row.
+    ``when`` is SQL, in which NEW is the row.
     """
     is_postgresql = isinstance(database.obj, PostgresqlDatabase)
     trigger = _ON_POSTGRESQL if is_postgresql else _ON_SQLITE

@@ -1,4 +1,4 @@
-"""The spans of this process, gathered while a test runs."""
+"""The spans of this process, collected while a test runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from tasks import telemetry
 
 @contextmanager
 def gathered() -> Iterator[InMemorySpanExporter]:
-    """Where the finished spans are."""
+    """The exporter with the finished spans."""
     finished = InMemorySpanExporter()
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(finished))

@@ -1,4 +1,4 @@
-"""Waiting for something that another thread does."""
+"""Waiting for the work of another thread."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ PATIENCE = 10.0
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    """Poll until the condition holds. Fails with ``what`` when it never does."""
+    """Poll until the condition holds. Fails with ``what`` after the time limit."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not happen within {PATIENCE} s"

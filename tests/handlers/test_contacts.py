@@ -32,14 +32,14 @@ def meet(number: Number, told: Mapping[str, str | None]) -> Contact:
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """What a send reaches."""
+    """The network that a send calls."""
     network = Network()
     monkeypatch.setattr(sending, "get_network", lambda: network)
     return network
 
 
 def found(account_id: str, **wanted: str) -> list[str | None]:
-    """The usernames of the contacts that are found."""
+    """The usernames of the matching contacts."""
     page = handlers.list_contacts(account_id, 20, 0, **wanted)
     assert page["pagination"]["total"] == len(page["data"])
     return [each["username"] for each in page["data"]]

@@ -1,4 +1,4 @@
-"""Reading deliveries by their filters, and asking for many of them again."""
+"""Filtering deliveries, and redelivering many of them."""
 
 import sqlite3
 from typing import Any
@@ -153,9 +153,9 @@ def test_a_page_comes_from_an_index_in_its_order(
     filters: dict[str, str],
     step: str,
 ) -> None:
-    """However many deliveries the webhook has, nothing is sorted, and times bound the search."""
+    """No query sorts, and times bound the search, however many deliveries the webhook has."""
     _schedule(account, webhook)
-    # Of what counts as none the rows are not looked for.
+    # A page of a filter whose total is 0 reads no rows.
     monkeypatch.setattr("models.page._count", lambda *_: 1)
     statements: list[str] = []
     database.connection().set_trace_callback(statements.append)

@@ -1,4 +1,4 @@
-"""Media and read marks: from the network's answer to ours (decision 15 of the design)."""
+"""Media and read receipts: our response to each response of the network."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -25,7 +25,7 @@ ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberS
 
 
 class Download:
-    """Bytes on their way."""
+    """A download in progress."""
 
     mime_type = "image/jpeg"
     size: int | None = 6
@@ -36,12 +36,12 @@ class Download:
         yield b"def"
 
     async def close(self) -> None:
-        """Remember that it was closed."""
+        """Record that it was closed."""
         self.closed = True
 
 
 class Network:
-    """A network that does as it is told, and remembers what it was asked."""
+    """A network with preset results, which records its calls."""
 
     def __init__(self) -> None:
         self.failure: exceptions.NetworkError | None = None
@@ -58,19 +58,19 @@ class Network:
             raise self.failure
 
     async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
-        """Take a file."""
+        """Accept an upload."""
         self._ask(sender)
         self.uploaded.append((upload.content.read(), upload.size, upload.mime_type))
         return "4711"
 
     async def open_media(self, sender: Sender, media_id: str) -> Download:
-        """Hand a file out."""
+        """Return a download."""
         self._ask(sender)
         self.opened.append(media_id)
         return self.download
 
     async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
-        """Note a mark."""
+        """Record a read receipt."""
         self._ask(sender)
         self.marked.append(wa_message_id)
         self.typing.append(typing)
@@ -78,7 +78,7 @@ class Network:
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """The network in place."""
+    """The network, installed for the test."""
     network = Network()
     for module in (media, messages):
         monkeypatch.setattr(module, "get_network", lambda: network)

@@ -1,4 +1,4 @@
-"""Business profiles and blocked people: what the API hands on, and what the network's errors become."""
+"""Business profiles and blocked people: the calls to the network, and the responses to its errors."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

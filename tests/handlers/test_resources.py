@@ -1,4 +1,4 @@
-"""404 for what does not exist, 403 for what is another account's."""
+"""404 for a missing resource, 403 for one of another account."""
 
 import pytest
 

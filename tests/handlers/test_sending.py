@@ -1,4 +1,4 @@
-"""From the network's answer to ours (decisions 14 to 16 of the design)."""
+"""Sending: our response to each response of the network."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ Network = Callable[[Callable[[OutboundMessage], str]], list[OutboundMessage]]
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """Put a network in place that answers a send as told. Returns what it was asked to send."""
+    """Install a network that responds to a send with ``answer``. Returns its recorded sends."""
 
     def install(answer: Callable[[OutboundMessage], str]) -> list[OutboundMessage]:
         asked: list[OutboundMessage] = []
@@ -60,7 +60,7 @@ def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Res
 
 
 def _crash_in_the_middle(number: Number, network: Network) -> list[OutboundMessage]:
-    """Send, and crash before the network's answer is recorded. Returns what the network was asked to send."""
+    """Send, and crash before the network's response is recorded. Returns the sends that reached the network."""
 
     def die(_: OutboundMessage) -> str:
         raise SystemExit
@@ -155,7 +155,7 @@ def test_an_ambiguous_answer_names_the_message_to_look_at(number: Number, networ
     network(_refuse(exceptions.AmbiguousError("timeout", "No answer.")))
     told = _json(_send(number))["error"]
     assert Message.get().id in told["message"]
-    # The network told no code.
+    # The network gave no code.
     assert told["details"] == {"messageId": Message.get().id}
 
 
@@ -205,7 +205,7 @@ def test_an_unrecorded_outcome_does_not_invite_a_repetition(
     recorder: str,
     answer: Callable[[OutboundMessage], str],
 ) -> None:
-    """The network may have the message: who sends once more without a key sends it twice."""
+    """The network may have the message, so a repetition without a key could send it twice."""
 
     def fail(*_: object) -> Message:
         raise OperationalError("the database is gone")

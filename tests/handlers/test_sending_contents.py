@@ -1,4 +1,4 @@
-"""The form in which the content of a message is kept."""
+"""The stored form of a message's content."""
 
 from handlers.sending import as_stored
 

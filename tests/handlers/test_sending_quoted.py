@@ -1,4 +1,4 @@
-"""The message that a reply or a reaction speaks of."""
+"""The message that a reply or a reaction refers to."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests import factories
 
 
 def reply(message_id: str) -> dict[str, Any]:
-    """A text that answers a message."""
+    """A text that replies to a message."""
     return {"type": "text", "text": {"body": "x"}, "context": {"message_id": message_id}}
 
 

@@ -1,4 +1,4 @@
-"""A gateway that is behind with its deliveries and callbacks accepts no new sends (setting DUE_LIMIT)."""
+"""A gateway with too large a backlog of deliveries or callbacks refuses new sends (setting DUE_LIMIT)."""
 
 import asyncio
 from itertools import count
@@ -24,10 +24,10 @@ _numbers = count()
 
 
 class AcceptingNetwork:
-    """Accepts whatever is sent."""
+    """Accepts every message."""
 
     async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
-        """A message with an identifier of its own."""
+        """A message with a unique identifier."""
         return Acceptance(f"wamid.{next(_numbers)}")
 
 
@@ -35,7 +35,7 @@ class AcceptingNetwork:
 def network(monkeypatch: pytest.MonkeyPatch, configure: Configure) -> None:
     configure(DUE_LIMIT=str(LIMIT))
     monkeypatch.setattr(sending, "get_network", AcceptingNetwork)
-    # Each send looks anew at what is due.
+    # Each send reads the backlog again.
     monkeypatch.setattr(sending, "pressure", Pressure())
     monkeypatch.setattr("models.backlog.LOOK_SECONDS", 0)
 

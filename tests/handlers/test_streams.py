@@ -1,4 +1,4 @@
-"""Streams of events: what they send, when they end, and what they cost while nothing happens."""
+"""Streams of events: their content, their end, and their cost while idle."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ WAIT_SECONDS = 10
 
 
 class Client:
-    """One client of a stream. ``pieces`` are what it took; it takes none while it is ``stuck``."""
+    """One client of a stream. ``pieces`` are the chunks that it read. It reads none while it is ``stuck``."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Client:
 
     @property
     def count(self) -> int:
-        """How many events came."""
+        """The number of events received."""
         return "".join(self.pieces).count("\ndata: ")
 
 
@@ -76,7 +76,7 @@ async def _until(condition: Callable[[], object]) -> None:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Polls come fast."""
+    """Poll at short intervals."""
     for name in ("POLL_SECONDS", "KEY_SECONDS", "PAUSE_SECONDS"):
         monkeypatch.setattr(module, name, 0.02)
 

@@ -1,4 +1,4 @@
-"""A send of a template against the template as it is known: what is refused, where, and what is passed on."""
+"""Checks of a template send against the known template: errors with their location, and accepted sends."""
 
 import asyncio
 from typing import Any
@@ -37,7 +37,7 @@ BUTTONS = {
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """What a send reaches."""
+    """The network that a send calls."""
     network = Network()
     monkeypatch.setattr(sending, "get_network", lambda: network)
     return network
@@ -91,7 +91,7 @@ FITTING: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
         [BODY, BUTTONS],
         [_body(TEXT, TEXT), _button("1"), _button("3", "flow", type="action", action={})],
     ),
-    # What is not understood here is the network's to judge.
+    # Components that the gateway does not know are left to the network's check.
     ([BODY, {"type": "INVENTED"}], [_body(TEXT, TEXT), {"type": "invented", "parameters": []}]),
     (
         [BODY, {"type": "CAROUSEL", "cards": []}],

@@ -1,4 +1,4 @@
-"""Listing, creating and deleting templates: what the network is asked, and what an account gets to see."""
+"""Listing, creating and deleting templates: the calls to the network, and the visibility by account."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""GET /usage and GET /usage.csv: which days and numbers they are of, and how they are written."""
+"""GET /usage and GET /usage.csv: their days and numbers, and their formats."""
 
 import json
 from datetime import date
@@ -15,13 +15,13 @@ from models.number import Number
 from models.usage import counting
 from tests import factories
 
-# The clock of tests stands still on the 20th.
+# The tests' clock is at the 20th.
 pytestmark = pytest.mark.usefixtures("clock")
 DAY_MS = 86_400_000
 
 
 def _count(number: Number, *days: str, direction: str = "INBOUND", **pricing: Any) -> None:
-    """Have a message of each of these days counted."""
+    """Count a message on each of these days."""
     with writing(), counting() as count:
         for day in days:
             created_at = (date.fromisoformat(day) - date(1970, 1, 1)).days * DAY_MS
@@ -75,7 +75,7 @@ def test_the_first_day_is_in_it_and_the_last_is_not(account: Account, number: Nu
 def test_the_range_that_is_not_given_in_full_or_is_too_long(
     account: Account, query: dict[str, str], expected: tuple[str, str]
 ) -> None:
-    """It has 366 days at most, and says so."""
+    """The limit of 366 days is in the error."""
     assert _range(account, **query) == expected
 
 

@@ -1,4 +1,4 @@
-"""Webhooks as the API takes them."""
+"""Creating and changing webhooks through the API."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_a_filter_takes_the_accounts_own_numbers_only(account: Account, number: 
     with pytest.raises(ForbiddenError, match=foreign.id) as forbidden:
         create([number.id, foreign.id])
     assert forbidden.value.details == {"field": "/numberIds/1"}
-    # Whether a number exists is checked first.
+    # The existence of a number is checked first.
     with pytest.raises(NotFoundError, match="num_nothing") as unknown:
         create([foreign.id, number.id, "num_nothing"])
     assert unknown.value.details == {"field": "/numberIds/2"}
@@ -97,7 +97,7 @@ def test_a_plan_bounds_the_webhooks_of_an_account(configure: Configure, account:
 def test_the_error_names_count_plan_limit_and_setting(
     configure: Configure, account: Account
 ) -> None:
-    """Also where the limit was lowered later: what is there stays."""
+    """Existing webhooks stay after the limit was lowered."""
     factories.webhook(account)
     factories.webhook(account)
     configure(WEBHOOK_LIMITS="pro=1")

@@ -1,4 +1,4 @@
-"""API keys (specification, API key; decision 8 of the design)."""
+"""API keys (specification, API key)."""
 
 import hashlib
 import re

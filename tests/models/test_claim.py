@@ -1,4 +1,4 @@
-"""Claiming: who gets which due delivery, and how many (design, section 2.3)."""
+"""Claiming: who gets which due delivery, and how many."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Identifiers: prefixed and ordered by time (decision 21 of the design)."""
+"""Identifiers: prefixed and ordered by time."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Signup links: one signup each, until they expire (decision 22 of the design)."""
+"""Signup links: one signup each, until they expire."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Cloud API's client against a real HTTP server (design, decision 15)."""
+"""The Cloud API's client against a real HTTP server."""
 
 import json
 import socket

@@ -10,7 +10,7 @@ from tests.fake_platform import Platform
 
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
-    """What signups ask."""
+    """The network that signups call."""
     platform = Platform()
     monkeypatch.setattr(onboarding, "get_network", lambda: platform)
     return platform

@@ -1,4 +1,4 @@
-"""The clock is set back or forward an hour: nothing is stuck, lost or retried without a pause."""
+"""The clock is set back or forward by an hour: nothing is stuck, lost or retried without a pause."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What callbacks tell of people: one contact for a person, whatever changes; consent; contact.updated."""
+"""Contacts from callbacks: one for each person, whatever changes. Consent, and contact.updated."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("number")
 
 
 def contact_of(**ids: str) -> dict[str, Any]:
-    """A contact as a callback has it."""
+    """A contact in the format of a callback."""
     profile = {key: ids.pop(key) for key in ("name", "username") if key in ids}
     return ids | {"profile": profile}
 
@@ -38,7 +38,7 @@ def write(wamid: str = "wamid.IN", sender: str | None = PHONE, **changes: Any) -
 
 
 def told(field: str, *items: dict[str, Any]) -> None:
-    """The platform tells something of people in a field of its own."""
+    """A change in one of the platform's fields about people."""
     value = {"metadata": {"phone_number_id": "1001"}, field: list(items)}
     ingest_now({"id": "2001", "changes": [{"field": field, "value": value}]})
 
@@ -55,7 +55,7 @@ def only() -> Contact:
 
 
 def history(contact: Contact) -> list[tuple[str, str | None, str | None, str]]:
-    """Each change, without its time."""
+    """The changes without their times."""
     return [(each.field, each.old, each.new, each.because) for each in contact.history()]
 
 
@@ -212,7 +212,7 @@ def test_a_repeated_callback_changes_nothing() -> None:
 
 
 def preference(value: str, **changes: Any) -> dict[str, Any]:
-    """What a person wants of marketing messages."""
+    """A callback about a person's choice of marketing messages."""
     return {"wa_id": OTHER, "category": "marketing_messages", "value": value} | changes
 
 

@@ -1,4 +1,4 @@
-"""The delivery engine with real receivers and a schedule of milliseconds (design, section 2.3)."""
+"""The delivery engine with real receivers and a schedule of milliseconds."""
 
 import hashlib
 import hmac
@@ -251,7 +251,7 @@ def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
 def test_an_attempt_is_as_old_as_the_beginning_of_its_claim(
     account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever disables the webhook right after a claim waits from there."""
+    """A caller that disables the webhook right after a claim waits from there."""
     monkeypatch.setattr(deliver, "STALE_SECONDS", 0.05)
     webhook = factories.webhook(account, receiver.url())
     factories.deliveries(account, webhook)
@@ -281,7 +281,7 @@ def test_a_retry_needs_neither_the_queue_nor_a_wake_up(
     engine.start()
 
     def is_delivered() -> bool:
-        # The worker looks a few times a second (gateway.worker).
+        # The worker polls a few times a second (gateway.worker).
         engine.look()
         return _states(webhook) == [DeliveryState.DELIVERED]
 

@@ -1,4 +1,4 @@
-"""Outcomes while the database cannot be written: a disk that is full for a while."""
+"""Recording outcomes while the disk of the database is full."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 class FullDisk:
-    """Refuses to record outcomes for as long as it is full."""
+    """Refuses to record outcomes while ``is_full``."""
 
     def __init__(self, record: Callable[..., Counter[str]]) -> None:
         self._record = record
@@ -30,7 +30,7 @@ class FullDisk:
         self.refused: list[list[Outcome]] = []
 
     def __call__(self, outcomes: list[Outcome], *arguments: Any) -> Counter[str]:
-        """In place of ``record_outcomes``."""
+        """Replaces ``record_outcomes``."""
         if self.is_full:
             self.refused.append(outcomes)
             raise OperationalError("database or disk is full")
@@ -39,7 +39,7 @@ class FullDisk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
-    """A disk that is full until it is told otherwise."""
+    """A disk that is full until the test clears ``is_full``."""
     full = FullDisk(record_outcomes)
     monkeypatch.setattr(deliver, "record_outcomes", full)
     monkeypatch.setattr(deliver, "FAILURE_PAUSE_SECONDS", 0.01)

@@ -1,4 +1,4 @@
-"""Slow receivers have room of their own, and come back after a success (docs/decisions/0010)."""
+"""Slow receivers have their own lane, and leave it after a success (docs/decisions/0010)."""
 
 from collections.abc import Iterator
 from itertools import cycle
@@ -155,7 +155,7 @@ def test_one_wake_up_delivers_more_than_a_webhook_may_have_in_flight(
 def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hangs(
     accounts: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of one account, or each of another that had nothing in flight before."""
+    """All of one account, or each of another account without a running attempt."""
     monkeypatch.setattr(deliver, "MAX_IN_FLIGHT", 2)
     monkeypatch.setattr(deliver, "ACCOUNT_PART", 1)
     receiver.behave(hang, "/hanging")
@@ -174,7 +174,7 @@ def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hang
 def test_what_waits_for_a_webhook_that_became_slow_needs_no_other_wake_up(
     account: Account, receiver: Receiver, engine: deliver.Engine
 ) -> None:
-    """The attempts from before fill its lower cap until they have timed out."""
+    """The earlier attempts fill its lower limit until they have timed out."""
     receiver.behave(hang)
     webhook = factories.webhook(account, receiver.url())
     before = deliver.MAX_PER_WEBHOOK - 1

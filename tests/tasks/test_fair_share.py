@@ -1,4 +1,4 @@
-"""An owner has a bounded share of slow work, and all owners together have one."""
+"""Slow work is bounded for each owner, and for all owners together."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Ingesting callbacks: each item by itself, and as often as it comes (design, section 2.2)."""
+"""Ingesting callbacks: items are independent, and repeated ones are harmless."""
 
 import json
 

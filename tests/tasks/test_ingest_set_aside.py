@@ -1,4 +1,4 @@
-"""Items that cannot be taken in are set aside, and taken in when they can be."""
+"""Items that cannot be ingested are set aside, and ingested once that is possible."""
 
 import pytest
 

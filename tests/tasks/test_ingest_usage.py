@@ -1,4 +1,4 @@
-"""What counts as usage, whatever way the network tells it."""
+"""Usage is counted once, whatever the order and form of the network's callbacks."""
 
 import json
 import random
@@ -30,7 +30,7 @@ from tests.tasks.told import (
     text,
 )
 
-# The clock of tests stands still on this day.
+# The day of the tests' clock.
 TODAY = "2026-11-20"
 pytestmark = pytest.mark.usefixtures("clock")
 UTILITY = {"billable": True, "pricing_model": "PMP", "category": "utility", "type": "regular"}
@@ -39,7 +39,7 @@ MARKETING = UTILITY | {"category": "marketing"}
 
 
 def totals() -> dict[tuple[Any, ...], int]:
-    """How many messages there are by day, direction, category and billable."""
+    """The number of messages by day, direction, category and billable."""
     with reading():
         rows = UsageTotal.select().where(UsageTotal.total != 0)
         found = Counter[tuple[Any, ...]]()
@@ -49,7 +49,7 @@ def totals() -> dict[tuple[Any, ...], int]:
 
 
 def outbound(category: str = "utility", *, billable: bool = True, day: str = TODAY) -> Any:
-    """What ``totals`` calls a message that was sent."""
+    """The key in ``totals`` of a message that was sent."""
     return day, "OUTBOUND", category, billable
 
 
@@ -122,7 +122,7 @@ def test_a_category_that_is_no_word_is_left_out(number: Number, category: str) -
 
 
 def test_what_is_undone_does_not_count_and_what_is_done_again_counts_once(number: Number) -> None:
-    """A bad item undoes the transaction of all; then each is taken in by itself."""
+    """A bad item rolls back the transaction of all. Then each is ingested by itself."""
     accepted_message(number)
     store(_told("sent", UTILITY), messages(messages=[text("wamid.A")]))
     bad = store(messages(messages=[text("wamid.B", text={"body": "bad"}), text("wamid.C")]))
@@ -143,7 +143,7 @@ def test_a_status_that_came_before_its_message_counts_when_that_is_known(number:
 
 
 def test_transactions_beside_each_other_count_the_same_without_a_deadlock(number: Number) -> None:
-    """Each changes many totals, and comes to them in an order of its own."""
+    """Each changes many totals, in its own order."""
     threads, rounds = 6, 5
     categories = [f"category_{n}" for n in range(100)]
 

@@ -1,4 +1,4 @@
-"""What becomes of a message, in whatever order the news comes (design, decisions 9 and 15)."""
+"""The status of a message, whatever the order of its updates."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -185,7 +185,7 @@ def test_what_the_network_says_of_an_accepted_message_is_kept_and_shown(message:
 
 @pytest.mark.usefixtures("clock")
 def test_time_does_not_run_backwards_from_step_to_step(message: Message) -> None:
-    """The network tells whole seconds, which may be before the message was written down."""
+    """The network's times are whole seconds, so they may be before the message was stored."""
     _report(message, DELIVERED, at=1_795_166_999_000)
     _report(message, READ, at=1_795_166_998_000)
     times = [step.at for step in message.history()]
@@ -207,7 +207,7 @@ def test_each_event_gets_one_delivery_for_each_webhook_that_wants_it(
 def test_an_event_goes_to_the_webhooks_of_its_messages_account_only(
     message: Message, account: Account
 ) -> None:
-    """Though two accounts have a message that the network calls the same."""
+    """Two accounts have a message with the same network identifier."""
     other = Account.open("Other", "pro")
     others = factories.outbound(factories.active_number(other, "1002", "2002"))
     webhook, others_webhook = factories.webhook(account), factories.webhook(other)
@@ -221,7 +221,7 @@ def test_an_event_goes_to_the_webhooks_of_its_messages_account_only(
 def test_a_status_that_names_the_message_by_our_identifier_only_reaches_the_webhooks(
     message: Message, account: Account
 ) -> None:
-    """The network's own is another one than that of the acceptance."""
+    """The status has another network identifier than the acceptance."""
     webhook = factories.webhook(account)
     _accept(message)
     _report(message, DELIVERED, wamid="wamid.2")
@@ -230,7 +230,7 @@ def test_a_status_that_names_the_message_by_our_identifier_only_reaches_the_webh
 
 
 class _Exchanges:
-    """Counts how often PostgreSQL is waited for: an answer comes with all that were asked for before it."""
+    """Counts the round trips to PostgreSQL: one returns the results of all statements queued before it."""
 
     def __init__(self, put: Callable[..., Any]) -> None:
         self._put = put
@@ -256,7 +256,7 @@ class _Answer:
 def test_a_status_waits_for_one_answer_of_the_database(
     message: Message, account: Account, status: MessageStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All that it writes goes out with the commit: waiting costs more than most of the statements do."""
+    """All writes go out with the commit, because a round trip costs more than most statements."""
     factories.webhook(account)
     fresh = _accept(message)
     exchanges = _Exchanges(database.obj.put)
@@ -299,7 +299,7 @@ def test_a_status_finds_its_message_after_the_number_went_to_another_account(
 
 
 def test_statuses_that_are_read_together_see_what_each_other_did(message: Message) -> None:
-    """The second one does not name our message, and the network's identifier came with the first."""
+    """The second one lacks our reference. The first one brought the network's identifier."""
     factories.webhook(Account.get_by_id(message.account_id))
     updates = [
         StatusUpdate("1001", "wamid.1", "delivered", message.id, (), 2),

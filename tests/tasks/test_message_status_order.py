@@ -1,6 +1,6 @@
-"""Statuses end alike in whatever order they come: shuffled, doubled, or before the send's own answer.
+"""Statuses give the same result in any order: shuffled, repeated, or before the response to the send.
 
-500 messages in all: each plan is carried out twice, once as it happened and once disturbed.
+500 messages in all: each plan runs twice, once in order and once disturbed.
 """
 
 import json
@@ -43,13 +43,13 @@ NATURAL = [
 AT = 1_795_167_100
 _phone_number_ids = count(5000)
 Step = tuple[int, str]
-# What can be seen of a message: its status and error, its history, its events with their errors.
+# The visible state of a message: its status and error, its history, its events with their errors.
 Seen = tuple[str, str | None, Counter[Any], Counter[Any]]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One message. Without an answer its statuses must carry the reference, as they really do."""
+    """One message. Without a response, its statuses must carry the reference, like real ones."""
 
     natural: tuple[str, ...]
     disturbed: tuple[str, ...]
@@ -58,7 +58,7 @@ class Plan:
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
-    """A message's steps as they happened, and as they are told."""
+    """The steps of a message in order, and disturbed."""
     statuses = draw(st.sampled_from(NATURAL))
     has_reference = draw(st.booleans())
     answered = not has_reference or not statuses or draw(st.booleans())
@@ -100,14 +100,14 @@ def _carry_out(number: Number, chosen: list[Plan], steps: list[Step], batch: int
             _tell(number, told)
             told = []
     _tell(number, told)
-    # What the sweep does: statuses without a reference may have come before the answer.
+    # Like the sweep: statuses without a reference may have come before the response.
     ingest.match_parked()
     return [_seen(message) for message in messages]
 
 
 def _seen(message: Message) -> Seen:
     row = Message.get_by_id(message.id)
-    # A message is sent when that becomes known, which is a matter of order; the rest has its own time.
+    # The time of "sent" depends on the order of the steps. The other steps bring their own times.
     history = Counter((s.status, s.status == "sent" or s.at, s.error_code) for s in row.history())
     del history["pending", row.created_at, None]
     events = [json.loads(e.payload) for e in Event.select().where(Event.subject_id == message.id)]
@@ -122,7 +122,7 @@ def _as_happened(chosen: list[Plan]) -> list[Step]:
 
 
 def _mixed(chosen: list[Plan], random: Random) -> Iterator[Step]:
-    """All messages' disturbed steps, interleaved; each message keeps the order of its own."""
+    """The disturbed steps of all messages, interleaved. The order within a message is kept."""
     turns = [i for i, plan in enumerate(chosen) for _ in plan.disturbed]
     random.shuffle(turns)
     waiting = [iter(plan.disturbed) for plan in chosen]
@@ -133,7 +133,7 @@ def _mixed(chosen: list[Plan], random: Random) -> Iterator[Step]:
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
-    # To shrink 50 messages that go through the database takes minutes, and the difference shows without.
+    # Shrinking an example of 50 messages takes minutes, and the difference shows without it.
     phases=(Phase.reuse, Phase.generate),
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,

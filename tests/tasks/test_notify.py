@@ -1,4 +1,4 @@
-"""Incidents are told once when they begin and once when they end, by mail and in a chat."""
+"""Incidents are reported once when they begin and once when they end, by mail and in a chat."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ ADA, BOB = "ada@example.com", "bob@example.com"
 
 @pytest.fixture
 def mail(account: Account, configure: Configure) -> Iterator[MailServer]:
-    """The operator's mail server. Ada is the recipient of the account's notifications."""
+    """The operator's mail server. Ada receives the account's notifications."""
     with MailServer() as server:
         configure(
             SMTP_URL=server.url(), SMTP_FROM="gateway@example.com", PUBLIC_URL="http://a.test"

@@ -1,4 +1,4 @@
-"""What the network's news mean for a number: whom they concern, and that they decide nothing alone."""
+"""Account updates of the network: they select the numbers to check, and never set a status themselves."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def _is_due(number: Number) -> bool:
 
 
 def _numbers(account: Account) -> dict[NumberStatus, Number]:
-    """A number in each state; the disconnected one was active before."""
+    """A number in each state. The disconnected one was active before."""
     made = {status: factories.provision(account, str(status)) for status in ALL}
     with writing():
         for status, number in made.items():
@@ -150,7 +150,7 @@ def test_an_error_of_the_network_moves_the_number_or_leaves_it(
 def test_a_late_error_says_nothing_of_a_number_that_is_not_connected(
     account: Account, status: NumberStatus, error: NetworkError
 ) -> None:
-    """It may be another account's by now, or in the hands of a new signup."""
+    """It may belong to another account by now, or to a new signup."""
     number = factories.provision(account)
     stale = Number.get_by_id(number.id)
     if status is DISCONNECTED:

@@ -1,4 +1,4 @@
-"""Checks: what the network says of a number decides what it is (ADR 18)."""
+"""Checks: the network's response decides the status of a number (ADR 18)."""
 
 import pytest
 
@@ -139,7 +139,7 @@ def test_without_an_answer_the_number_is_checked_again_after_a_pause(
 def test_an_answer_about_a_number_that_changed_meanwhile_does_not_count(
     number: Number, platform: AskedPlatform
 ) -> None:
-    """It was CONNECTED when the network answered, but a send has found its token void since."""
+    """It was CONNECTED when the network responded. Since then, a send has found its token revoked."""
     platform.while_asked = lambda: number_status.change_status(_now(number), DISCONNECTED)
     _request(number)
     number_status.check_due()

@@ -1,4 +1,4 @@
-"""The slow poll: every connected number is checked from time to time (NUMBER_CHECK_INTERVAL)."""
+"""The periodic check of every connected number (NUMBER_CHECK_INTERVAL)."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def _now(number: Number) -> Number:
 
 
 def _become(number: Number, status: NumberStatus) -> Number:
-    """Have a number change to this status."""
+    """Set a number to this status."""
     with writing():
         number.move_to(PROVISIONING)
     assert number_status.change_status(number, status)

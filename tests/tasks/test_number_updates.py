@@ -1,4 +1,4 @@
-"""Quality, messaging limit, name and notices of a number, as the network tells them (decision 29)."""
+"""Updates of a number from the network: quality, messaging limit, name and notices."""
 
 import json
 from typing import Any

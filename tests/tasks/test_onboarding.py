@@ -1,4 +1,4 @@
-"""Connecting a number: whatever the browser posts is only a claim (decision 22 of the design)."""
+"""Connecting a number: the browser's data are only a claim until the platform confirms them."""
 
 from dataclasses import replace
 

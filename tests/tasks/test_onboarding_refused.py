@@ -1,4 +1,4 @@
-"""What the platform asks of a number's owner: a PIN, patience, or a step of their own."""
+"""Signups that the owner must complete: a PIN, a wait, or a step at the platform."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A signup that stopped anywhere goes on when its claim is posted again (ADR 5)."""
+"""An interrupted signup continues when its claim is posted again (ADR 5)."""
 
 import pytest
 
@@ -18,13 +18,13 @@ CALLS = ["inspect_token", "list_numbers", "subscribe", "get_number", "register"]
 
 
 class Killed(BaseException):
-    """What nothing in the code catches, as nothing does when the process is killed."""
+    """An exception that nothing catches, like the death of the process."""
 
 
 def _be_killed(
     link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch, call: str, *, after: bool
 ) -> None:
-    """Connect a number, and be killed before or after this call of the platform."""
+    """Connect a number, and die before or after this call of the platform."""
     carry_out = getattr(platform, call)
 
     async def die(*values: str) -> None:

@@ -1,4 +1,4 @@
-"""The queue in a file, whose tasks come without polling."""
+"""The queue in a file. A waiting consumer gets a task without polling."""
 
 import time
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from tasks.queue import NAME, WAIT_SECONDS, FileStorage
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the queue is."""
+    """The queue's file."""
     return tmp_path / "queue.db"
 
 
 @pytest.fixture
 def sender(path: Path) -> Iterator[FileStorage]:
-    """The queue as one process opened it."""
+    """The queue, opened by one process."""
     storage = FileStorage(NAME, filename=str(path), fsync=False)
     yield storage
     storage.close()
@@ -26,7 +26,7 @@ def sender(path: Path) -> Iterator[FileStorage]:
 
 @pytest.fixture
 def consumer(path: Path) -> Iterator[FileStorage]:
-    """The queue as another process opened it."""
+    """The queue, opened by another process."""
     storage = FileStorage(NAME, filename=str(path), fsync=False)
     yield storage
     storage.close()
@@ -49,7 +49,7 @@ def test_four_that_wait_take_each_task_once(sender: FileStorage, consumer: FileS
 
     def take_until_all_are_taken() -> None:
         while len(taken) < len(sent):
-            # None when another thread was faster.
+            # None if another thread took the task.
             if (task := consumer.dequeue()) is not None:
                 taken.append(task)
 

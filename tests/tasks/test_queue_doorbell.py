@@ -1,4 +1,4 @@
-"""A doorbell: the first ring at once, those of a burst together, and the last one never lost."""
+"""The doorbell: the first ring is sent at once, a burst is merged, and the last ring is never lost."""
 
 import itertools
 import subprocess
@@ -14,7 +14,7 @@ from tests import factories
 
 
 class Sink:
-    """Counts what was put on the queue, and by which threads."""
+    """Counts the tasks put on the queue, and the threads that put them there."""
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
@@ -46,7 +46,7 @@ def test_rings_of_a_burst_are_merged() -> None:
     for _ in range(100):
         bell.ring()
     wait_for(lambda: len(sink.threads) >= 2, "the first and one for the others")
-    # A burst that takes the machine longer than the pause has more, never one for each.
+    # A burst that takes longer than the pause gives more tasks, but never one for each ring.
     assert len(sink.threads) < 20
 
 

@@ -1,4 +1,4 @@
-"""The task that works redeliveries off, and the sweep behind it."""
+"""The task that schedules redeliveries, and the sweep as its fallback."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def webhook(configure: Configure, account: Account) -> Webhook:
-    """A webhook for which five failed deliveries are to be redelivered."""
+    """A webhook with a request to redeliver five failed deliveries."""
     configure(REDELIVERY_RATE="1000000")
     row = factories.webhook(account)
     factories.deliveries(account, row, count=5)
@@ -40,7 +40,7 @@ def _request(webhook: Webhook) -> int:
 
 
 def _waits(clock: Clock) -> list[int]:
-    """In how many milliseconds each pending one goes."""
+    """The milliseconds until each pending delivery is due."""
     pending = Delivery.select().where(Delivery.state == DeliveryState.PENDING)
     return sorted((row.next_attempt_at or 0) - clock.at for row in pending)
 

@@ -1,4 +1,4 @@
-"""Rounds of the retention: what each setting means, and how much one round does."""
+"""Rounds of the retention: the meaning of each setting, and the bound of a round."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Retention: what goes, what stays, and how it is found."""
+"""Retention of each kind of row: what is removed, what stays, and the queries that find it."""
 
 import dataclasses
 from contextlib import AbstractContextManager
@@ -111,7 +111,7 @@ def test_an_event_goes_when_its_last_delivery_has_gone(account: Account, clock: 
 def test_an_event_stays_as_long_as_its_message(
     account: Account, number: Number, clock: Clock
 ) -> None:
-    """A repeated callback would else emit it a second time."""
+    """Otherwise a repeated callback would emit it a second time."""
     message = factories.outbound(number)
     with writing():
         Event.append(
@@ -182,7 +182,7 @@ def test_items_set_aside_go_by_their_age_whether_settled_or_not(clock: Clock) ->
 def test_signups_and_notices_go_by_their_age_and_the_number_stays(
     account: Account, number: Number, clock: Clock
 ) -> None:
-    """A signup that was never completed takes the platform's token with it."""
+    """The platform's token is removed with an incomplete signup."""
     link = SignupLink.open(account, "acme")
 
     def write(code: str) -> None:
@@ -205,7 +205,7 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
 def test_one_that_waits_for_a_redelivery_is_as_old_as_before(
     account: Account, clock: Clock
 ) -> None:
-    """A receiver may take days for them, and would hold up all removal."""
+    """A receiver may take days for them, which would block all removal."""
     [delivery_id] = _delivered(account)
     webhook_id = Delivery.get_by_id(delivery_id).webhook_id
     clock.advance(days=1)
@@ -217,7 +217,7 @@ def test_one_that_waits_for_a_redelivery_is_as_old_as_before(
 def test_one_that_is_scheduled_anew_in_between_stays(
     account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look and the lock."""
+    """Between the query and the lock."""
     [delivery_id] = _delivered(account)
     clock.advance(days=1)
 

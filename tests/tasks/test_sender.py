@@ -1,4 +1,4 @@
-"""The headers that an attempt is shown with are those that its receiver got."""
+"""The recorded headers of an attempt equal those that its receiver got."""
 
 import threading
 import time
@@ -38,7 +38,7 @@ NAMES = {
 
 @contextmanager
 def _running() -> Iterator[None]:
-    """An engine as the settings want it, with retries and wake-ups every few milliseconds."""
+    """An engine with the default settings, with retries and wake-ups every few milliseconds."""
     engine = deliver.Engine(make_client(), RetrySchedule((0.02,)), 10, 10)
     stopping = threading.Event()
 
@@ -118,7 +118,7 @@ def test_an_attempt_after_a_rotation_is_shown_with_the_signatures_of_both_secret
     failed, got = _find(failed), _named(receiver.at()[2])
     assert len(got[signing.STANDARD_HEADER].split(" ")) == 2
     assert headers_of(Attempt.of(failed)[2], failed) == got
-    # It stays what was sent, also when the old secret signs no more.
+    # The shown headers stay those that were sent, also after the old secret expired.
     changed_at = failed.webhook.secret_changed_at
     assert changed_at is not None
     assert failed.webhook.secrets_at(changed_at + SECRET_OVERLAP_MS) == [failed.webhook.secret]
@@ -127,7 +127,7 @@ def test_an_attempt_after_a_rotation_is_shown_with_the_signatures_of_both_secret
 def test_a_delivery_that_is_replayed_after_six_minutes_is_refused_by_the_libraries(
     account: Account, webhook: Webhook, receiver: Receiver, clock: Clock
 ) -> None:
-    """The libraries' clock cannot be moved, so it is the service's that lags behind."""
+    """The libraries' clock cannot be moved, so the service's clock lags behind it."""
     receiver.behave(answer(200))
     for minutes_ago, expected in ((6, TOO_OLD), (4, VERIFIED)):
         clock.at = round((time.time() - minutes_ago * 60) * 1000)

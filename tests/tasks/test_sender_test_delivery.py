@@ -1,4 +1,4 @@
-"""The test delivery of a webhook (specification, POST /webhooks/<webhook_id>/test; decision 11)."""
+"""The test delivery of a webhook (specification, POST /webhooks/<webhook_id>/test)."""
 
 import asyncio
 import hashlib
@@ -44,7 +44,7 @@ def test_a_kind_that_is_asked_for_is_sent_subscribed_or_not(
 def test_each_test_is_an_event_of_its_own(
     account: Account, receiver: Receiver, kind: EventKind, prefix: str
 ) -> None:
-    """A receiver that deduplicates on event and data.id takes the second one too."""
+    """A receiver that deduplicates by event and data.id accepts the second one too."""
     webhook = factories.webhook(account, receiver.url())
     for _ in range(2):
         asyncio.run(send_test_delivery(webhook, kind))

@@ -1,4 +1,4 @@
-"""What is true when a webhook has been disabled or deleted."""
+"""Disabling and deleting a webhook wait for its running attempts."""
 
 import threading
 import time
@@ -33,7 +33,7 @@ def switch_off(request: pytest.FixtureRequest) -> Switch:
 
 @pytest.fixture
 def webhook(account: Account) -> Webhook:
-    """A webhook with an attempt that was claimed."""
+    """A webhook with a claimed delivery."""
     row = factories.webhook(account)
     factories.deliveries(account, row)
     return row

@@ -1,4 +1,4 @@
-"""The sweep: what a lost wake-up, a killed process or an old age left behind."""
+"""The sweep: work left over after a lost wake-up or a killed process, and old rows."""
 
 import json
 

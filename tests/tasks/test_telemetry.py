@@ -1,4 +1,4 @@
-"""What a span says of the work inside it, and of its end; and what a request's log lines say of it."""
+"""Spans and log lines of a request: their fields, and the outcome of the work."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def shown() -> Iterator[InMemorySpanExporter]:
 
 @pytest.fixture
 def fields() -> Iterator[dict[str, str]]:
-    """What the log lines of the request under way say."""
+    """The fields of the current request's log lines."""
     token = telemetry.request_fields.set(noted := {"request_id": "req_1"})
     yield noted
     telemetry.request_fields.reset(token)

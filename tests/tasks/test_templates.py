@@ -1,4 +1,4 @@
-"""Templates kept fresh by callbacks and by the worker, with one event for each change."""
+"""Templates are updated by callbacks and by the worker, with one event for each change."""
 
 import json
 from collections.abc import Coroutine
@@ -30,7 +30,7 @@ ABOUT = {
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """What the worker asks."""
+    """The network that the worker calls."""
     network = Network(definition())
     monkeypatch.setattr(template_lists, "get_network", lambda: network)
     return network

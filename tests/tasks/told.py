@@ -1,4 +1,4 @@
-"""What the platform tells, and taking it in, for tests."""
+"""Callbacks of the platform, and ingesting them."""
 
 import json
 from contextlib import AbstractContextManager
@@ -51,7 +51,7 @@ def ingest_now(*entries: dict[str, Any]) -> Callback:
 
 
 def ingest_again(only: Callback | None = None) -> None:
-    """Ingest all callbacks or one once more, also those that are in or wait for their next try."""
+    """Ingest all callbacks or one again, also those that are done or wait for their next try."""
     again = Callback.update(due_at=AT_ONCE, lease_token=None, ingested_at=None)
     with writing():
         (again if only is None else again.where(Callback.id == only.id)).execute()
@@ -71,5 +71,5 @@ def accepted_message(number: Number, wamid: str = "wamid.1", to: str = "15551234
 
 
 def refusing_text(text: str) -> AbstractContextManager[None]:
-    """Meanwhile the database does not take such an inbound text."""
+    """The database refuses such an inbound text inside the block."""
     return refusing("INSERT", "message", f"replace(NEW.body_json, '{text}', '') != NEW.body_json")

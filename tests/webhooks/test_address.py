@@ -1,4 +1,4 @@
-"""Which addresses a webhook may have (decision 19 of the design)."""
+"""Which addresses a webhook may have."""
 
 import ipaddress
 import re

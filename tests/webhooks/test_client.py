@@ -1,4 +1,4 @@
-"""The client against real receivers (specification, Delivery rules; decisions 12 and 19)."""
+"""The client against real receivers (specification, Delivery rules)."""
 
 import gzip
 import socket

@@ -1,4 +1,4 @@
-"""One deadline for the whole exchange (specification, Delivery rules; decision 12 of the design)."""
+"""One deadline for the whole exchange (specification, Delivery rules)."""
 
 import asyncio
 import socket

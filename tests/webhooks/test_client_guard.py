@@ -1,4 +1,4 @@
-"""What the client refuses to call (decision 19 of the design)."""
+"""What the client refuses to call."""
 
 from collections.abc import Callable
 from contextlib import closing

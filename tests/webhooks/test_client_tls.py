@@ -1,4 +1,4 @@
-"""Whom the client believes: real receivers with certificates of a test CA (decision 19 of the design)."""
+"""Whom the client believes: real receivers with certificates of a test CA."""
 
 import datetime as dt
 import ssl

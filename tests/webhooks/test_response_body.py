@@ -1,4 +1,4 @@
-"""The kept beginning of an answer: bounded packed and unpacked, and readable (decision 12)."""
+"""The kept beginning of an answer: bounded packed and unpacked, and readable."""
 
 import gzip
 import zlib

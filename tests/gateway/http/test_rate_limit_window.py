@@ -1,4 +1,4 @@
-"""The window of the rate limit (decision 13 of the design)."""
+"""The window of the rate limit."""
 
 import time
 import tracemalloc
