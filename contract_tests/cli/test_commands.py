@@ -1,4 +1,4 @@
-"""The command line in real processes, beside a ``gateway up`` on the same DATA_DIR."""
+"""Commands of ``gateway`` next to a running ``gateway up`` on the same DATA_DIR."""
 
 import json
 import re
@@ -23,7 +23,7 @@ TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NUMBER = {"id", "phoneNumber", "displayName", "status", "createdAt", "activatedAt"} | {
     *("qualityRating", "messagingLimit", "statusReason", "notice")
 }
-# Nobody listens there: port 9 is for what is thrown away.
+# Nothing listens there: port 9 is the discard port.
 HOOK = "http://127.0.0.1:9/path/of/usual/length"
 
 
@@ -35,12 +35,12 @@ class Cli:
     environment: Mapping[str, str]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command as it is typed, in a process that has imported it before."""
+        """Run a command in a process that has imported it before."""
         done = command_server().invoke(arguments, self.environment, self.folder)
         return subprocess.CompletedProcess(arguments, *done)
 
     def run_program(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """The same, from the beginning."""
+        """Run a command in a new process."""
         return subprocess.run(
             [COMMAND, *arguments],
             cwd=self.folder,
@@ -52,7 +52,7 @@ class Cli:
         )
 
     def text(self, *arguments: str) -> str:
-        """What a command prints for people: nothing wider than a terminal."""
+        """The text output of a command, which must fit the terminal."""
         done = self.run(*arguments)
         assert (done.returncode, done.stderr) == (0, "")
         assert max(map(len, done.stdout.splitlines())) <= WIDTH, done.stdout
@@ -66,7 +66,7 @@ class Cli:
         return json.loads(done.stdout)
 
     def refuse(self, *arguments: str, status: int = 1) -> str:
-        """Why a command fails: all of it on stderr."""
+        """The error of a failing command, all of it on stderr."""
         done = self.run(*arguments)
         assert (done.returncode, done.stdout) == (status, "")
         assert "Traceback" not in done.stderr
@@ -75,13 +75,13 @@ class Cli:
 
 @pytest.fixture(scope="module")
 def cli(gateway: Gateway) -> Cli:
-    """Commands that are told nothing but the folder of the running gateway."""
+    """Commands that know only the folder of the running service."""
     return Cli(gateway.folder, gateway.told)
 
 
 @pytest.fixture
 def empty(tmp_path: Path, cli: Cli) -> Cli:
-    """Commands in a folder where nothing ever ran."""
+    """Commands in an empty folder."""
     told = {k: v for k, v in cli.environment.items() if not k.startswith("GATEWAY_")}
     return Cli(tmp_path, told)
 
@@ -90,7 +90,7 @@ def empty(tmp_path: Path, cli: Cli) -> Cli:
 def test_the_command_server_gives_the_same_output_as_the_program(
     cli: Cli, arguments: list[str]
 ) -> None:
-    """What it prints and its exit status are those that the other tests look at."""
+    """Its output and exit status are the same in both ways."""
     program, command = cli.run_program(*arguments), cli.run(*arguments)
     assert (program.returncode, program.stdout, program.stderr) == (
         command.returncode,
@@ -371,7 +371,7 @@ def test_a_second_up_on_a_data_directory_is_refused_and_the_first_keeps_running(
 def test_sandbox_connect_fails_without_a_running_sandbox(empty: Cli) -> None:
     empty.json("migrate")
     account = empty.json("accounts", "create", "Acme", "--plan", "pro")["id"]
-    # The word of a service that was killed counts for nothing.
+    # The up.json of a killed service is ignored.
     word = {"pid": 2**22 + 1, "public_url": "http://127.0.0.1:7", "sandbox_port": 7}
     (empty.folder / "var" / "up.json").write_text(json.dumps(word))
     assert "no sandbox at http://127.0.0.1:8081" in empty.refuse("sandbox-connect", account)

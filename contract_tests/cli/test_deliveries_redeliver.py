@@ -1,4 +1,4 @@
-"""gateway deliveries redeliver, beside a ``gateway up`` on the same DATA_DIR."""
+"""``gateway deliveries redeliver`` next to a running ``gateway up`` on the same DATA_DIR."""
 
 import json
 import re
@@ -30,7 +30,7 @@ EVENTS = 4
 
 @pytest.fixture
 def webhook(customer: Customer, receiver: Receiver) -> Mapping[str, Any]:
-    """A webhook to which some events were delivered."""
+    """A webhook with some delivered events."""
     body = {"url": receiver.url(), "events": ["message.sent"]}
     row: Mapping[str, Any] = customer.request("POST", "/webhooks", json=body).json()
     for _ in range(EVENTS):
@@ -75,7 +75,7 @@ def test_ctrl_c_stops_the_progress_display_and_not_the_redelivery(
         return Reply(200)
 
     receiver.reply = hang
-    # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
+    # A background process of a shell ignores Ctrl-C, and its children inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         process = subprocess.Popen(
@@ -89,7 +89,7 @@ def test_ctrl_c_stops_the_progress_display_and_not_the_redelivery(
     finally:
         signal.signal(signal.SIGINT, before)
     receiver.wait(count=2 * EVENTS)
-    # The worker may be faster than the command, which has to be watching.
+    # The worker may be faster than the command, so wait until the command shows its progress.
     assert process.stderr is not None
     assert process.stderr.readline() == "Delivering\n"
     process.send_signal(signal.SIGINT)

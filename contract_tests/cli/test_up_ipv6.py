@@ -9,7 +9,7 @@ from contract_tests.harness import Gateway, wait_for
 
 
 class Ipv6Gateway(Gateway):
-    """It listens at ::1, and has its public address from there."""
+    """It listens at ::1, which is also its public address."""
 
     options = ("--no-demo", "--host", "::1")
 

@@ -1,4 +1,4 @@
-"""Pages of the dashboard, as a signed-in user sees them."""
+"""Fixtures: pages and forms of the dashboard for a signed-in user."""
 
 import re
 from typing import IO, Protocol
@@ -40,7 +40,7 @@ def user(account: Account) -> User:
 
 @pytest.fixture
 def browser() -> FlaskClient:
-    """A browser that is open at the dashboard."""
+    """A browser signed in to the dashboard."""
     app = Flask("pages")
     app.register_blueprint(blueprint)
     return app.test_client()

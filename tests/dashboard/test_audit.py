@@ -1,4 +1,4 @@
-"""The audit log: a row for each change and for nothing else, without secrets."""
+"""The audit log: one row for each change, without secrets, and no other rows."""
 
 import json
 
@@ -19,7 +19,7 @@ from tests.conftest import Clock
 from tests.dashboard.world import ACTIONS, View, World, browser_of, form_token, furnish
 from tests.people import PASSWORD, member
 
-# Fields with which an action is refused.
+# Fields that make an action fail.
 REFUSED: dict[str, dict[str, str]] = {
     "change_words": {"stop": "x" * 99},
     "change_note": {"note": "x" * 1001},

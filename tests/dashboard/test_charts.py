@@ -1,4 +1,4 @@
-"""Charts: where bars, lines, ticks and labels are, and the table beside them."""
+"""Charts: the positions of bars, lines, ticks and labels, and the table next to them."""
 
 import pytest
 

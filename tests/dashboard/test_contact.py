@@ -1,4 +1,4 @@
-"""The page of a contact: who it is, consent, the note, what changed and why, and the last messages."""
+"""The page of a contact: identity, consent, note, history and last messages."""
 
 import re
 from html import unescape
@@ -20,7 +20,7 @@ ANA = {"phone": "15551234567", "user_id": "US.1", "username": "ana.b", "name": "
 
 
 def text_of(page: str) -> str:
-    """What a reader sees of a page."""
+    """The visible text of a page."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", page)).split())
 
 

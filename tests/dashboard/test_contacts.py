@@ -1,4 +1,4 @@
-"""The list of contacts: who is found, what a row says of them, and the words to opt out and in."""
+"""The list of contacts: search, rows, and the words to opt out and in."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Found = Callable[..., list[str]]
 
 @pytest.fixture
 def found(visit: Visit) -> Found:
-    """The identifiers of the contacts on the page, for a search."""
+    """The identifiers of the contacts on the page of a search."""
     return lambda **chosen: ROW.findall(visit(f"contacts?{urlencode(chosen)}"))
 
 

@@ -1,4 +1,4 @@
-"""The list of deliveries over all webhooks, and redelivering what was chosen or matches."""
+"""The list of deliveries over all webhooks, and redelivery of the selected or matching ones."""
 
 import re
 from html import unescape
@@ -34,7 +34,7 @@ def _fail() -> None:
 
 
 def _chosen() -> set[str]:
-    """What waits to be redelivered."""
+    """The deliveries chosen for redelivery."""
     return {each for batch in Redelivery.select() for each in batch.delivery_ids}
 
 

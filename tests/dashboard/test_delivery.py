@@ -35,7 +35,7 @@ def hook(account: Account) -> Webhook:
 
 
 def _attempt(status: int | None, body: str = "", *, retry: int | None = None, ms: int = 5) -> None:
-    """Answer all that is due."""
+    """Attempt all due deliveries."""
     error = None if status == 200 else f"The receiver answered {status}."
     outcomes = [
         Outcome(
@@ -125,7 +125,7 @@ def test_json_is_highlighted_and_escaped() -> None:
 
 
 def _plain(made: str) -> str:
-    """What a browser shows, and copies."""
+    """The text that a browser shows and copies."""
     return html.unescape(re.sub(r"</?span[^>]*>", "", made))
 
 

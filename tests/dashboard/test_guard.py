@@ -41,7 +41,7 @@ def test_behind_https_cookies_are_secure_and_bound_to_the_host(
         "email": "ada@example.com",
         "password": "correct horse battery",
     }
-    # The proxy in front speaks http to us: the page's origin is known by the setting alone.
+    # The proxy forwards plain http, so only the setting gives the page's origin.
     answer = client.post(
         "/dashboard/sign-in", base_url=PUBLIC_URL, data=fields, headers={"Origin": PUBLIC_URL}
     )

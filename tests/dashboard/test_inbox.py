@@ -1,4 +1,4 @@
-"""The inbox: conversations by person, one of them, and replies through the API's own operation."""
+"""The inbox: conversations by person, a single conversation, and replies through the API's operation."""
 
 import io
 import json
@@ -30,15 +30,15 @@ USED = ConflictError("This Idempotency-Key was used with another request body. U
 
 
 class Claim(Protocol):
-    """Claims a key, once for each, with the error if one is kept."""
+    """Claims each key once, with the stored error if there is one."""
 
     def __call__(self, key: str, status: int | None = None) -> object: ...
 
 
 class Api:
-    """The API as the application hands it in: keeps what it is asked, and answers ``answer``.
+    """A fake of the API that the application passes in. It records calls and responds with ``answer``.
 
-    An upload is answered with the first of ``uploads``. A send calls ``sends`` with its key.
+    An upload gets the first of ``uploads``. A send calls ``sends`` with its key.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ def api(browser: FlaskClient) -> Api:
 
 @pytest.fixture
 def contact(number: Number) -> Contact:
-    """Somebody who wrote just now."""
+    """A contact that has just written."""
     message = factories.inbound(number)
     assert message is not None
     return Contact.get_by_id(message.contact_id)
@@ -213,7 +213,7 @@ def test_a_file_is_uploaded_and_sent_as_what_it_is(
     submit: Submit, api: Api, contact: Contact, name: str, mime_type: str, kind: str, content: Any
 ) -> None:
     api.will_upload("4711", mime_type)
-    # As browsers write a quotation mark into a header.
+    # The browsers' escape of a quotation mark in a header.
     sent = _file(name.replace('"', "%22"), mime_type)
     submit(f"inbox/{contact.id}/media", caption="Look", once="k", file=sent)
     media = f"/numbers/{contact.number_id}/media"
@@ -227,7 +227,7 @@ def test_a_file_is_uploaded_and_sent_as_what_it_is(
 
 @pytest.fixture
 def claim(number: Number, contact: Contact) -> Claim:
-    """Write down what the API does of the first send with a key: the message, the key and its error."""
+    """Store the API's rows of the first send with a key: the message, the key and its error."""
 
     def write(key: str, status: int | None = None) -> None:
         with writing():
@@ -265,7 +265,7 @@ def test_a_resubmitted_form_reuses_the_upload_only_for_the_same_file(
 def test_a_key_that_no_form_has_is_refused(
     submit: Submit, api: Api, contact: Contact, path: str
 ) -> None:
-    # No database takes it.
+    # No database accepts it.
     submit(f"inbox/{contact.id}{path}", 400, once="k\0", text="Hi", file=_file())
     assert api.asked == api.uploaded == []
 

@@ -1,4 +1,4 @@
-"""What stands around every page: navigation, search, times and states that are never told by colour alone."""
+"""The layout of every page: navigation, search, times, and states that do not depend on colour."""
 
 import re
 

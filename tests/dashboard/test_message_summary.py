@@ -1,4 +1,4 @@
-"""What lists say of a message, whatever its type and shape."""
+"""The summary of a message in lists, for every type and shape."""
 
 from typing import Any
 

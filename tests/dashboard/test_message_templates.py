@@ -1,4 +1,4 @@
-"""The page of a number's templates: what it shows, and how it comes to know them."""
+"""The page of a number's templates, and how it loads them."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A message's page: its person, what it replies to, when it asks again; how to send a first one; finding."""
+"""The page of a message: person, quoted message, refresh. The first message, and the search."""
 
 import re
 import shlex
@@ -73,7 +73,7 @@ def test_an_old_message_page_refreshes_while_an_attempt_is_near(
 
 
 def _answer(number: Number, to: Message) -> Message:
-    """The person answers a message of ours, which the network knows as wamid.1."""
+    """The person replies to our message with the network identifier wamid.1."""
     with writing():
         to.advance(MessageStatus.SENT, at=1, wa_message_id="wamid.1")
         return Message.write_inbound(
@@ -163,7 +163,7 @@ def test_the_first_message_is_sent_from_a_number_that_can_send(
 
 
 def _found(visit: Visit, text: str, status: int = 200) -> list[str]:
-    """The messages that the page lists for a text."""
+    """The messages on the page of a search."""
     page = visit(f"messages?{urlencode({'find': text})}", status)
     assert f'name="find" value="{escape(text)}"' in page
     return re.findall(r'href="/dashboard/messages/(msg_\w+)"', page)

@@ -1,4 +1,4 @@
-"""The pages of numbers and messages show what the network says of them."""
+"""The pages of numbers and messages show the network's reasons and codes."""
 
 from models.database import writing
 from models.message import MessageStatus

@@ -1,4 +1,4 @@
-"""The overview: what needs attention, charts, first steps, totals that are those of the lists."""
+"""The overview: problems, charts, first steps, and totals equal to those of the lists."""
 
 import re
 from html import unescape
@@ -26,12 +26,12 @@ from tests.fake_templates import definition, known
 
 @pytest.fixture(autouse=True)
 def limit(browser: FlaskClient) -> None:
-    """An account that may make 500 requests a minute and made none."""
+    """An account with a limit of 500 requests a minute, and no requests yet."""
     browser.application.extensions[EXTENSION] = lambda _account: (500, 500, 0)
 
 
 def _attention(page: str) -> list[str]:
-    """Each line of what needs attention, as text."""
+    """The lines of the problems, as text."""
     found = re.search(r'<ul class="attention.*?</ul>', page, re.DOTALL)
     items = re.findall(r"<li>(.*?)</li>", found[0], re.DOTALL) if found else []
     return [" ".join(unescape(re.sub("<[^>]+>", " ", item)).split()) for item in items]

@@ -1,4 +1,4 @@
-"""What holds for every page: its headers, and that nothing in it becomes markup."""
+"""Every page: its headers, and the escaping of its data."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Roles: every page and action times every role, by the one table that the guard reads."""
+"""Roles: every page and action with every role, by the table that the guard reads."""
 
 import re
 

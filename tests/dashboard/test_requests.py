@@ -1,4 +1,4 @@
-"""The API request log's pages: the list with its filters and pages, one request with what to do."""
+"""The pages of the API request log: the list with filters and pages, and one request with its advice."""
 
 import json
 import re

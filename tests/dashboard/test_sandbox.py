@@ -1,4 +1,4 @@
-"""The page of the sandbox: there only while it is the network."""
+"""The page of the sandbox, which exists only while the sandbox is the network."""
 
 from tests.conftest import Configure
 from tests.dashboard.conftest import Visit

@@ -1,4 +1,4 @@
-"""The search: one field, every kind of thing that an account has."""
+"""The search: one field for every kind of resource of an account."""
 
 from urllib.parse import quote
 
@@ -26,7 +26,7 @@ def _search(visit: Visit, text: str, more: str = "") -> str:
 
 
 def _sent(number: Number, wa_message_id: str, text: str = "Hello") -> Message:
-    """A message that the network took, and its event."""
+    """A message accepted by the network, and its event."""
     row = factories.outbound(number, text=text)
     with writing():
         row.advance(MessageStatus.SENT, at=1, wa_message_id=wa_message_id)

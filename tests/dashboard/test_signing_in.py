@@ -1,4 +1,4 @@
-"""The sign-in's form, without a server: who has to wait, and whose form is refused."""
+"""The sign-in form, without a server: rate limits, and forms of other origins."""
 
 import pytest
 from flask import Flask
@@ -15,7 +15,7 @@ PATH = "/dashboard/sign-in"
 
 @pytest.fixture
 def client(account: Account) -> FlaskClient:
-    """A browser, and a user who could sign in with it."""
+    """A browser and a user, not signed in."""
     User.enrol(account, EMAIL, PASSWORD)
     app = Flask("pages")
     app.register_blueprint(blueprint)

@@ -1,4 +1,4 @@
-"""The posted form: its shape is checked before anything is done with it."""
+"""The posted form is validated before it is used."""
 
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""Every way in which a posted signup ends has a page of its own."""
+"""Every outcome of a posted signup has its own page."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Links that let a person in: invitations, and a new password."""
+"""Single-use links: invitations and new passwords."""
 
 import re
 
@@ -32,7 +32,7 @@ def _choose(
 
 
 def _made(owner: User, path: str, **form: str) -> str:
-    """The path of the link that a page shows after its form was submitted."""
+    """The path of the link on a page after its form was submitted."""
     browser = browser_of(owner)
     shown = browser.post(path, data={"csrf_token": form_token(browser), **form}).text
     found = re.search(r'<code id="url">http://[^/]+(/dashboard/[^<]+)</code>', shown)

@@ -1,4 +1,4 @@
-"""What an input of the type datetime-local sends."""
+"""The values of inputs of the type datetime-local."""
 
 import pytest
 

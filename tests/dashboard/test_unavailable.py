@@ -1,4 +1,4 @@
-"""What counts as a database that cannot be read."""
+"""The page of an unreadable database, and the errors that lead to it."""
 
 import pytest
 from flask import Flask

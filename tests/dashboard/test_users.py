@@ -1,4 +1,4 @@
-"""The page of users, as its owner sees it."""
+"""The page of users, for an owner."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_an_existing_user_is_not_invited(account: Account, owner: User) -> None:
 
 
 def test_another_accounts_user_is_invited_like_a_stranger(owner: User) -> None:
-    """Who is known elsewhere is not told."""
+    """Users of other accounts are not revealed."""
     member(Account.open("Other", "pro"), Role.OWNER, "guest")
     for email in ("guest@example.com", "nobody@example.com"):
         assert _post(owner, PATH, email=email, role="viewer")[0] == 200

@@ -1,4 +1,4 @@
-"""A webhook's page: why deliveries failed lately, and a test whose payload is edited."""
+"""The page of a webhook: recent failures, and a test with an edited payload."""
 
 import json
 import re

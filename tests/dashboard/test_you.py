@@ -1,4 +1,4 @@
-"""One's own account: password, sessions, two-factor authentication and the sign-in with it."""
+"""The user's own page: password, sessions, two-factor authentication and the sign-in with it."""
 
 import re
 
@@ -21,7 +21,7 @@ NEW = "a password of one's own"
 
 @pytest.fixture
 def user(account: Account) -> User:
-    """A viewer: one's own account is everybody's."""
+    """A viewer, because every role has this page."""
     return member(account, Role.VIEWER)
 
 
@@ -40,7 +40,7 @@ def _change(browser: FlaskClient, present: str) -> TestResponse:
 
 
 def _by_password(user: User, target: str = "", password: str = PASSWORD) -> FlaskClient:
-    """A visitor who has given the password."""
+    """A visitor who has entered the password."""
     visitor = browser_of(None)
     form = {"email": user.email, "password": password, "next": target}
     assert _post(visitor, SIGN_IN, SIGN_IN, **form).status_code == 303
@@ -102,7 +102,7 @@ def test_two_factor_is_turned_on_with_the_apps_code(user: User, browser: FlaskCl
         assert not User.get_by_id(user.id).has_two_factor
     shown = _post(browser, FACTOR, present=PASSWORD, code=app_code(user)).text
     assert len(re.findall(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}", shown)) == 10
-    # A session from before is none that a code began.
+    # An earlier session did not start with a code.
     assert elsewhere.get(YOU).status_code == 303
     assert '<div class="qr">' not in browser.get(FACTOR).text
 

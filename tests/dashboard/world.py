@@ -1,4 +1,4 @@
-"""Every view of the dashboard as a test calls it: its address, and the form that makes it succeed."""
+"""Calls of every view of the dashboard: its address, and the form that makes it succeed."""
 
 import re
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ FORMS: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class View:
-    """A view by its name, as the application routes it."""
+    """A view, by the name of its route."""
 
     name: str
     method: str
@@ -119,7 +119,7 @@ class World:
         return browser.post(path, data=form)
 
     def prepare(self, user: User, name: str) -> None:
-        """Bring about what an action undoes or ends."""
+        """Create the state that an action ends."""
         match name:
             case "turn_on_two_factor":
                 two_factor.set_up(user)
@@ -141,7 +141,7 @@ class World:
 
 
 def furnish(account: Account, number: Number) -> World:
-    """Make one of everything."""
+    """Create one resource of each kind."""
     hook = factories.webhook(account)
     [delivery] = factories.deliveries(account, hook)
     message = factories.outbound(number)
@@ -179,7 +179,7 @@ def logged_request(key: ApiKey) -> str:
 
 
 def browser_of(user: User | None) -> FlaskClient:
-    """A browser in which the user is signed in; a visitor's without one."""
+    """A browser in which the user is signed in, or a visitor's without a user."""
     browser = application().test_client()
     if user is not None:
         browser.set_cookie("gateway_session", UserSession.begin(user))

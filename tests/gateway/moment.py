@@ -4,7 +4,7 @@ START = 1_795_167_000.25
 
 
 class Now:
-    """Stands in for ``time.time``."""
+    """Replaces ``time.time``."""
 
     def __init__(self) -> None:
         self.at = START

@@ -60,7 +60,7 @@ def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Res
 
 
 def _crash_in_the_middle(number: Number, network: Network) -> list[OutboundMessage]:
-    """Send, and crash before the network's response is recorded. Returns the sends that reached the network."""
+    """Send, and crash before the network's response is recorded. Returns the network's recorded sends."""
 
     def die(_: OutboundMessage) -> str:
         raise SystemExit

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test module's own, which its tests may cut, kill and start again."""
+"""A PostgreSQL server for one test module, which its tests may disconnect, kill and restart."""
 
 from collections.abc import Iterator
 
@@ -16,9 +16,9 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def engine(url: str) -> Iterator[PostgresEngine]:
-    """On the database behind the module's own fixture ``url``.
+    """An engine on the database of the module's fixture ``url``.
 
-    It has a single connection: whatever keeps it, or leaves it in disorder, stops all that follows.
+    It has one connection, so a test that keeps or breaks it fails all later statements.
     """
     one = PostgresEngine(url, connections=1)
     yield one

@@ -1,4 +1,4 @@
-"""A suspended account: its keys and users open nothing until it is resumed. Words to opt out and in."""
+"""A suspended account: its keys and users have no access until it is resumed. Words to opt out and in."""
 
 import re
 

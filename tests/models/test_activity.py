@@ -1,4 +1,4 @@
-"""What an account did: messages by status and attempts by their end, in the steps of each span."""
+"""Activity of an account: messages by status and attempts by outcome, in the steps of each span."""
 
 from collections.abc import Mapping
 

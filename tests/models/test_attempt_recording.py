@@ -53,7 +53,7 @@ def _stored(delivery: Delivery) -> Delivery:
 
 
 def _discard(account: Account, webhook: Webhook, count: int, deactivate_after: int = 10) -> None:
-    """So many events in a row fail after all their retries."""
+    """Let ``count`` events in a row fail after all their retries."""
     for _ in range(count):
         factories.deliveries(account, webhook)
         _fail(_claim(), _never_again, deactivate_after)

@@ -1,4 +1,4 @@
-"""What waits to be delivered."""
+"""The backlog of deliveries."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Redelivering many: what a call chooses, and what becomes of it batch by batch."""
+"""Bulk redelivery: the deliveries that a call selects, and their scheduling in batches."""
 
 import sqlite3
 
@@ -238,7 +238,7 @@ def test_a_deleted_webhook_gets_nothing_more(account: Account, webhook: Webhook)
 
 
 def _seconds(webhook: Webhook, clock: Clock) -> list[float]:
-    """In how many seconds those go that are scheduled anew, each with its second."""
+    """The seconds until each rescheduled delivery is due."""
     rows = Delivery.select().where(Delivery.webhook == webhook.id, Delivery.state == PENDING)
     return sorted(((row.next_attempt_at or 0) - clock.at) / 1000 for row in rows)
 
@@ -275,7 +275,7 @@ def test_no_burst_follows_when_no_worker_ran_for_a_while(
 def test_a_webhook_that_is_behind_gets_no_more(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
-    """What its receiver does not take in time would else go at once when it answers again."""
+    """Otherwise late deliveries would all be sent at once when the receiver responds again."""
     _failed(account, webhook, 4)
     [late] = factories.deliveries(account, webhook)
     _request(webhook)
@@ -310,7 +310,7 @@ def test_a_call_skips_deliveries_of_an_unfinished_call(account: Account, webhook
 
 
 def test_a_redelivery_holds_no_other_webhook_back(account: Account, webhook: Webhook) -> None:
-    """However many wait for one webhook, a new event of another is in the next claim."""
+    """A new event of another webhook is in the next claim, however many deliveries wait for this one."""
     _failed(account, webhook, 50)
     _request(webhook)
     _work_off_all()
@@ -346,7 +346,7 @@ def test_deliveries_without_an_attempt_are_recognized(account: Account, webhook:
 def test_redeliveries_are_chosen_by_an_index(
     account: Account, webhook: Webhook, state: Stored
 ) -> None:
-    """In its order, so that ten thousand are found without sorting all."""
+    """In index order, so ten thousand are found without a sort."""
     _failed(account, webhook, 1)
     statements: list[str] = []
     connection: sqlite3.Connection = database.connection()

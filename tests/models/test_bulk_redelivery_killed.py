@@ -1,4 +1,4 @@
-"""A process that is really killed while it schedules a part of a redelivery."""
+"""A process that is killed while it schedules a batch of a redelivery."""
 
 import signal
 import subprocess
@@ -19,7 +19,7 @@ from tests.factories import claim_due
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
-# Schedules a part, and then another during which it dies at the point that it was told.
+# Schedules a batch, and dies during the next one at the given point.
 WORKER = """
 import os, signal, sys
 from models import database

@@ -1,4 +1,4 @@
-"""Callbacks of the network as they are kept until they are ingested."""
+"""Storage of the network's callbacks until they are ingested."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Items set aside: each once, counted by reason, found without a scan."""
+"""Items set aside: stored once, counted by reason, found by an index."""
 
 from typing import Any
 

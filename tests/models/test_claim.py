@@ -1,4 +1,4 @@
-"""Claiming: who gets which due delivery, and how many."""
+"""Claiming: which due deliveries a worker gets, and how many."""
 
 import subprocess
 import sys
@@ -171,7 +171,7 @@ def test_of_one_webhook_the_delivery_that_waits_longest_comes_first(
 
 
 def test_webhooks_at_their_cap_do_not_keep_others_waiting(account: Account, clock: Clock) -> None:
-    """However long they have been waiting, and however little room there is."""
+    """This holds however long they have waited, and for any room."""
     hanging = [factories.webhook(account) for _ in range(3)]
     factories.deliveries(account, *hanging, count=3)
     assert len(_claim(per_webhook=1)) == 3
@@ -227,7 +227,7 @@ def test_a_delivery_fails_when_its_worker_has_died_in_every_attempt(
 
 
 def test_the_last_attempt_after_dead_workers_is_made_alone(account: Account, clock: Clock) -> None:
-    """So what they died of takes nothing else with it."""
+    """So a delivery that kills its worker affects no others."""
     made = factories.deliveries(account, factories.webhook(account), count=3)
     for _ in range(3):
         assert len(_die(clock)) == 3
@@ -292,7 +292,7 @@ def test_an_account_has_no_more_in_flight_than_its_part(account: Account) -> Non
 
 @pytest.fixture
 def on_trial(account: Account) -> Webhook:
-    """A webhook whose url never answered, with 30 events."""
+    """A webhook whose url never responded, with 30 events."""
     webhook = factories.webhook(account)
     with writing():
         Webhook.update(trial_minute_at=0).execute()
@@ -342,14 +342,14 @@ def test_an_answer_of_the_url_before_does_not_end_the_trial(on_trial: Webhook) -
 
 
 def _trace(take: Callable[[str], object] | None) -> None:
-    """Have the writer's connection tell its statements."""
+    """Trace the statements of the writer's connection."""
     with writing():
         database.connection().set_trace_callback(take)
 
 
 @pytest.fixture
 def plans(account: Account) -> Callable[[], str]:
-    """Records every statement; the result says how SQLite runs them."""
+    """Records every statement. The result is SQLite's plan for each."""
     factories.deliveries(account, factories.webhook(account), factories.webhook(account), count=3)
     statements: list[str] = []
     _trace(statements.append)
@@ -379,7 +379,7 @@ def test_claiming_walks_the_partial_indexes_and_scans_no_table(plans: Callable[[
 
 
 def test_deliveries_waiting_for_a_retry_do_not_slow_a_claim(account: Account, clock: Clock) -> None:
-    """Only webhooks with something due are walked."""
+    """Only webhooks with due deliveries are visited."""
     waiting = [factories.webhook(account) for _ in range(50)]
     factories.deliveries(account, *waiting)
     with writing():

@@ -13,7 +13,7 @@ from models.client_address import one_client
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
         ("::1", "::/64"),
-        # What a proxy or a Unix socket may call a client.
+        # Client names that a proxy or a Unix socket may give.
         ("a:b", "a:b"),
         ("unknown", "unknown"),
         ("", ""),

@@ -1,4 +1,4 @@
-"""Deliveries: who gets an event, and how a delivery is started anew."""
+"""Deliveries: the webhooks that get an event, and redelivery."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ def _ids(hooks: list[Webhook], **wanted: object) -> list[str]:
 
 
 def _answer(status: int | None, *, retry: bool = False) -> list[str]:
-    """Attempt all that is due of the webhook, with this answer. The deliveries, newest first."""
+    """Attempt all due deliveries of the webhook with this response. Returns them, newest first."""
     claimed = factories.claim_due(100, Terms(100, 1000))
     outcomes = [
         Outcome(each.delivery_id, each.lease_token, 1, 5, success=status == 200, status_code=status)
@@ -183,7 +183,7 @@ def test_no_filter_looks_at_every_row_or_sorts_many(
         # Of tallies there are few.
         queries = [query for query in queries if "tally" not in query.sql]
         found += [(wanted, q.sql, each) for q in queries for each in q.complaints()]
-    # A person's deliveries are few, and sorted.
+    # A person has few deliveries, so they may be sorted.
     contact_ids = [row.id for row in Contact.all()]
     person = queries_of(lambda: _filter(hooks, contact_ids=contact_ids).newest(5))
     rows = list(Delivery.select())

@@ -1,4 +1,4 @@
-"""Reading events after a cursor: each exactly once, whatever the order in which transactions commit."""
+"""Reading events after a cursor: each exactly once, whatever the order of the commits."""
 
 import random
 import threading
@@ -20,7 +20,7 @@ WAIT_SECONDS = 10
 
 
 def _append(account: Account, subject: str, kind: str = EventKind.NUMBER_UPDATED) -> None:
-    """An event inside the transaction at hand."""
+    """An event in the current transaction."""
     Event.append(account.id, kind, number_id="num_1", subject_id=subject, payload="{}", once=False)
 
 
@@ -37,7 +37,7 @@ def _all_after(account: Account, place: Place, limit: int = 3) -> tuple[list[str
 
 @pytest.fixture
 def in_thread() -> Iterator[Callable[[Callable[[], None]], threading.Thread]]:
-    """Runs something in a thread that has ended when the test ends."""
+    """Runs a function in a thread, which is joined at the end of the test."""
     threads: list[threading.Thread] = []
 
     def start(work: Callable[[], None]) -> threading.Thread:

@@ -1,4 +1,4 @@
-"""The workers' sign of life."""
+"""Heartbeats of the workers."""
 
 import pytest
 

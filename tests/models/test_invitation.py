@@ -1,4 +1,4 @@
-"""Invitations and links for a new password: good once, for a time, and kept as digests."""
+"""Invitations and password links: valid once, for a limited time, and stored as digests."""
 
 import hashlib
 

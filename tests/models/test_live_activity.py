@@ -1,4 +1,4 @@
-"""What was recorded since the last look: once each, also what commits late."""
+"""Rows since the last poll: each exactly once, also those that commit late."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -58,7 +58,7 @@ def test_each_row_is_found_once_also_one_that_commits_late(record: Any, clock: C
 
 @pytest.fixture
 def two_a_look(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A look reads two rows at most. The prepared queries hold the limit."""
+    """A poll reads two rows at most. The limit is part of the prepared queries."""
     monkeypatch.setattr(live_activity, "MOST", 2)
     live_activity._newer.cache_clear()
     yield

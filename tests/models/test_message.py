@@ -1,4 +1,4 @@
-"""Messages: a status never moves backwards, and an inbound message is written down once."""
+"""Messages: a status never moves backwards, and an inbound message is stored once."""
 
 import logging
 from itertools import count
@@ -29,7 +29,7 @@ from models.page import Page
 from tests import factories
 from tests.conftest import Clock
 
-# What may happen to a message that we sent, in the order of a life without trouble.
+# The steps of an outbound message, in the normal order.
 STEPS = [
     MessageStatus.UNKNOWN,
     MessageStatus.SENT,
@@ -44,7 +44,7 @@ _later = count(1_795_167_000_001)
 @settings(
     deadline=None,
     max_examples=200,
-    # Each example writes a message of its own, so the shared database carries nothing over.
+    # Each example writes its own message, so the shared database does not matter.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(st.sampled_from(STEPS), max_size=12))

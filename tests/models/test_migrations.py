@@ -1,4 +1,4 @@
-"""Migrations: what they make, keep and refuse."""
+"""Migrations: the schema that they create, the data that they keep, and the databases that they refuse."""
 
 from collections import Counter
 from pathlib import Path
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 def _empty(folder: Path) -> str:
-    """The address of a database in which nothing is."""
+    """The URL of an empty database."""
     return empty_state().get("GATEWAY_DATABASE_URL", f"sqlite://{folder}/empty/gateway.db")
 
 
@@ -65,7 +65,7 @@ def _all_migrations() -> list[str]:
 
 
 def _unreleased(folder: Path, *applied: str) -> Any:
-    """A database as an unreleased version left it, with these migrations on record."""
+    """A database of an unreleased version, with these migrations recorded."""
     connected = database.connect(_empty(folder))
     database.migrate()
     with database.writing():
@@ -97,7 +97,7 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
     Signup.begin(link, "code-1", "token-1")
     with database.writing():
         Number.update(check_due_at=None).execute()
-        # Each step was there once, held by no index.
+        # Each step occurs once, without a unique index.
         for status in ("sent", "delivered"):
             StatusChange.create(message=message.id, status=status, at=1)
     with database.writing():
@@ -132,9 +132,9 @@ def _forget_columns(*migrations: str) -> None:
 
 
 def _described(table: str) -> Any:
-    """A table as the database describes it: columns, indexes and foreign keys, whatever their order."""
+    """The database's description of a table: columns, indexes and foreign keys, in any order."""
     connected = database.database
-    # To SQLite, which has one kind of integers, these are two words for it.
+    # These are synonyms in SQLite, which has one integer type.
     kinds = {"BIGINT": "INTEGER"} if database.answers_at_once() else {}
     columns = {
         (c.name, kinds.get(c.data_type.upper(), c.data_type.upper()), c.null, c.primary_key)
@@ -166,7 +166,7 @@ def _described(table: str) -> Any:
 def test_a_migrated_database_has_the_tables_of_a_new_one(
     tmp_path: Path, migration: str, added: tuple[str, ...]
 ) -> None:
-    """Also where the later migrations have been applied already."""
+    """Also if the later migrations were applied already."""
     older = database.connect(_empty(tmp_path))
     database.migrate()
     tables = (*added, *LATER.get(migration, {}))

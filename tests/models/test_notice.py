@@ -1,4 +1,4 @@
-"""Notices of the platform: kept once for the operator, and nothing else comes of them."""
+"""Notices of the platform: stored once for the operator, without any other effect."""
 
 from typing import Any
 

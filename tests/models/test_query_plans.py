@@ -1,6 +1,6 @@
-"""No query of the hot paths, the lists and the sweep takes longer because there is more.
+"""The cost of queries of the hot paths, the lists and the sweep does not grow with the tables.
 
-Each finds its rows by an index, in the index' order, on every database that the service runs on.
+Each finds its rows by an index, in the index order, on every supported database.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ SORTS = tuple(f"USE TEMP B-TREE FOR {part}ORDER BY" for part in PARTS)
 
 
 class AcceptingNetwork:
-    """Accepts whatever is sent."""
+    """Accepts every message."""
 
     async def send(self, *_: object) -> Acceptance:
         """The same identifier each time."""
@@ -179,7 +179,7 @@ def _redeliver(world: World) -> None:
 
 
 def _look(world: World) -> None:
-    """At attempts and notices, with some of each."""
+    """A poll of attempts and notices, with some of each."""
     blocks = LiveBlocks()
     record_outcomes(map(factories.failure, world.claimed), lambda _: 1, 10)
     Notice.keep("2001", "security", None, {"event": "PIN_CHANGED"}, 1)
@@ -407,7 +407,7 @@ def test_no_list_looks_at_every_row_sorts_or_counts(
         if TIME not in name:
             found += [(name, query.sql, "counts") for query in queries if "COUNT" in query.sql]
         with monkeypatch.context() as patch:
-            # Of what counts as none the rows are not looked for.
+            # A page of a filter whose total is 0 reads no rows.
             patch.setattr("models.page._count", lambda *_: MANY)
             queries += queries_of(lambda work=work: work(world))  # type: ignore[misc]
         assert any("ORDER BY" in query.sql for query in queries), name
@@ -439,7 +439,7 @@ def test_no_find_looks_at_every_row_or_sorts_many(
 def test_failed_messages_of_a_time_are_found_among_those_that_did_not_arrive(
     world: World, monkeypatch: pytest.MonkeyPatch, time: dict[str, str]
 ) -> None:
-    """Nearly all messages of a long time arrived."""
+    """Nearly all messages of a long period arrived."""
     monkeypatch.setattr("models.page._count", lambda query, _: query.count() + MANY)
     queries = queries_of(
         lambda: messages.list_messages(world.account.id, 20, 40, status="failed", **time)
@@ -463,7 +463,7 @@ def test_a_status_finds_its_message_by_the_networks_identifier(world: World) -> 
 
 
 def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
-    """A join may choose them anew for each delivery that is due."""
+    """A join might select them again for each due delivery."""
     factories.deliveries(world.account, world.webhook)
     queries = queries_of(lambda: claim_due(10, Terms(20, LEASE_MS)))
     [lease] = [query for query in queries if query.sql.startswith("UPDATE")]

@@ -1,4 +1,4 @@
-"""Searching texts: by blocks and by what is not in a block yet, with one result."""
+"""Searching texts: indexed and new messages give one result."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ def _ids(account: Account, text: str, limit: int = 100, before: str | None = Non
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks and parts of few messages."""
+    """Small blocks and parts."""
     monkeypatch.setattr(search, "BLOCK_SIZE", 3)
     monkeypatch.setattr(search, "PART", 2)
 
@@ -199,7 +199,7 @@ def test_no_search_looks_at_every_row_or_sorts_messages(
     complaints = [
         (query.sql, each)
         for query in queries
-        # Of the blocks that have the words, the newest are chosen.
+        # The newest blocks with the words are read.
         if "search_block" not in query.sql
         for each in query.complaints()
     ]

@@ -1,4 +1,4 @@
-"""Tallies: totals that are right after whatever happens to the rows."""
+"""Tallies: totals that stay correct after every change of the rows."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ from tests.factories import claim_due
 
 
 def _tallied(table: type[MessageTally | MessageHour | DeliveryTally]) -> dict[tuple[Any, ...], int]:
-    """The sums over the shards, of what there is any of."""
+    """The sums over the shards that are not 0."""
     sums = Counter[tuple[Any, ...]]()
     with reading():
         rows: Any = table.select().tuples()
@@ -166,7 +166,7 @@ def test_a_page_behind_the_last_row_is_empty_and_knows_the_total(account: Accoun
 
 
 def _scatter(webhook: Webhook, account: Account) -> None:
-    """The tallies as several connections leave them."""
+    """The tallies after writes of several connections."""
     factories.deliveries(account, webhook, count=3)
     with writing():
         DeliveryTally.update(total=-4).execute()

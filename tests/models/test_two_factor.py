@@ -1,4 +1,4 @@
-"""Two-factor authentication: what it accepts, once each, and that no session begins without it."""
+"""Two-factor authentication: each code is valid once, and no session starts without one."""
 
 import pytest
 
@@ -151,7 +151,7 @@ def test_a_new_password_ends_pending_sign_ins(user: User) -> None:
 
 @pytest.mark.usefixtures("codes")
 def test_ten_wrong_codes_have_to_wait_from_wherever_they_come(user: User, clock: Clock) -> None:
-    """The right password in between forgives nothing."""
+    """A correct password in between does not reset the count."""
     for count in range(PROOF_LIMIT):
         elsewhere = Client(f"192.0.2.{count}", "", "visitor")
         assert sign_in(user.email, PASSWORD, elsewhere)
@@ -166,7 +166,7 @@ def test_ten_wrong_codes_have_to_wait_from_wherever_they_come(user: User, clock:
 
 @pytest.mark.usefixtures("codes")
 def test_the_password_alone_counts_as_an_attempt_until_the_code_is_right(user: User) -> None:
-    """So who has the password gets five pending sign-ins from an address, not any number."""
+    """So a client with the password gets at most five pending sign-ins from an address."""
     for _ in range(5):
         sign_in(user.email, PASSWORD, CLIENT)
     with pytest.raises(TooManyAttemptsError):

@@ -1,4 +1,4 @@
-"""Users, their sessions, and what bounds the attempts to sign in."""
+"""Users, their sessions, and the limits of sign-in attempts."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_nothing_but_the_right_pair_signs_in(user: User, email: str, password: s
 
 @pytest.mark.parametrize("email", ["ada@example.com", "nobody@example.com"])
 def test_a_wrong_password_writes_as_many_rows_for_an_unknown_email(user: User, email: str) -> None:
-    """Time would tell which emails are known."""
+    """Otherwise the response time would reveal which emails are known."""
     assert user.id
     assert sign_in(email, "wrong", CLIENT) is None
     # Three of the attempt, and one.
@@ -150,7 +150,7 @@ def test_an_email_tried_from_many_addresses_has_one_attempt_from_each(
         assert _seconds_to_wait(user.email, address) == 15 * 60
     SignInAttempt.begin(user.email, "203.0.113.1")
     assert _seconds_to_wait(user.email, "203.0.113.1") == 15 * 60
-    # The owner gets in as often as they like, which does not call the alarm off for others.
+    # The owner can always sign in, which does not reset the limit for others.
     for _ in range(PAIR_LIMIT * 2):
         assert sign_in(user.email, PASSWORD, CLIENT)
     assert _seconds_to_wait(user.email, "203.0.113.1") == 15 * 60

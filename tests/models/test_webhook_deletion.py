@@ -1,4 +1,4 @@
-"""A deleted webhook is gone at once; what belongs to it is removed in small batches."""
+"""A deleted webhook disappears at once. Its rows are removed in small batches."""
 
 from collections.abc import Callable
 
@@ -76,7 +76,7 @@ def test_its_deliveries_are_neither_claimed_nor_counted(account: Account, webhoo
 def test_one_that_may_kill_workers_holds_up_no_other(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
-    """Of these one is tried at a time, the oldest first."""
+    """One of these is tried at a time, the oldest first."""
     factories.deliveries(account, webhook)
     clock.advance(seconds=1)
     [suspect] = factories.deliveries(account, factories.webhook(account))

@@ -27,7 +27,7 @@ def sandbox(tmp_path: Path, receiver: Receiver) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Business]:
-    """A connected business for tests of what is refused: they leave no trace, so one will do."""
+    """A connected business shared by tests of refused requests, which change nothing."""
     receiver = Receiver()
     sandbox = Sandbox(tmp_path_factory.mktemp("shared"), receiver.url)
     yield sandbox.connect()

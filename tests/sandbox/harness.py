@@ -1,4 +1,4 @@
-"""A real sandbox process, and a real receiver of its callbacks."""
+"""A sandbox process, and a receiver of its callbacks."""
 
 import hashlib
 import hmac
@@ -73,13 +73,13 @@ class Receiver:
     def take(self, callback: Callback) -> int | None:
         with self._changed:
             self.callbacks.append(callback)
-            # What a test says after it saw the callback is for later ones.
+            # An answer that the test sets after it saw the callback applies to later ones.
             answer = self.answer
             self._changed.notify_all()
         return answer(callback)
 
     def wait(self, fulfilled: Callable[[], bool]) -> None:
-        """Return as soon as a callback makes this true; fail when none does in time."""
+        """Return as soon as a callback makes this true. Fail after the time limit."""
         with self._changed:
             assert self._changed.wait_for(fulfilled, PATIENCE), self.callbacks
 
@@ -113,7 +113,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A killed sandbox resets its connections; that is no finding."""
+        """A killed sandbox resets its connections, which is expected."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 # Its processes are forks of one that has imported the sandbox: an import takes half a second.
@@ -161,7 +161,7 @@ def _serve(environment: dict[str, str], printed: Connection, said: Path) -> None
 
 @dataclass
 class Sandbox:
-    """A sandbox in a process of its own on a free loopback port, over one data directory."""
+    """A sandbox in its own process on a free loopback port, with one data directory."""
 
     data_dir: Path
     callback_url: str
@@ -186,7 +186,7 @@ class Sandbox:
 
     @property
     def log(self) -> Path:
-        """What it says on stderr."""
+        """Its stderr."""
         return self.data_dir.with_suffix(".log")
 
     @property
@@ -196,12 +196,12 @@ class Sandbox:
         return self.process.pid
 
     def kill(self) -> None:
-        """SIGKILL, and wait until it is gone."""
+        """Send SIGKILL, and wait for the end of the process."""
         self.process.kill()
         self.process.join()
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int | None:
-        """Have it end by a signal; the exit code."""
+        """Stop it with a signal. Returns the exit code."""
         os.kill(self.pid, number)
         self.process.join(PATIENCE)
         return self.process.exitcode
@@ -244,7 +244,7 @@ class Sandbox:
 
 @dataclass
 class Business:
-    """A customer of the platform, as its token sees it."""
+    """A customer of the platform, with its token."""
 
     sandbox: Sandbox
     token: str
@@ -261,7 +261,7 @@ class Business:
         return self.graph("POST", f"{self.number_id}/register", body)
 
     def post(self, **changes: Any) -> requests.Response:
-        """A text message, with some of its properties changed; None leaves one out."""
+        """A text message with some properties changed. None omits one."""
         body = {
             "messaging_product": "whatsapp",
             "recipient_type": "individual",
@@ -273,7 +273,7 @@ class Business:
         return self.graph("POST", f"{self.number_id}/messages", body)
 
     def send(self, to: str = "16505551234", text: str = "Hello", **extra: Any) -> str:
-        """Send what must be accepted; the message's id."""
+        """Send a message that must be accepted. Returns its id."""
         response = self.post(to=to, text={"body": text}, **extra)
         assert response.status_code == 200, response.text
         wamid: str = response.json()["messages"][0]["id"]

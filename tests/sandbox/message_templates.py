@@ -32,7 +32,7 @@ READY = ["hello_world", "sample_reminder", "sample_sale", "sample_code"]
 
 
 def create(business: Business, **changes: Any) -> requests.Response:
-    """Submit a template with some of its properties changed; None leaves one out."""
+    """Submit a template with some properties changed. None omits one."""
     body = {name: value for name, value in (NEW | changes).items() if value is not None}
     return business.graph("POST", f"{business.waba_id}/message_templates", body)
 

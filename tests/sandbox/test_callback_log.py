@@ -1,4 +1,4 @@
-"""The record of callbacks and their attempts, and the counters beside it."""
+"""The log of callbacks and their attempts, and its counters."""
 
 import pytest
 

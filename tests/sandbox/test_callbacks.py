@@ -140,14 +140,14 @@ def test_an_unsubscribed_account_drops_its_callbacks(
     settle(sandbox)
     assert receiver.statuses_of(wamid) == []
     assert receiver.items("messages") == []
-    # What was dropped does not come back with the subscription.
+    # Dropped callbacks are not sent after a new subscription.
     assert business.graph("POST", f"{business.waba_id}/subscribed_apps").ok
     receiver.wait_for_statuses(business.send(), "sent", "delivered", "read")
     assert receiver.statuses_of(wamid) == []
 
 
 def settle(sandbox: Sandbox) -> None:
-    """Wait until the sandbox owes nothing. It tells nobody, so it is asked again and again."""
+    """Poll the sandbox until no callback is pending."""
     for _ in range(5000):
         if sandbox.control("GET", "state")["owed"]["total"] == 0:
             return

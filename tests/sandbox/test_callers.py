@@ -1,4 +1,4 @@
-"""Whose requests are answered: those of this machine, and none that a web site has its browser send."""
+"""The sandbox serves requests of this machine, but none that a web site makes its browser send."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,7 +14,7 @@ CONTROL, GRAPH, PAGE = "/_sandbox/healthz", "/v25.0/1", "/"
 
 
 def _status(sandbox: Sandbox, path: str, *hosts: str) -> int:
-    """The answer's status to a request with these Host headers and no other."""
+    """The status of a response to a request with exactly these Host headers."""
     address, _, port = sandbox.url.removeprefix("http://").partition(":")
     with closing(HTTPConnection(address, int(port), timeout=PATIENCE)) as connection:
         connection.putrequest("GET", path, skip_host=True)
@@ -62,7 +62,7 @@ def test_every_name_of_this_machine_is_answered(shared: Business, host: str) -> 
     ],
 )
 def test_a_foreign_host_name_is_refused(shared: Business, host: str) -> None:
-    """DNS rebinding: the page's own origin is the sandbox then, so no Origin header tells."""
+    """DNS rebinding: the attacker's origin equals the sandbox's, so the Origin header does not help."""
     assert [_status(shared.sandbox, path, host) for path in (CONTROL, GRAPH, PAGE)] == [403] * 3
 
 

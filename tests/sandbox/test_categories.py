@@ -1,4 +1,4 @@
-"""What the category of a template decides: who gets it, by which name, and for how much."""
+"""Effects of a template's category: the recipients, their identifiers, and the price."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The network's own time: moved ahead, noticed by everything that waits, kept over a kill."""
+"""The network's clock: it can be advanced, wakes everything that waits, and survives a kill."""
 
 from datetime import datetime
 from typing import Any

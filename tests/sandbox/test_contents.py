@@ -1,4 +1,4 @@
-"""The contents that the platform takes, type by type, and the code with which it refuses the rest."""
+"""The valid contents of each type, and the error codes of invalid ones."""
 
 from typing import Any
 

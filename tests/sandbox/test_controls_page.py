@@ -1,4 +1,4 @@
-"""The page of the controls: what it shows of the network, and that it runs only what is its own."""
+"""The controls page: the network's state, and a policy that runs only its own scripts."""
 
 import html
 import json

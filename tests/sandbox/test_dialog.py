@@ -1,4 +1,4 @@
-"""The platform's SDK and pop-up, as far as they are not a browser's matter."""
+"""The platform's SDK and pop-up, without a browser."""
 
 import html
 

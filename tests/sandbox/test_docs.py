@@ -1,4 +1,4 @@
-"""docs/sandbox.md names everything that can be called, turned or sent to."""
+"""docs/sandbox.md names every path, knob and special recipient."""
 
 import re
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""What happens to whole accounts: its announcement, and what it does to numbers and tokens."""
+"""Events of accounts: their callbacks, and their effects on numbers and tokens."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Recipients with a fixed fate."""
+"""Recipients with a fixed outcome."""
 
 import pytest
 import requests

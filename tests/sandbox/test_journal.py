@@ -1,4 +1,4 @@
-"""What a SIGKILL leaves: everything that was answered, and everything that is still owed."""
+"""A SIGKILL loses no acknowledged request and no pending callback."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A disk that is full for a while leaves nothing owed that was delivered."""
+"""After a full disk, delivered callbacks are not sent again."""
 
 import resource
 from typing import Any

@@ -1,4 +1,4 @@
-"""The sandbox's media: uploads of a business, files of a person, and how long they can be fetched."""
+"""Media: uploads of a business, files of a person, and their expiry."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Knobs that decide what becomes of an accepted message, and how its send is answered."""
+"""Knobs for the statuses of an accepted message and the response to its send."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What a number shows of itself and keeps: profile, block list, codes, settings."""
+"""Resources of a number: profile, block list, codes, settings."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def write(business: Business, person: str = PERSON) -> requests.Response:
 
 
 def blocked(business: Business) -> list[str]:
-    """Whom the list has."""
+    """The people on the block list."""
     return [each["wa_id"] for each in edge(business, "GET", "block_users").json()["data"]]
 
 

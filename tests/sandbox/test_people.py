@@ -1,4 +1,4 @@
-"""People with and without phone numbers, and what they change."""
+"""People with and without phone numbers, and changes of their identifiers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The prices that statuses tell."""
+"""Prices in statuses."""
 
 from typing import Any
 

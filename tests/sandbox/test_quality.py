@@ -1,4 +1,4 @@
-"""What is told of a number's quality, limit and name, and what its node shows from then on."""
+"""Callbacks about a number's quality, limit and name, and the values of its node afterwards."""
 
 from typing import Any
 

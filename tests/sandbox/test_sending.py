@@ -1,4 +1,4 @@
-"""POST {phone_number_id}/messages: what is accepted, and how the rest is refused."""
+"""POST {phone_number_id}/messages: accepted requests, and the errors of invalid ones."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The forms in which clients send one and the same request."""
+"""The different encodings in which clients send the same request."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What else is asked of templates: filters, counts, several languages, a comparison, the end of a pause."""
+"""Other requests for templates: filters, counts, languages, a comparison, the end of a pause."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sends of message templates: what the platform takes and refuses."""
+"""Sends of message templates, accepted and refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a phone shows of each message, as HTML."""
+"""The HTML of each message on the phone."""
 
 import html
 import json

@@ -32,7 +32,7 @@ SUFFIX = re.compile(r"_(bucket|count|sum)$")
 
 @pytest.fixture
 def exposed(state: Stored) -> str:
-    """What /metrics says, the workers' metrics included, which are declared in the same place."""
+    """The output of /metrics, including the workers' metrics, which are declared in the same module."""
     assert state.environment
     app = Flask("probe")
     app.register_blueprint(metrics.blueprint)

@@ -1,4 +1,4 @@
-"""What refers to a decision refers to one that is there, and the decisions stay few and short."""
+"""References to decisions resolve, and the decisions stay few and short."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""deploy/ uses only settings, commands and files that exist, and gives a stop the time that it needs."""
+"""deploy/ uses only settings, commands and files that exist, and allows enough time for a stop."""
 
 import re
 from pathlib import Path

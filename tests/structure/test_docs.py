@@ -1,4 +1,4 @@
-"""The documentation leads nowhere that is not there, and leaves out nothing of the contract."""
+"""Links of the documentation resolve, and it covers the whole contract."""
 
 import json
 import re
@@ -47,12 +47,12 @@ def links(page: Path) -> list[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """The broken links of a page."""
     return [target for target in links(page) if not leads_somewhere(page, target)]
 
 
 def leads_somewhere(page: Path, target: str) -> bool:
-    """Whether the file and the heading of a link are there."""
+    """True if the file and the heading of a link exist."""
     name, _, anchor = target.partition("#")
     file = (page.parent / name).resolve() if name else page
     return file.exists() and (not anchor or anchor in anchors(file))

@@ -1,4 +1,4 @@
-"""No rule of a linter is switched off without a reason."""
+"""Every disabled rule of a linter has a reason."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""No private name of a library is used: its next version may be without it, or mean something else by it."""
+"""No private name of a library is used, because its next version may remove or change it."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""The rooms of the repository keep to themselves, and say what they are."""
+"""Rules of the packages: every module has a docstring, and only some may open connections."""
 
 import ast
 import tomllib
@@ -23,7 +23,7 @@ MODULES = [
     for path in sorted((ROOT / package).rglob("*.py"))
     if "snippets" not in path.parts
 ]
-# Whatever can open a connection. The sandbox is a process of its own and imports nothing of ours.
+# Modules that can open a connection. The sandbox is a separate process and imports no other package.
 SOCKETS = {"socket", "ssl", "socketserver", "aiohttp", "requests", "urllib3", "httpx", "httpx2"} | {
     *("http.client", "http.server", "urllib.request", "ftplib", "smtplib", "xmlrpc"),
 }

@@ -1,4 +1,4 @@
-"""The colours of tokens.css: text on every ground that it is meant for reaches WCAG AA, in both schemes."""
+"""The colours of tokens.css: text on each of its backgrounds reaches WCAG AA, in both schemes."""
 
 import re
 from pathlib import Path

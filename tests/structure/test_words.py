@@ -1,4 +1,4 @@
-"""The linter of the language finds what its word list names (make words)."""
+"""The prose linter finds the words of its list (make words)."""
 
 import subprocess
 from pathlib import Path

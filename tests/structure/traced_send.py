@@ -1,4 +1,4 @@
-"""A process that serves a web, sends to itself, and prints the modules of ours that the last send entered."""
+"""A process that serves the web part, sends to itself, and prints our modules entered by the last send."""
 
 import asyncio
 import http.client
@@ -100,7 +100,7 @@ def _drive(port: int, trace: Trace) -> None:
     trace.on = False
     told = {"statuses": statuses, "modules": trace.modules}
     os.write(sys.stdout.fileno(), json.dumps(told).encode())
-    # The server needs no orderly stop.
+    # The server needs no graceful stop.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""A certificate authority for tests, and a receiver that speaks TLS with its certificates."""
+"""A certificate authority for tests, and a TLS receiver with its certificates."""
 
 import datetime as dt
 import ssl
@@ -27,7 +27,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 class Authority:
-    """Vouches for host names. ``folder`` takes the keys of the servers."""
+    """Signs certificates for host names. The servers' keys are stored in ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class Authority:
         return context
 
     def bundle(self) -> Path:
-        """A file with the authority's certificate, as SSL_CERT_FILE names one."""
+        """A file with the authority's certificate, for SSL_CERT_FILE."""
         path = self._folder / "authority.pem"
         path.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
         return path

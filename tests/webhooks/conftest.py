@@ -1,4 +1,4 @@
-"""Fixtures: a name server, a certificate authority, and a port that nobody answers at."""
+"""Fixtures: a name server, a certificate authority, and a port that never responds."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.webhooks.name_server import NameServer
 
 @pytest.fixture
 def name_server() -> Iterator[NameServer]:
-    """A name server of one's own."""
+    """A name server for the test."""
     server = NameServer()
     yield server
     server.close()
@@ -20,12 +20,12 @@ def name_server() -> Iterator[NameServer]:
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """An authority that only those trust who are told to."""
+    """An authority that clients trust only if configured."""
     return Authority(tmp_path)
 
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    """A port that takes connections and says nothing."""
+    """A port that accepts connections and never responds."""
     with Listener() as listener:
         yield listener

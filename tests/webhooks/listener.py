@@ -1,4 +1,4 @@
-"""A port on loopback where connections are taken and nothing is ever said."""
+"""A port on loopback that accepts connections and never responds."""
 
 import contextlib
 import socket
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Listener:
-    """The system takes the connections; nobody reads from them. Use it as a context manager."""
+    """The kernel accepts the connections, and nothing reads from them. Use it as a context manager."""
 
     def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -16,7 +16,7 @@ class Listener:
         self.port: int = self._socket.getsockname()[1]
 
     def was_called(self) -> bool:
-        """Whether a connection was made that this was not asked about yet."""
+        """True if there was a new connection since the last call."""
         with contextlib.suppress(BlockingIOError):
             self._socket.accept()[0].close()
             return True

@@ -1,4 +1,4 @@
-"""A name server on loopback: UDP, real packets, answers that change from question to question."""
+"""A name server on loopback: real UDP packets, with answers that change between queries."""
 
 import socket
 import struct
@@ -10,7 +10,7 @@ TYPES = {1: "A", 28: "AAAA"}
 
 
 class NameServer:
-    """Knows what ``know`` taught it. Other names do not exist; for ``mute`` ones no answer comes."""
+    """Knows the names given to ``know``, and no others. Queries for ``mute`` names get no answer."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -24,7 +24,7 @@ class NameServer:
         self._thread.start()
 
     def know(self, name: str, *answers: list[str]) -> None:
-        """Give these answers one after the other; the last one holds for good."""
+        """Give these answers one after the other. The last one repeats."""
         self._answers[name] = list(answers)
 
     def mute(self, name: str) -> None:
@@ -32,7 +32,7 @@ class NameServer:
         self._mute.add(name)
 
     def wait(self, count: int) -> None:
-        """Wait until so many names were asked for."""
+        """Wait until ``count`` different names were queried."""
         with self._came:
             done = self._came.wait_for(lambda: len({name for name, _ in self.asked}) >= count, 10)
         assert done, f"asked for {self.asked} only"
@@ -64,7 +64,7 @@ class NameServer:
         addresses = known[min(turn, len(known) - 1)] if known else []
         packed = [ip_address(address).packed for address in addresses]
         wanted = [raw for raw in packed if len(raw) == {"A": 4, "AAAA": 16}.get(kind)]
-        # Recursion desired and available; a time to live of 0, so that nobody remembers.
+        # Recursion desired and available, and a time to live of 0, so that nothing is cached.
         flags = 0x8180 | (0 if known else NAME_ERROR)
         records = b"".join(
             b"\xc0\x0c" + question[-4:] + struct.pack("!IH", 0, len(raw)) + raw for raw in wanted

@@ -1,4 +1,4 @@
-"""Sends deliveries as the engine does, on an event loop for the occasion."""
+"""Sends deliveries like the engine, on a temporary event loop."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ HEADERS = {"X-Service-Signature": "sha256=0"}
 
 
 def make_client(**options: Any) -> WebhookClient:
-    """A client that may call loopback, unless the options say otherwise."""
+    """A client that may call loopback by default."""
     chosen: dict[str, Any] = {
         "timeout": 5,
         "allow_local": True,
@@ -21,7 +21,7 @@ def make_client(**options: Any) -> WebhookClient:
 
 
 def post(*urls: str, **options: Any) -> list[Answer]:
-    """POST to the addresses one after the other, all by one client."""
+    """POST to the addresses one after the other with one client."""
 
     async def run() -> list[Answer]:
         async with make_client(**options) as client:

@@ -1,4 +1,4 @@
-"""Which addresses a webhook may have."""
+"""The addresses that a webhook may have."""
 
 import ipaddress
 import re
@@ -69,7 +69,7 @@ def _near_special_ones() -> st.SearchStrategy[str]:
 
 @given(st.one_of(st.ip_addresses().map(str), _near_special_ones()))
 def test_what_python_calls_special_is_never_public(address: str) -> None:
-    """Python's table is another one, made by others, and is smaller in older versions."""
+    """Python's table is independent of ours, and smaller in older versions."""
     assert ipaddress.ip_address(address).is_global or not is_public(address)
 
 
@@ -109,7 +109,7 @@ def test_a_public_address_is_accepted() -> None:
 
 @pytest.mark.parametrize("host", ["0x08080808", "134744072", "8.8.2056", "010.010.010.010"])
 def test_an_odd_spelling_of_a_public_address_is_refused(host: str) -> None:
-    """The client would not call it: what is checked and what is called must not be two readings."""
+    """The client would refuse it: the check and the call must parse an address in the same way."""
     with pytest.raises(AddressRefusedError, match=r"is an odd spelling of 8\.8\.8\.8"):
         check_url(f"https://{host}/", allow_local=False)
 
@@ -122,7 +122,7 @@ def test_an_odd_spelling_of_a_public_address_is_refused(host: str) -> None:
     ],
 )
 def test_a_refusal_does_not_tell_what_name_servers_know(host: str, name_server: NameServer) -> None:
-    """Unknown, without addresses, of the hosts file, or internal: customers read the same text."""
+    """Customers get the same text for unknown and internal names, and those of the hosts file."""
     name_server.know("mail.example", [])
     name_server.know("intranet.example", ["10.0.0.1"])
     name_server.know("half.example", ["8.8.8.8", "10.0.0.1"])

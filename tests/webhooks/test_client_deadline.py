@@ -27,7 +27,7 @@ def _assert_cut_off(answered: Answer) -> None:
 
 
 def _trickle(head: bytes, drop: bytes) -> Callable[[Exchange], None]:
-    """Every byte comes in time; the whole never does."""
+    """Every byte arrives in time, but the whole response never does."""
 
     def behave(exchange: Exchange) -> None:
         exchange.wfile.write(head)
@@ -83,7 +83,7 @@ def test_a_connection_that_is_never_made_is_cut_off() -> None:
 
 
 def _knock(address: tuple[str, int]) -> socket.socket:
-    """Begin to connect, and wait for nothing."""
+    """Start to connect without waiting."""
     caller = socket.socket()
     caller.settimeout(0)
     caller.connect_ex(address)
@@ -99,7 +99,7 @@ def test_a_name_server_that_never_answers_is_cut_off(name_server: NameServer) ->
 
 
 def test_the_time_of_the_look_up_counts(receiver: Receiver, name_server: NameServer) -> None:
-    """The bound is one for all steps, not one for each: the second look-up takes part of it."""
+    """One deadline covers all steps: the second look-up uses a part of it."""
     receiver.behave(hang)
     name_server.know("hook.example", ["127.0.0.1"])
     url = f"http://hook.example:{receiver.port}/hook"

@@ -1,4 +1,4 @@
-"""A receiver that pours out bytes is hung up on at once: it is not to keep the loop from the others."""
+"""The client closes the connection of a receiver that floods it, so that the event loop stays free."""
 
 import gzip
 import zlib
@@ -12,7 +12,7 @@ from webhooks.client import MAX_RECEIVED
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
-# What lies in the buffers of the system, between the two, was written and never read.
+# Bytes in the kernel's buffers were written and never read.
 BUFFERS = 32 * 1024 * 1024
 
 

@@ -1,4 +1,4 @@
-"""What the client refuses to call."""
+"""Addresses that the client refuses to call."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -28,7 +28,7 @@ LOCAL_HOSTS = [
 
 @pytest.fixture
 def post_to(name_server: NameServer) -> Callable[[str], Answer]:
-    """Post with the rules of production, asking the test's name server."""
+    """Post with the rules of production, using the test's name server."""
 
     def post_by_name(url: str) -> Answer:
         return post_one(url, allow_local=False, nameservers=[name_server.address])
@@ -64,7 +64,7 @@ def test_the_error_says_which_written_address_was_refused(receiver: Receiver) ->
 def test_without_tls_nothing_is_sent_to_the_internet(
     listener: Listener, name_server: NameServer, post_to: Callable[[str], Answer]
 ) -> None:
-    """A webhook may be left over from a time when http was allowed."""
+    """A webhook may date from a time when http was allowed."""
     name_server.know(HOST, ["127.0.0.1"])
     answered = post_to(f"http://{HOST}:{listener.port}/hook")
     assert answered.error == "No answer: The url must start with https://."
@@ -103,7 +103,7 @@ def test_a_name_with_one_bad_address_is_not_called_at_any(
     addresses: list[str],
 ) -> None:
     name_server.know(HOST, addresses)
-    # What it says is what it says of a name that does not exist.
+    # The error is the same as for a name that does not exist.
     for host in (HOST, "nothing.example"):
         answered = post_to(f"https://{host}:{listener.port}/hook")
         assert answered.error == NOT_RESOLVED.format(host)
@@ -137,7 +137,7 @@ def test_with_the_sandbox_no_other_local_address_is_called(
 def test_a_name_that_became_local_after_its_registration_is_not_called(
     listener: Listener, name_server: NameServer, post_to: Callable[[str], Answer]
 ) -> None:
-    """Rebinding: the check when a webhook is made does not vouch for later attempts."""
+    """DNS rebinding: the check at the creation of a webhook does not cover later attempts."""
     name_server.know(HOST, [PUBLIC], ["127.0.0.1"])
     url = f"https://{HOST}:{listener.port}/hook"
     check_url(url, allow_local=False, nameservers=[name_server.address])
@@ -148,8 +148,8 @@ def test_a_name_that_became_local_after_its_registration_is_not_called(
 def test_the_address_that_was_checked_is_the_one_that_is_called(
     authority: Authority, name_server: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second look-up could give another address, so each connection has one and calls what it gave."""
-    # One address of loopback plays the public one, so that a connection can be made to it.
+    """A second look-up could give another address, so each connection uses a single look-up."""
+    # A loopback address plays the public one, so that a connection can be opened.
     monkeypatch.setattr("webhooks.address.is_public", lambda address: address == "127.0.0.2")
     name_server.know(HOST, ["127.0.0.2"], ["127.0.0.1"])
     context = authority.server_context(HOST)
@@ -172,7 +172,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(
 def test_a_kept_connection_serves_no_other_host(
     authority: Authority, name_server: NameServer
 ) -> None:
-    """Another name may stand for another customer, whatever address it has."""
+    """Another name may belong to another customer, whatever its address."""
     for host in (HOST, "other.example"):
         name_server.know(host, ["127.0.0.1"])
     with closing(TlsReceiver(authority.server_context(HOST))) as receiver:
@@ -190,6 +190,6 @@ def test_a_kept_connection_serves_no_other_host(
 
 
 def test_names_of_the_hosts_file_are_called_where_local_ones_may_be(receiver: Receiver) -> None:
-    """In development a receiver is at localhost."""
+    """In development, a receiver may be at localhost."""
     assert post_one(receiver.url().replace("127.0.0.1", "localhost")).success
     assert receiver.at()[0].headers["host"] == f"localhost:{receiver.port}"

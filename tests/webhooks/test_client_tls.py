@@ -1,4 +1,4 @@
-"""Whom the client believes: real receivers with certificates of a test CA."""
+"""Verification of certificates: real receivers with certificates of a test CA."""
 
 import datetime as dt
 import ssl
@@ -90,7 +90,7 @@ def test_a_certificate_that_proves_nothing_is_refused_before_anything_is_sent(
 
 @pytest.fixture
 def fresh_trust() -> Iterator[None]:
-    """The system's trust is read anew, and read again for the next test."""
+    """The system's certificates are read again, and once more for the next test."""
     client._system_trust.cache_clear()
     yield
     client._system_trust.cache_clear()
@@ -140,7 +140,7 @@ def test_tls_1_2_is_spoken(authority: Authority, deliver: Deliver) -> None:
 
 
 def test_a_port_without_tls_is_not_told_from_one_where_nothing_listens(receiver: Receiver) -> None:
-    """The machine's own public address is one that firewalls do not stand before."""
+    """No firewall protects the machine's own public address."""
     for port in (receiver.port, free_port()):
         answered = post_one(f"https://127.0.0.1:{port}/hook")
         assert answered.error == "No answer: could not connect."

@@ -1,4 +1,4 @@
-"""Kept connections on which bytes came unasked, and requests that are withdrawn before they are sent."""
+"""Kept-alive connections with unsolicited bytes, and requests withdrawn before they are sent."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 async def _post_twice(url: str) -> list[Answer]:
     async with make_client() as client:
         first = await client.post(url, BODY, HEADERS)
-        # The bytes that nobody asked for arrive meanwhile.
+        # The unsolicited bytes arrive in the meantime.
         await asyncio.sleep(0.05)
         return [first, await client.post(url, BODY, HEADERS)]
 

@@ -1,4 +1,4 @@
-"""What an event looks like on the wire (specification, Envelope, Message, Number)."""
+"""The format of events on the wire (specification, Envelope, Message, Number)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Looking names up: the hosts file, a real name server, and one that is silent (ADR 12)."""
+"""Name look-ups: the hosts file, a real name server, and a silent one (ADR 12)."""
 
 import asyncio
 import socket
@@ -63,7 +63,7 @@ def test_a_look_up_that_was_cut_off_leaves_the_next_one_alone(name_server: NameS
 
 
 def test_look_ups_that_hang_share_no_pool_of_threads(name_server: NameServer) -> None:
-    """One thread of the library serves all; the loop's own pool, of a few, is left alone."""
+    """One thread of the library serves all look-ups, so the event loop's small pool stays free."""
     names = [f"slow-{i}.example" for i in range(50)]
     for name in names:
         name_server.mute(name)

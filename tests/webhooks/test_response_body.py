@@ -1,4 +1,4 @@
-"""The kept beginning of an answer: bounded packed and unpacked, and readable."""
+"""The stored beginning of a response: bounded, compressed and decompressed, and readable."""
 
 import gzip
 import zlib
@@ -30,7 +30,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def _read(encoding: str, wire: bytes, step: int = READ_LIMIT) -> tuple[Excerpt, int]:
-    """Feed the excerpt as the client does. Returns it, and how many bytes it took."""
+    """Feed the excerpt like the client. Returns it, and the number of bytes that it took."""
     excerpt, at = Excerpt(encoding), 0
     while chunk := wire[at : at + min(step, excerpt.room)]:
         excerpt.add(chunk)
@@ -56,7 +56,7 @@ def test_of_a_long_body_the_bound_is_read_and_the_beginning_kept(encoding: str) 
 
 
 def test_packed_nothing_without_end_is_read_up_to_the_bound() -> None:
-    """Blocks that unpack to nothing never fill the unpacked bound."""
+    """Blocks that decompress to nothing never reach the limit of decompressed bytes."""
     packer = zlib.compressobj()
     nothing = packer.flush(zlib.Z_FULL_FLUSH) * 10_000
     excerpt, taken = _read("deflate", b"\x78\x9c" + nothing.removeprefix(b"\x78\x9c"))

@@ -1,4 +1,4 @@
-"""What a request asks for, by the contract: a concrete path wins, and Allow names all its methods."""
+"""Finding the operation of a request: a concrete path wins, and Allow names all methods of the path."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the caller is told of a value that does not fit the contract."""
+"""The error of a value that violates the contract."""
 
 import json
 import time
@@ -23,7 +23,7 @@ LINK = "https://example.com/a"
 
 
 def kind(name: str, *required: str, **properties: Schema) -> Schema:
-    """A closed object with its kind."""
+    """A closed object with a ``kind``."""
     return {
         "type": "object",
         "required": ["kind", *required],
@@ -32,7 +32,7 @@ def kind(name: str, *required: str, **properties: Schema) -> Schema:
     }
 
 
-# A word that may be left out selects nothing.
+# An optional property selects no alternative.
 POINT = kind("point", colour={"enum": ["red"]})
 SHAPE: Schema = {
     "oneOf": [
@@ -43,14 +43,14 @@ SHAPE: Schema = {
 
 
 def of_shape(value: Any) -> Complaint:
-    """The complaint of a shape."""
+    """The error of a shape."""
     told = complaint(SHAPE, value)
     assert told is not None
     return told
 
 
 def of_message(**body: Any) -> Complaint:
-    """The complaint of a message to send."""
+    """The error of a message to send."""
     told = complaint(
         SCHEMAS["sendMessage"], {"number_id": "num_1", "to": "15551234567"} | json_of(body)
     )
@@ -59,7 +59,7 @@ def of_message(**body: Any) -> Complaint:
 
 
 def json_of(value: Any) -> Any:
-    """The value as it is after its way through JSON."""
+    """The value after a JSON round trip."""
     return json.loads(json.dumps(value))
 
 
@@ -205,7 +205,7 @@ def test_a_pointer_is_escaped_and_does_not_grow_with_a_name(name: str, pointer: 
     ids=["items", "items inside", "alternatives", "properties inside", "properties"],
 )
 def test_the_largest_body_that_is_wrong_all_over_takes_no_time(body: Body) -> None:
-    """A validator that lists each mistake takes seconds, and for one of these all memory."""
+    """A validator that lists every error takes seconds, and for one of these all memory."""
     start = time.process_time()
     of_message(**body)
     assert time.process_time() - start < 1

@@ -53,7 +53,7 @@ PARAMETERS: list[dict[str, Any]] = [
 
 
 def _check_body(body: bytes, content_type: str | None = "application/json", **more: str) -> Any:
-    """Validate a body; what the handler then gets of it."""
+    """Validate a body. Returns the value that the handler gets."""
     headers = {} if content_type is None else {"content-type": content_type}
     return _checked(VALIDATOR, body, headers | more)
 
@@ -212,7 +212,7 @@ def test_an_optional_body_that_is_there_is_checked_like_any_other() -> None:
         _check_optional(b'{"to": "1"}', None)
 
 
-@settings(deadline=None)  # How fast a busy machine is says nothing about the validator.
+@settings(deadline=None)  # The time would depend on the machine's load.
 @given(st.binary(max_size=200) | st.text().map(str.encode))
 def test_arbitrary_bytes_never_crash_the_validator(body: bytes) -> None:
     with contextlib.suppress(BadRequestProblem):

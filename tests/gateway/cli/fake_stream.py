@@ -1,4 +1,4 @@
-"""A gateway whose stream of events breaks, repeats, falls silent and carries garbage."""
+"""A fake gateway whose event stream breaks, repeats, stalls and sends garbage."""
 
 import http.server
 import json
@@ -29,14 +29,14 @@ def event(number: int) -> dict[str, Any]:
 
 
 def block(number: int) -> bytes:
-    """An event as it is sent."""
+    """The event in the stream's format."""
     record = event(number)
     lines = f"id: {record['cursor']}", f"event: {record['event']}", f"data: {json.dumps(record)}"
     return ("\n".join(lines) + "\n\n").encode()
 
 
 class Connection:
-    """One request for the stream, and how it is answered."""
+    """One request for the stream, and its response."""
 
     def __init__(self, handler: http.server.BaseHTTPRequestHandler) -> None:
         self._handler = handler
@@ -46,19 +46,19 @@ class Connection:
         self.after = None if last is None else int(last.removesuffix("-"), 16)
 
     def refuse(self, status: int, code: str, **headers: str) -> None:
-        """Answer with an error of the contract."""
+        """Respond with an error of the contract."""
         error = {"code": code, "message": f"The text of {code}.", "status": status}
         self.answer(status, {"error": error}, **headers)
 
     def answer(self, status: int, content: dict[str, Any], **headers: str) -> None:
-        """Answer with a JSON object."""
+        """Respond with a JSON object."""
         body = json.dumps(content).encode()
         about = {"Content-Type": "application/json", "Content-Length": str(len(body))}
         self._begin(status, about | headers)
         self._handler.wfile.write(body)
 
     def begin(self, content_type: str = "text/event-stream") -> None:
-        """Answer with a stream."""
+        """Start the response of a stream."""
         self._begin(200, {"Content-Type": content_type, "Transfer-Encoding": "chunked"})
 
     def _begin(self, status: int, headers: dict[str, str]) -> None:
@@ -73,7 +73,7 @@ class Connection:
         self._handler.wfile.flush()
 
     def end(self) -> None:
-        """End the stream as a server does that stops."""
+        """End the stream like a server that stops."""
         self._handler.wfile.write(b"0\r\n\r\n")
 
 
@@ -81,7 +81,7 @@ Script = Callable[[Connection], None]
 
 
 class FakeGateway:
-    """Answers each request for the stream by the next script; the last one stays."""
+    """Responds to each request for the stream with the next script. The last one repeats."""
 
     def __init__(self, *scripts: Script) -> None:
         self.connections: list[Connection] = []
@@ -108,7 +108,7 @@ class FakeGateway:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/api"
 
     def hang(self, _connection: Connection) -> None:
-        """Keep the connection open without a byte until the test is over."""
+        """Keep the connection open without sending anything until the test ends."""
         self.done.wait(60)
 
     def __enter__(self) -> Self:
@@ -124,6 +124,6 @@ class FakeGateway:
 
 @contextmanager
 def gateway(*scripts: Script) -> Iterator[FakeGateway]:
-    """A running one."""
+    """A running fake gateway."""
     with FakeGateway(*scripts) as fake:
         yield fake

@@ -1,4 +1,4 @@
-"""Shells complete the command ``gateway`` by the script that click prints."""
+"""Shell completion of ``gateway`` with click's script."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from gateway.cli import MODULES
 
 BIN = Path(sys.executable).parent
-# What bash does at a press of Tab behind these words.
+# The steps of bash when Tab is pressed after these words.
 PRESS_TAB = """
 PATH="{bin}:$PATH"
 eval "$(_GATEWAY_COMPLETE=bash_source gateway)"
@@ -18,7 +18,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def complete(*words: str) -> set[str]:
-    """What a real bash offers behind ``words``, of which the last is not typed to its end."""
+    """The suggestions of a real bash after ``words``, of which the last is incomplete."""
     quoted = " ".join(f"'{word}'" for word in words)
     script = PRESS_TAB.format(bin=BIN, words=quoted, last=len(words) - 1)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Events forwarded to a local receiver, as deliveries come to one."""
+"""Events forwarded to a local receiver, in the format of deliveries."""
 
 from collections.abc import Iterator
 from typing import Any

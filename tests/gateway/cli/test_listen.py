@@ -1,4 +1,4 @@
-"""``gateway listen`` and ``gateway tail`` as programs, beside a gateway that a test plays."""
+"""``gateway listen`` and ``gateway tail`` as programs, with a fake gateway."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ WIDTH = 80
 
 @pytest.fixture(autouse=True)
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the profile is kept."""
+    """The path of the profile."""
     monkeypatch.setenv(profile.VARIABLE, str(tmp_path / "config" / "profile.json"))
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     return profile.path()
@@ -57,7 +57,7 @@ class Program:
         self.process = subprocess.Popen(command, text=True, **pipes)  # type: ignore[call-overload]
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> tuple[int, list[str], str]:
-        """Stop it. Returns its status, its lines and what it said on stderr."""
+        """Stop it. Returns its exit status, its lines and its stderr."""
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=30)
         return self.process.returncode, out.splitlines(), err

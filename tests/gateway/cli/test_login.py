@@ -26,7 +26,7 @@ def test_the_key_prompt_does_not_echo(tmp_path: Path) -> None:
     with gateway(_answer) as fake:
         command = [sys.executable, "-m", "gateway", "login", "--url", fake.url]
         login = subprocess.Popen(
-            # The question goes to the terminal that controls the process.
+            # The prompt goes to the controlling terminal.
             ["setsid", "--ctty", "--wait", *command],
             env=os.environ | {"GATEWAY_PROFILE": str(profile)},
             stdin=theirs,
@@ -36,7 +36,7 @@ def test_the_key_prompt_does_not_echo(tmp_path: Path) -> None:
         os.close(theirs)
         shown = _read_until(terminal, b"/api: ")
         os.write(terminal, f"{KEY}\n".encode())
-        # The end of the signing secret, which is printed last.
+        # The signing secret is printed last and ends like this.
         shown += _read_until(terminal, b"=\r\n")
         assert login.wait(30) == 0
         os.close(terminal)

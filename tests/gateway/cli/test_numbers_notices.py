@@ -1,4 +1,4 @@
-"""gateway numbers notices: what the platform told, for the operator."""
+"""``gateway numbers notices``: the platform's notices, for the operator."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``gateway signup-links create``: nobody guesses a link unless the operator asks for that."""
+"""``gateway signup-links create``: links cannot be guessed unless the operator sets an exact slug."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The stream of events, from a gateway that breaks it in every way."""
+"""The event stream of a gateway that breaks it in every way."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -26,7 +26,7 @@ def _stream(fake: FakeGateway, said: list[str], cursor: str | None = None) -> St
 
 
 def _read(fake: FakeGateway, count: int, cursor: str | None = None) -> tuple[list[str], list[str]]:
-    """Identifiers of the first events, and what was said."""
+    """The identifiers of the first events, and the log lines."""
     said: list[str] = []
     found = [record["id"] for record in islice(_stream(fake, said, cursor), count)]
     return found, said
@@ -47,7 +47,7 @@ def _sends(*parts: bytes, ends: Callable[[Connection], None] = Connection.end) -
 
 
 def _goes_on(connection: Connection) -> None:
-    """As the real one does: what is after the cursor."""
+    """Like the real one: the events after the cursor."""
     connection.begin()
     connection.send(b"retry: 1000\n\n")
     for number in range((connection.after or 0) + 1, 21):
@@ -55,7 +55,7 @@ def _goes_on(connection: Connection) -> None:
 
 
 def _cut(_: Connection) -> None:
-    """Leave in the middle of a chunk."""
+    """Close the connection in the middle of a chunk."""
 
 
 def test_events_come_in_order_with_the_key_and_the_filters() -> None:

@@ -1,4 +1,4 @@
-"""The supervisor in a process of its own, with small programs as its parts."""
+"""The supervisor in a separate process, with small programs as its parts."""
 
 import json
 import os
@@ -26,7 +26,7 @@ running.start()
 running.watch()
 running.stop()
 """
-# Writes a line for its start and for each signal; what it does otherwise is its second argument.
+# Writes a line for its start and for each signal. The second argument sets its behaviour.
 PART = """
 import os, signal, sys, time
 
@@ -53,7 +53,7 @@ sys.exit(3)
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended; one that waits to be reaped has."""
+    """True if a process has ended. A zombie has."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -70,11 +70,11 @@ class Note:
 
 
 class Supervised:
-    """A running supervisor with one part for each kind of program, and what they wrote."""
+    """A running supervisor with one part for each kind of program, and their lines."""
 
     def __init__(self, folder: Path, *kinds: str) -> None:
         self._folder = folder
-        # What the supervisor said; known in the end.
+        # The supervisor's output, complete after its end.
         self.said: list[str] = []
         parts = [(kind, [PART, str(folder / kind), kind]) for kind in kinds]
         self.process = subprocess.Popen(
@@ -85,13 +85,13 @@ class Supervised:
         )
 
     def notes(self, kind: str, word: str) -> list[Note]:
-        """The lines of a part with this word, so far."""
+        """The lines of a part with this event, so far."""
         path = self._folder / kind
         lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
         return [Note(word, int(pid), float(at)) for said, pid, at in lines if said == word]
 
     def wait(self, kind: str, word: str, count: int = 1) -> list[Note]:
-        """Wait for so many of these lines."""
+        """Wait for ``count`` of these lines."""
 
         def found() -> list[Note] | None:
             notes = self.notes(kind, word)
@@ -109,7 +109,7 @@ class Supervised:
 
 @pytest.fixture
 def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
-    """Start a supervisor; it is stopped in the end."""
+    """Starts supervisors, and stops them at the end of the test."""
     started: list[Supervised] = []
 
     def start(*kinds: str) -> Supervised:
@@ -144,7 +144,7 @@ def test_a_part_that_dies_at_once_is_restarted_with_back_off(
     starts = supervised.wait("broken", "start", 4)
     assert supervised.end() == 0
     assert set(supervised.said) == {"broken ended (3); starting it again"}
-    # Each start takes a moment, which varies.
+    # The duration of a start varies.
     assert starts[-1].at - starts[0].at >= 2 * RESTART_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""``gateway users``: who signs in to the dashboard."""
+"""``gateway users``: the users of the dashboard."""
 
 import json
 

@@ -16,13 +16,13 @@ class _Terminal(io.StringIO):
         return True
 
 
-# Follows four deliveries and returns what a person sees on stderr.
+# Follows four deliveries and returns the output on stderr.
 Follow = Callable[..., str]
 
 
 @pytest.fixture
 def follow(monkeypatch: pytest.MonkeyPatch) -> Follow:
-    """One more delivery has had its attempt at each look; from ``breaks_at`` on Ctrl-C is pressed."""
+    """Each poll finds one more attempted delivery. From poll ``breaks_at`` on, Ctrl-C is pressed."""
     monkeypatch.setattr(webhooks, "POLL_SECONDS", 0)
 
     def see(breaks_at: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Every request has an identifier and a line of its own, and the line tells no secret."""
+"""Every request has an identifier and one log line, without secrets."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def _ask(path: str = "/api/messages", app: ASGIApp = _ok, **scope: Any) -> Answe
 
 
 def _lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-    """The requests' lines, without what every line of the log has."""
+    """The requests' lines, without the fields that every log line has."""
     lines = [json.loads(line) for line in caplog.text.splitlines()]
     return [
         {name: value for name, value in line.items() if name not in OF_EVERY_LINE}

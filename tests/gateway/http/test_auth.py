@@ -1,4 +1,4 @@
-"""Who asks, as the edge finds out."""
+"""Authentication at the edge."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from tests.conftest import Clock
 
 
 def _identified(key: str) -> Account | None:
-    """Whose key it is. Its use is noted meanwhile, or not for want of time."""
+    """The account of the key. Its use is recorded in the background, if there is time."""
 
     async def ask() -> Account | None:
         request_fields.set({})

@@ -1,4 +1,4 @@
-"""The network's callback: verified, kept raw, answered at once, ingested afterwards."""
+"""The network's callback: verified, stored unchanged, acknowledged at once, ingested later."""
 
 import hashlib
 import hmac
@@ -93,7 +93,7 @@ def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
     assert (answered.status, answered.body) == (200, b"")
     [callback] = Callback.select()
     assert bytes(callback.body) == body
-    # A thread tells the queue.
+    # A thread puts the task on the queue.
     wait_for(lambda: len(huey), "a task")
     assert huey.dequeue().name == "wake_for_callbacks"
 

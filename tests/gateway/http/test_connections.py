@@ -1,4 +1,4 @@
-"""A client that takes too much of a connection's time, or too many connections, is let go."""
+"""A client that is too slow, or has too many connections, is disconnected."""
 
 import json
 import socket
@@ -19,15 +19,15 @@ from gateway.http.connections import Bounds, GatewayProtocol
 
 HEAD = b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
-# More than the buffers of a kernel take.
+# More than the kernel's buffers hold.
 LARGE = 16 * 1024 * 1024
 BUFFER = 256 * 1024
 SHORT = Bounds(head=0.4, piece=0.4, body=1.2, unread=0.4, tick=0.05)
 IDLE_SECONDS = 2
-# As much as uvicorn holds without a pause, and more than the small buffers of a kernel take.
+# As much as uvicorn buffers before it pauses, and more than the kernel's small buffers hold.
 REST = 60 * 1024
 SMALL = 4096
-# What no test is to wait for: a bound that is out of the way.
+# A timeout that no test reaches.
 NEVER = 3600
 MOST = 3
 
@@ -41,7 +41,7 @@ class LimitedLoopback(AddressLimit):
 
 
 class App:
-    """Answers as its paths say, and tells when it is done with a request that it has read or lost."""
+    """Responds according to the path, and signals when a request is complete or lost."""
 
     def __init__(self) -> None:
         self.left = threading.Event()
@@ -62,7 +62,7 @@ class App:
             more = message.get("more_body", False)
         match scope["path"]:
             case "/slow":
-                # Until the client has gone.
+                # Until the client has disconnected.
                 await receive()
             case "/large":
                 await _answer(send, *[bytes(LARGE // 16)] * 16)
@@ -84,7 +84,7 @@ async def _answer(send: Send, *pieces: bytes) -> None:
 
 
 class Server:
-    """A server with an application and bounds of its own."""
+    """A server with its own application and limits."""
 
     def __init__(self, loop: str) -> None:
         self.app = App()
@@ -115,7 +115,7 @@ class Server:
         self._thread.start()
 
     def connect(self, *, source: str = "127.0.0.1", buffer: int = BUFFER) -> "Client":
-        """A new client, for which kernels hold about so much that it has not read."""
+        """A new client, with a kernel buffer of about this many bytes."""
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
         return Client(self.port, source, buffer)
 
@@ -127,7 +127,7 @@ class Server:
 
 
 class Answer(HTTPResponse):
-    """A response that is read."""
+    """A parsed response."""
 
     body = b""
 
@@ -148,14 +148,14 @@ class Client:
         self.socket.sendall(data)
 
     def hear(self) -> "Answer":
-        """The next answer, its body in ``body``."""
+        """The next response, its body in ``body``."""
         answer = Answer(self.socket)
         answer.begin()
         answer.body = answer.read()
         return answer
 
     def trickle(self, pause: float) -> int:
-        """Send a byte after each ``pause`` until there is an answer. How many they were."""
+        """Send a byte after each ``pause`` until there is a response. Returns the number of bytes."""
         self.socket.settimeout(pause)
         for sent in range(100):
             try:
@@ -168,7 +168,7 @@ class Client:
         raise AssertionError
 
     def is_ended(self) -> bool:
-        """Wait for the end of the connection: True if nothing came before it."""
+        """Wait for the end of the connection. True if no data came before it."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:
@@ -202,7 +202,7 @@ def client(server: Server) -> Iterator[Client]:
 
 
 def check_late(client: Client, message: str) -> None:
-    """408 in the error shape, and nothing after it."""
+    """A 408 in the standard error shape, and nothing after it."""
     answer = client.hear()
     error = {"code": "REQUEST_TIMEOUT", "message": message, "status": 408}
     assert (answer.status, json.loads(answer.body)) == (408, {"error": error})

@@ -1,4 +1,4 @@
-"""A request that offers another protocol is read as one of HTTP/1.1 (RFC 9110, section 7.8)."""
+"""A request that offers another protocol is read as HTTP/1.1 (RFC 9110, section 7.8)."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ from contract_tests.raw_http import SECONDS
 from gateway.http.connections import GatewayProtocol
 
 HOST = b"Host: localhost\r\n"
-# As Java's HTTP client writes them.
+# In the format of Java's HTTP client.
 OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAA\r\nUpgrade: h2c\r\n"
 SOCKET = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n"
 LENGTH = b"Content-Length: 5\r\n"
@@ -29,7 +29,7 @@ def post(*headers: bytes, version: bytes = b"1.1") -> bytes:
 
 
 async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with what it was asked."""
+    """Responds with the request."""
     body = (await Request(scope, receive).body()).decode()
     names = sorted(name.decode() for name, _ in scope["headers"])
     answer = json.dumps([scope["method"], scope["path"], body, names]).encode()
@@ -66,7 +66,7 @@ class Client:
         self._socket.close()
 
     def hear(self) -> Any:
-        """The next answer, of status 200, parsed."""
+        """The next response, parsed. Its status must be 200."""
         assert self.stream.readline() == b"HTTP/1.1 200 OK\r\n"
         length = 0
         while (line := self.stream.readline()) != b"\r\n":
@@ -83,7 +83,7 @@ def client(port: int) -> Iterator[Client]:
 
 
 def seen(*names: str) -> list[Any]:
-    """The answer to the request with the body."""
+    """The response to the request with the body."""
     return ["POST", "/first", "hello", sorted(["host", "connection", "http2-settings", *names])]
 
 
@@ -96,7 +96,7 @@ def test_the_body_behind_an_offer_is_read_and_the_offer_is_not_seen(client: Clie
 def test_a_request_may_come_in_two_segments(port: int, client: Client, cut: int) -> None:
     raw = post(OFFER, LENGTH) + b"hello"
     client.say(raw[:cut])
-    # The server has the first half when it answers on another connection.
+    # The server has read the first half once it responds on another connection.
     with closing(Client(port)) as other:
         other.say(PLAIN)
         other.hear()

@@ -1,4 +1,4 @@
-"""The edge: what holds for every request (specification, Limits and Errors)."""
+"""The edge: rules for every request (specification, Limits and Errors)."""
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the body, and with the headers that it saw."""
+    """Responds with the body and the headers of the request."""
     body = await Request(scope, receive).body()
     seen = [(b"saw-" + name, value) for name, value in scope["headers"]]
     await send({"type": "http.response.start", "status": 200, "headers": seen})

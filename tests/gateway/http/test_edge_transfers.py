@@ -1,4 +1,4 @@
-"""Uploads and downloads of media at the edge: large bodies, and how many at once."""
+"""Uploads and downloads of media at the edge: large bodies, and the limit of concurrent ones."""
 
 import pytest
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the body."""
+    """Responds with the body."""
     body = await Request(scope, receive).body()
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": body})
@@ -86,7 +86,7 @@ def test_an_account_takes_half_of_the_places_and_gives_them_back(account: Accoun
             inner = await run_in_threadpool(_ask, edge, path=UPLOAD, headers=headers)
             assert (inner.status, inner.error["code"]) == (429, "RATE_LIMITED")
             assert int(inner.header("retry-after")) > 0
-            # What is no transfer passes.
+            # Other requests are not limited.
             assert (await run_in_threadpool(_ask, edge, headers=headers)).status == 200
         await _echo(scope, receive, send)
 

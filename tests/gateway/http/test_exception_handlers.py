@@ -1,4 +1,4 @@
-"""A crash inside any handler is a 500 in the one error shape that tells nothing (specification, Errors)."""
+"""A crash in any handler is a 500 in the standard error shape, without details (specification, Errors)."""
 
 import json
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def _check_crash(answered: Answered) -> None:
 
 
 def _check_logged(caplog: pytest.LogCaptureFixture, count: int) -> None:
-    """The operator reads of each crash, with its reason."""
+    """Each crash is logged with its reason."""
     crashes = [record for record in caplog.records if "crash" in record.getMessage()]
     assert len(crashes) == count
     assert all(record.exc_info is not None for record in crashes)

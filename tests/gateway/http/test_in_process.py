@@ -1,4 +1,4 @@
-"""Calls of the API's operations from a thread of this process: who asks, what is answered."""
+"""Calls of the API's operations from a thread of this process: the caller and the response."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from tests.asgi import OPERATIONS
 
 
 def _call(account: Account, part: ASGIApp) -> Answer:
-    """The answer to a call, made from a thread as pages make it."""
+    """The response to a call from a thread, like the pages' calls."""
 
     async def run() -> Answer:
         calls = InProcess(OPERATIONS)

@@ -1,4 +1,4 @@
-"""The stream of the page Live: what a role may see on no other page, it does not get here."""
+"""The stream of the page Live contains only data that the role may see on other pages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Limits that several processes count together, in a real Redis."""
+"""Rate limits shared by several processes, in a real Redis."""
 
 import socket
 import time
@@ -63,7 +63,7 @@ def test_reading_the_limit_counts_nothing_and_opens_no_window(
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """The address of a Redis that takes connections and says nothing."""
+    """The URL of a Redis that accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
 
@@ -80,7 +80,7 @@ def test_a_silent_redis_is_waited_for_once(silent: str, monkeypatch: pytest.Monk
     limiter = RateLimiter(PLANS, silent)
     assert 0.4 < _seconds(lambda: limiter.count(*STARTER)) < 1
     for _ in range(5):
-        # Longer than the pause between two looks whether it answers.
+        # Longer than the pause between two checks of the server.
         time.sleep(0.15)
         assert _seconds(lambda: limiter.count(*STARTER)) < 0.1
     assert limiter.count(*STARTER).exceeded

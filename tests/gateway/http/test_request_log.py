@@ -1,4 +1,4 @@
-"""The API request log: what it keeps of which requests, and that no request waits for it."""
+"""The API request log: the stored requests and their fields, and that no request waits for it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

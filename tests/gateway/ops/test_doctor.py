@@ -1,4 +1,4 @@
-"""``gateway doctor`` finds what is broken for real, says so in one line, and how to mend it."""
+"""``gateway doctor`` finds real problems, and gives each in one line with its fix."""
 
 import json
 import socket
@@ -36,14 +36,14 @@ Found = Mapping[str, Mapping[str, Any]]
 
 
 def _verify(exchange: Exchange) -> None:
-    """The web part's answer to the network's verification request."""
+    """The web part's response to the network's verification request."""
     query = parse_qs(urlsplit(exchange.path).query)
     is_right = query["hub.verify_token"] == [VERIFY_TOKEN]
     exchange.reply(200 if is_right else 403, query["hub.challenge"][0].encode())
 
 
 def _inspect_token(exchange: Exchange) -> None:
-    """The network's answer about a token, to an app that knows its secret."""
+    """The network's response about a token, to an app with the right secret."""
     is_right = exchange.headers["Authorization"].endswith(f"|{APP_SECRET}")
     exchange.reply(*(200, b'{"data": {}}') if is_right else (400, b'{"error": {"code": 190}}'))
 
@@ -60,7 +60,7 @@ def outside() -> Iterator[Receiver]:
 
 @pytest.fixture
 def settings(configure: Configure, outside: Receiver, state: Stored) -> Iterator[Settings]:
-    """An installation that is well, but has no worker."""
+    """A healthy installation without a worker."""
     assert state.environment
     yield configure(
         NETWORK_URL=outside.url(""),
@@ -68,7 +68,7 @@ def settings(configure: Configure, outside: Receiver, state: Stored) -> Iterator
         NETWORK_APP_SECRET=APP_SECRET,
         NETWORK_VERIFY_TOKEN=VERIFY_TOKEN,
     )
-    # A check that came too late uses the network still, which is closed next.
+    # A late check still uses the network, which is closed next.
     for thread in threading.enumerate():
         if thread.name == doctor.THREAD:
             thread.join(LATE_SECONDS)
@@ -96,7 +96,7 @@ def examine() -> Found:
 
 
 def assert_only(found: Found, name: str, state: str, *words: str) -> None:
-    """This check alone is not well, beside the worker that no test here has."""
+    """Only this check fails, apart from the worker, which no test here has."""
     unwell = {n for n, check in found.items() if check["state"] != "ok"} - {"worker"}
     assert unwell == {name}, found
     assert found[name]["state"] == state
@@ -106,7 +106,7 @@ def assert_only(found: Found, name: str, state: str, *words: str) -> None:
 
 @contextmanager
 def nobody_listening() -> Iterator[str]:
-    """An address that refuses connections for as long as this lasts."""
+    """An address that refuses connections inside the block."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -163,7 +163,7 @@ def test_a_missing_data_directory_is_a_problem_and_is_not_made(
 
 @pytest.mark.usefixtures("settings")
 def test_a_data_directory_that_takes_no_file_is_a_problem(configure: Configure) -> None:
-    # Not even root may write there.
+    # Even root cannot write there.
     configure(DATA_DIR="/proc")
     found = examine()["data directory"]
     assert found["state"] == "problem"
@@ -393,7 +393,7 @@ def test_overdue_work_is_a_warning(clock: Clock, account: Account) -> None:
 
 @pytest.mark.usefixtures("settings")
 def test_events_that_readers_cannot_see_are_a_warning(clock: Clock, account: Account) -> None:
-    """As after a restore into another cluster of PostgreSQL."""
+    """Like after a restore into another PostgreSQL cluster."""
     assert examine()["events"]["state"] == "ok"
     row = factories.event(account)
     with writing():
@@ -434,7 +434,7 @@ def test_it_reads_well_in_80_columns(configure: Configure) -> None:
     with nobody_listening() as url:
         configure(PUBLIC_URL=url)
         lines = run().output.splitlines()
-    # A path is not broken: it is there to be copied.
+    # A path is not wrapped, so that it can be copied.
     assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
     assert lines[0] == "ok       settings          All make sense."
     assert lines[-1] == "Problems: 2, warnings: 0."

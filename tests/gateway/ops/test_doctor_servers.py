@@ -1,4 +1,4 @@
-"""``gateway doctor`` finds what is wrong with PostgreSQL and Redis, and never tells a password."""
+"""``gateway doctor`` finds problems of PostgreSQL and Redis, and never prints a password."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from tasks import queue
 from tests.conftest import Configure
 
 PASSWORD = "quagga-password"
-# The first line that fits decides who is asked for a password.
+# The first matching line decides which users need a password.
 WHO_IS_ASKED = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
 MIGRATED = "migrated"
 MANUAL = "docs/operations.md"
@@ -188,7 +188,7 @@ def test_more_connections_than_the_server_takes_are_a_warning(
 def test_a_replica_is_a_problem(look_at_database: Look) -> None:
     with PostgresServer() as server:
         server.stop()
-        # It follows nobody, and lets itself be read.
+        # It replicates nothing, and allows reads.
         (server.data / "standby.signal").touch()
         server.start()
         found = look_at_database(server.url("postgres"))

@@ -1,4 +1,4 @@
-"""Probes: what /readyz says of each part, and what it tells the operator to do."""
+"""Probes: the status of each part in /readyz, with a hint for the operator."""
 
 from pathlib import Path
 from typing import Any

@@ -98,11 +98,11 @@ def test_the_password_in_an_address_is_blotted_out() -> None:
 
 
 def _configured(monkeypatch: pytest.MonkeyPatch, log_format: str) -> logging.Formatter | None:
-    """The formatter that a process without any logging gets; everything is put back afterwards."""
+    """The formatter of a process without logging. The configuration is restored afterwards."""
     root = logging.getLogger()
     for logger in (root, *map(logging.getLogger, (*OURS, *REFUSALS))):
         monkeypatch.setattr(logger, "level", logger.level)
-    # pytest's own handlers come for each phase of a test, so they are taken away in here.
+    # pytest adds its handlers for each phase of a test, so they are removed here.
     monkeypatch.setattr(root, "handlers", [])
     configure_logging(log_format)
     [handler] = root.handlers

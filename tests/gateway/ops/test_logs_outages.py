@@ -1,4 +1,4 @@
-"""A server that is away is logged at a limited rate, in one line, without a traceback."""
+"""An unreachable server is logged at a limited rate, in one line, without a traceback."""
 
 import logging
 import sqlite3
@@ -36,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
 
 
 def _peewees(cause: Exception) -> Exception:
-    """As peewee raises it."""
+    """An error of the kind that Peewee raises."""
     return OperationalError(cause, *cause.args)
 
 
@@ -47,7 +47,7 @@ def _full() -> sqlite3.OperationalError:
 
 
 def _raised_again(error: Exception) -> Exception:
-    """As it comes out of another thread, where something else was being handled."""
+    """Raised in another thread, which was handling another exception."""
     error.__context__ = KeyError(None)
     return error
 
@@ -110,7 +110,7 @@ def test_an_outage_within_a_message_counts_as_well() -> None:
 
 
 def _after_an_outage() -> Exception:
-    """A mistake of ours on the way out of an outage."""
+    """A programming error while an outage is handled."""
     error = ValueError("a mistake")
     error.__context__ = REFUSED
     return error

@@ -1,4 +1,4 @@
-"""/metrics: what was counted, and what the database says at the moment of asking."""
+"""/metrics: the counters, and the values read from the database at each scrape."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ def _samples() -> Iterator[Sample]:
 
 
 def _read() -> dict[tuple[str, str], float]:
-    """Every sample, by its name and the value of its only label."""
+    """Every sample by its name and the value of its only label."""
     return {
         (sample.name.removeprefix("gateway_"), next(iter(sample.labels.values()), "")): sample.value
         for sample in _samples()
@@ -48,7 +48,7 @@ def _read() -> dict[tuple[str, str], float]:
 
 
 def _steps(before: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """What rose since, and by how much. The counts are the process's, so other tests count too."""
+    """The increase of each counter since then. Other tests in the process count too."""
     now = _read()
     return {at: now[at] - before.get(at, 0) for at in now if now[at] != before.get(at, 0)}
 
@@ -137,7 +137,7 @@ def test_of_several_web_processes_each_shows_the_sum(
     seen = _read()
     assert seen["sends_total", "accepted"] == 2
     assert seen["sends_total", "ambiguous"] == 0
-    # What is read from the database is the same whoever is asked.
+    # The values from the database are the same in every process.
     assert seen["deliveries_pending", ""] == 0
 
 

@@ -1,4 +1,4 @@
-"""Statements to PostgreSQL that go out together: what each does, fails at, and leaves behind."""
+"""Pipelined statements to PostgreSQL: results, errors, and the state of the connection afterwards."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ def url(server: PostgresServer, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def other(url: str) -> Iterator[psycopg.Connection[Any]]:
-    """What everybody else sees."""
+    """The rows that other connections see."""
     with psycopg.connect(url, autocommit=True) as connection:
         yield connection
 
@@ -67,7 +67,7 @@ def test_a_percent_sign_is_written_twice(engine: PostgresEngine) -> None:
 def test_a_transaction_begins_with_its_first_question(
     engine: PostgresEngine, other: psycopg.Connection[Any]
 ) -> None:
-    """And its commit goes out with whatever still waits."""
+    """And its commit goes out with the queued statements."""
 
     def seen() -> tuple[int, int]:
         locks = other.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
@@ -126,7 +126,7 @@ def test_a_failure_is_raised_by_the_next_read(engine: PostgresEngine) -> None:
             engine.put(INSERT, ["no number", "a"])
             with pytest.raises(DataError, match="no number"):
                 engine.put(IDS).fetchall()
-            # The transaction can do nothing more.
+            # The transaction is aborted.
             engine.put(IDS).fetchall()
 
     with pytest.raises(InternalError, match="aborted"):
@@ -202,7 +202,7 @@ def test_a_statement_that_is_asked_often_is_prepared_once(engine: PostgresEngine
 
 
 def test_what_is_prepared_outlives_a_savepoint_that_is_undone(engine: PostgresEngine) -> None:
-    """It is not prepared again and again beside the statements that the server still has."""
+    """It is not prepared again next to the statements that the server still has."""
 
     def undo() -> None:
         with engine.atomic():
@@ -215,13 +215,13 @@ def test_what_is_prepared_outlives_a_savepoint_that_is_undone(engine: PostgresEn
             with suppress(KeyError):
                 undo()
         names = engine.put("SELECT name FROM pg_prepared_statements").fetchall()
-    # BEGIN, the locks, the insert, the count, and this look.
+    # BEGIN, the locks, the insert, the count, and this query.
     assert len(names) == 5
     assert ids(engine) == list(range(20))
 
 
 def test_psycopg_prepares_nothing_itself(engine: PostgresEngine) -> None:
-    """After a rollback it would deallocate what the pipeline has prepared."""
+    """After a rollback it would deallocate the pipeline's prepared statements."""
     with engine.reading():
         for _ in range(10):
             engine.execute_sql(IDS)
@@ -230,7 +230,7 @@ def test_psycopg_prepares_nothing_itself(engine: PostgresEngine) -> None:
 
 
 def test_more_than_the_line_holds_gets_through(engine: PostgresEngine) -> None:
-    """In both directions at once: neither side may wait for the other to read."""
+    """Data flows in both directions at once: neither side may block until the other reads."""
     large = "x" * 1_000_000
     with engine.writing(["a key"]):
         echoes = [engine.put("SELECT %s::text", [large]) for _ in range(20)]
@@ -272,7 +272,7 @@ def _cut(engine: PostgresEngine, other: psycopg.Connection[Any]) -> None:
 def test_a_connection_that_is_cut_takes_along_what_waits(
     engine: PostgresEngine, other: psycopg.Connection[Any], *, is_read: bool
 ) -> None:
-    """It is found out by whoever asks, at the latest by the commit."""
+    """The next read reports it, at the latest the commit."""
 
     def interrupted() -> None:
         with engine.writing(["a key"]):

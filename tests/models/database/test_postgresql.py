@@ -1,4 +1,4 @@
-"""PostgreSQL: who waits for whom, what a pool survives, and what text it takes."""
+"""PostgreSQL: locks between transactions, failures that a pool survives, and valid text."""
 
 import subprocess
 import sys
@@ -53,7 +53,7 @@ def connected(url: str, configure: Configure) -> Iterator[None]:
 
 
 def query(sql: str) -> Any:
-    """The one value that a query gives."""
+    """The single value of a query."""
     with reading():
         return database.database.execute_sql(sql).fetchone()[0]
 
@@ -68,7 +68,7 @@ def names() -> list[str]:
 
 
 def meet(first: tuple[str, ...], second: tuple[str, ...]) -> None:
-    """Two transactions with these keys that each wait for the other to be there."""
+    """Two transactions with these keys, each of which waits until the other is inside."""
     both = threading.Barrier(2)
 
     def work() -> None:
@@ -81,7 +81,7 @@ def meet(first: tuple[str, ...], second: tuple[str, ...]) -> None:
 
 
 def is_kept_waiting(first: Callable[[Callable[[], Any]], Any], second: Callable[[], Any]) -> bool:
-    """Whether ``second`` comes to its end only after the transaction of ``first``, which stays open."""
+    """True if ``second`` ends only after the transaction of ``first``, which stays open."""
     inside, leave = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -103,7 +103,7 @@ def is_kept_waiting(first: Callable[[Callable[[], Any]], Any], second: Callable[
 
 
 def test_an_index_serves_the_time_of_the_server() -> None:
-    """Else each look for what has waited would read all that waits."""
+    """Otherwise each query for waiting deliveries would read all of them."""
     waited = Delivery.select().where(IS_WAITING, Delivery.next_attempt_at <= SERVER_TIME)
     with reading():
         plan = database.database.execute_sql(f"EXPLAIN {waited.sql()[0]}").fetchall()
@@ -138,7 +138,7 @@ def test_all_others_wait_for_a_transaction_without_keys() -> None:
 
 
 def test_a_transaction_that_needs_an_exclusive_lock_is_restarted() -> None:
-    """And nothing of its first time stays."""
+    """The first run leaves nothing behind."""
     runs: list[int] = []
 
     def work() -> str:
@@ -255,7 +255,7 @@ def test_the_queue_waits_for_no_disk(url: str) -> None:
 
 @pytest.mark.parametrize(("keys", "runs"), [(500, 2), (501, 1)])
 def test_a_transaction_with_very_many_keys_is_exclusive(keys: int, runs: int) -> None:
-    """All sessions share the server's locks. One that is not alone begins again where it has to be."""
+    """All sessions share the server's locks. A transaction that needs an exclusive lock restarts with it."""
     begun = []
 
     def work() -> None:

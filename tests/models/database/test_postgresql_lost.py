@@ -1,4 +1,4 @@
-"""Connections that PostgreSQL cuts, at any moment: the process goes on as soon as it can."""
+"""Connections that PostgreSQL closes at any moment: the process recovers at once."""
 
 import gc
 import os
@@ -36,7 +36,7 @@ def url(server: PostgresServer) -> str:
 
 @pytest.fixture
 def cut(url: str) -> Callable[[], None]:
-    """Ends all connections to the database from the other side."""
+    """Closes all connections to the database on the server."""
 
     def end() -> None:
         with psycopg.connect(url, autocommit=True) as connection:
@@ -226,7 +226,7 @@ def test_threads_wait_for_a_silent_server_in_parallel() -> None:
             asked = [pool.submit(_ask, silent) for _ in range(threads)]
         errors = [ask.exception() for ask in asked]
         assert all(isinstance(error, OperationalError) for error in errors)
-        # The log tells an outage by its cause.
+        # The log recognizes an outage by the exception's cause.
         assert all(any(isinstance(e, psycopg.Error) for e in _causes(error)) for error in errors)
         assert time.monotonic() - began < 2 * CONNECT_TIMEOUT_SECONDS
         silent.close_all()

@@ -1,4 +1,4 @@
-"""Prepared queries give what the same queries give that are made anew each time."""
+"""Prepared queries give the same rows as queries built for each call."""
 
 import pytest
 from peewee import DoesNotExist
@@ -11,7 +11,7 @@ from models.webhook import Webhook
 
 
 def test_rows_are_those_of_the_query_in_every_field(account: Account) -> None:
-    """Truth too, which SQLite keeps as a number."""
+    """Booleans too, which SQLite stores as numbers."""
     webhook = Webhook.register(account.id, "https://example.com", ["message.sent"], [])
     prepared = Prepared(lambda wanted: Webhook.select().where(Webhook.id == wanted), Webhook)
     with reading():
@@ -59,7 +59,7 @@ def test_a_row_is_found_by_its_key_or_not_at_all(account: Account) -> None:
 
 
 def test_a_row_is_written_with_its_defaults(number: Number) -> None:
-    """And with a row where its key is meant."""
+    """A row can stand for its key."""
     with writing():
         message = Message.write_outbound(
             number, "15551230000", "text", {"body": "x"}, contact_id="ctc_1"

@@ -1,4 +1,4 @@
-"""Behind a pooler that works by transactions, no connection keeps what one of them left."""
+"""Behind a pooler in transaction mode, no transaction leaves state on a connection."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ SELECT (SELECT count(*) FROM pg_prepared_statements),
 
 @pytest.fixture(scope="module")
 def url(server: PostgresServer) -> Iterator[str]:
-    """Behind a pooler that has one connection for all."""
+    """An engine behind a pooler with a single server connection."""
     direct = server.database("pooled")
     with psycopg.connect(direct) as connection:
         connection.execute("CREATE TABLE kept (id int PRIMARY KEY)")

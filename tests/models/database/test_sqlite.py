@@ -82,7 +82,7 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
 
 
 def test_a_full_disk_is_an_error_and_the_next_transaction_works(tmp_path: Path) -> None:
-    """SQLite itself rolls the transaction back that finds the disk full."""
+    """SQLite itself rolls a transaction back when the disk is full."""
     engine = SqliteEngine(f"sqlite://{tmp_path}/full.db")
     execute: Any = engine.execute_sql
     with engine.writing():
@@ -118,7 +118,7 @@ def test_a_partly_read_result_blocks_no_writer(tmp_path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_short_under_constant_load(tmp_path: Path) -> None:
-    """SQLite copies it within a commit, and begins it anew."""
+    """SQLite copies the log within a commit, and restarts it."""
     engine = SqliteEngine(f"sqlite://{tmp_path}/busy.db")
     execute: Any = engine.execute_sql
     with engine.writing():

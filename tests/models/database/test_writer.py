@@ -1,4 +1,4 @@
-"""Work on the database for callers on an event loop: together, each for itself, and never half."""
+"""Database work for callers on an event loop: batched, isolated and atomic."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,7 +29,7 @@ async def _all(*work: Callable[[], Any]) -> list[Any]:
 
 
 async def _gathered(*work: Callable[[], Any]) -> list[Any]:
-    """The results of jobs that are queued at the same time."""
+    """The results of jobs queued at the same time."""
     with another_writer():
         waiting = asyncio.create_task(_all(*work))
         await asyncio.sleep(0.1)
