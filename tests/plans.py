@@ -106,7 +106,7 @@ class _Recorder(logging.Handler):
         if not isinstance(record.msg, tuple):
             return
         query = Query(*record.msg)
-        # Peewee's word for a list that is empty: no row is looked at, whatever the plan says.
+        # Peewee's expression for an empty list: no row is read, even if the plan has a scan.
         if _EXPLAINED.match(query.sql) and "(0 = 1)" not in query.sql:
             self.queries.append(query)
 

@@ -109,7 +109,7 @@ class Receiver:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def behave(self, behaviour: Behaviour, path: str = "/hook") -> None:
-        """Set the behaviour for requests to ``path``, whatever their query."""
+        """Set the behaviour for requests to ``path`` with any query."""
         self._behaviours[path] = behaviour
 
     def take(self, request: Received, exchange: Exchange) -> None:

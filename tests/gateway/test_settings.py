@@ -12,7 +12,7 @@ from gateway.settings import PREFIX, SettingsError, load_settings
 
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The environment without any setting of ours, in an empty folder."""
+    """The environment without any setting of the gateway, in an empty folder."""
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)

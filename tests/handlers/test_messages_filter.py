@@ -140,7 +140,7 @@ def test_a_time_finds_from_since_until_before_until_by_when_it_was_created(
     first = factories.outbound(number).id
     border = clock.advance(hours=1)
     second = factories.outbound(number).id
-    # It arrived late, or the network's clock is ahead of ours.
+    # It arrived late, or the network's clock is ahead of the gateway's.
     late, early = _inbound(number, at=border - 1), _inbound(number, at=border + 60 * 86_400_000)
     assert _found(number, since=timestamp(border)) == [early, second]
     assert _found(number, until=timestamp(border)) == [late, first]

@@ -1,4 +1,4 @@
-"""Reading events after a cursor: each exactly once, whatever the order of the commits."""
+"""Reading events after a cursor: each exactly once, for every order of the commits."""
 
 import random
 import threading

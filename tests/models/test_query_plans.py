@@ -400,7 +400,7 @@ def test_no_query_looks_at_every_row_or_sorts_many(world: World, name: str) -> N
 def test_no_list_looks_at_every_row_sorts_or_counts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever its filters; only what is limited in time is counted, by the index of the times."""
+    """For all filters. Only a list limited in time is counted, by the index of the times."""
     found = []
     for name, work in _lists():
         queries = queries_of(lambda work=work: work(world))  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Reading callbacks of the platform, in the shapes in which they were seen."""
+"""Parsing callbacks of the platform, in the shapes seen in practice."""
 
 import json
 import time

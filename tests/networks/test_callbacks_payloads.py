@@ -1,4 +1,4 @@
-"""Every documented kind of callback and variant becomes and causes what it has to, and none is dropped."""
+"""Every documented kind and variant of callback is parsed and has its effect. None is dropped."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Every error code of the platform's reference, and the class of ours that it belongs to."""
+"""Every error code of the platform's reference, and the exception class that it maps to."""
 
 import pytest
 
@@ -98,7 +98,7 @@ def test_a_code_belongs_to_its_class(
 
 
 def test_no_class_of_errors_is_left_out_of_the_table() -> None:
-    # These tell of no code: nobody answered, or the answer was no error of the Graph API.
+    # These have no code: there was no response, or it was not an error of the Graph API.
     without_code = {"NotReachedError", "MediaGoneError"}
     by_code = {
         error for error in NetworkError.__subclasses__() if error.__name__ not in without_code

@@ -1,4 +1,4 @@
-"""What a customer's token is good for, whatever the platform leaves out."""
+"""The permissions of a customer's token, also if the platform's response is incomplete."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The loop on which callers without one ask the network."""
+"""The event loop for callers of the network that have none."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""What people are told of the network's error codes."""
+"""The texts for the network's error codes."""
 
 import pytest
 

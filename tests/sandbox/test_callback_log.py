@@ -29,7 +29,7 @@ def test_an_unreachable_receiver_is_recorded(
     sandbox: Sandbox, business: Business, receiver: Receiver
 ) -> None:
     receiver.close()
-    # The receiver goes on answering on connections that were kept.
+    # The receiver continues to respond on kept-alive connections.
     sandbox.kill()
     sandbox.start()
     write(business, text="Hi")

@@ -96,7 +96,7 @@ def test_its_own_page_drives_the_sandbox(sandbox: Sandbox) -> None:
 
 @pytest.fixture
 def known_elsewhere(tmp_path: Path, receiver: Receiver) -> Iterator[Sandbox]:
-    """A sandbox that other machines reach by names of theirs."""
+    """A sandbox that other machines reach by other names."""
     names = {"SANDBOX_ALLOWED_HOSTS": " Sandbox, sandbox.test ,10.0.0.1,fd00::1"}
     sandbox = Sandbox(tmp_path / "elsewhere", receiver.url, names)
     yield sandbox

@@ -137,7 +137,7 @@ def test_the_same_seed_makes_the_same_choices(sandbox: Sandbox, business: Busine
     assert set(first) == {200, 500, 503}
     behave(sandbox, seed=8)
     assert answers() != first
-    # A start begins the choices anew; callbacks draw from another stream and disturb nothing.
+    # A start resets the random choices. Callbacks use another random stream, so they have no influence.
     behave(sandbox, seed=7, duplicate_rate=0.5)
     sandbox.kill()
     sandbox.start()

@@ -173,7 +173,7 @@ def test_what_people_write_is_escaped_everywhere(kind: str, content: object) -> 
     page = shown(kind, content, reactions={"in": EVIL}, quotes=EVIL, **more)
     assert "<script" not in page
     assert "alert('1')" not in page
-    # No word of theirs ends an attribute, or is a template of ours.
+    # Foreign text never ends an attribute, and is never run as a template.
     assert '&"{{' not in page
     assert "{{ 7*7 }}" in page
 

@@ -41,7 +41,7 @@ class Module:
         }
 
     def foreign(self) -> list[str]:
-        """The private names that are used here, and that nothing of ours defines."""
+        """The private names used in our code that it does not define."""
         imported = [name for node in ast.walk(self.tree) for name in _imported(node)]
         others = [name for name in imported if name.split(".")[0] not in PACKAGES]
         found = [name for name in others if any(map(_is_private, name.split(".")))]
@@ -67,7 +67,7 @@ class Module:
         return _defined(cls) | self._names_above(cls)
 
     def _names_above(self, cls: ast.ClassDef) -> Names:
-        """The names that the bases of ours define."""
+        """The names that our base classes define."""
         return frozenset().union(*(self._names_of_base(ast.unparse(base)) for base in cls.bases))
 
     def _names_of_base(self, base: str) -> Names:
@@ -159,7 +159,7 @@ def test_a_private_name_of_ours_is_no_finding(text: str) -> None:
 
 
 def _hidden(cls: type) -> Names:
-    """The private names of others that a class of ours defines once more."""
+    """The private names of libraries that one of our classes redefines."""
     others = [base for base in cls.__mro__[1:] if base.__module__.split(".")[0] not in PACKAGES]
     names = filter(_is_private, _written(cls) if others != [object] else ())
     return frozenset(names) & frozenset().union(*map(_written, others))

@@ -16,7 +16,7 @@ PACKAGES = [
     for name in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     if (ROOT / name).is_dir()
 ]
-# What readers are to copy is no module of ours.
+# Snippets for readers are not modules of the gateway.
 MODULES = [
     path
     for package in PACKAGES

@@ -29,7 +29,7 @@ PAIRS = [
     ("second", "paper", EDGE),
 ]
 
-# White letters stand on the methods' colours, and on a button of Swagger UI that lies on code.
+# White text is used on the methods' colours, and on a button of Swagger UI inside code.
 ALLOWED = {"swagger-ui.css": {"#fff", "#3a4a43"}}
 
 

@@ -1,4 +1,4 @@
-"""Contacts from callbacks: one for each person, whatever changes. Consent, and contact.updated."""
+"""Contacts from callbacks: one for each person, also after changes. Consent, and contact.updated."""
 
 import json
 from typing import Any

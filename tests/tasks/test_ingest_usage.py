@@ -1,4 +1,4 @@
-"""Usage is counted once, whatever the order and form of the network's callbacks."""
+"""Usage is counted once, for every order and form of the network's callbacks."""
 
 import json
 import random

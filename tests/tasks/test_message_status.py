@@ -1,4 +1,4 @@
-"""The status of a message, whatever the order of its updates."""
+"""The status of a message, for every order of its updates."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -69,7 +69,7 @@ def _near_special_ones() -> st.SearchStrategy[str]:
 
 @given(st.one_of(st.ip_addresses().map(str), _near_special_ones()))
 def test_what_python_calls_special_is_never_public(address: str) -> None:
-    """Python's table is independent of ours, and smaller in older versions."""
+    """Python's table is independent of our table, and smaller in older versions."""
     assert ipaddress.ip_address(address).is_global or not is_public(address)
 
 

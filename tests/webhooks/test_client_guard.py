@@ -172,7 +172,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(
 def test_a_kept_connection_serves_no_other_host(
     authority: Authority, name_server: NameServer
 ) -> None:
-    """Another name may belong to another customer, whatever its address."""
+    """Another name may belong to another customer, even with the same address."""
     for host in (HOST, "other.example"):
         name_server.know(host, ["127.0.0.1"])
     with closing(TlsReceiver(authority.server_context(HOST))) as receiver:

@@ -90,7 +90,7 @@ def test_a_certificate_that_proves_nothing_is_refused_before_anything_is_sent(
 
 @pytest.fixture
 def fresh_trust() -> Iterator[None]:
-    """The system's certificates are read again, and once more for the next test."""
+    """The system's certificates are read again, here and for the next test."""
     client._system_trust.cache_clear()
     yield
     client._system_trust.cache_clear()

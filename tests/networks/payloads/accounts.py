@@ -1,4 +1,4 @@
-"""What becomes of accounts and numbers."""
+"""Callbacks about accounts and numbers."""
 
 from dataclasses import replace
 from typing import Any
@@ -47,12 +47,12 @@ def ban(state: str) -> dict[str, str]:
 
 
 def told(field: str, variant: str, value: dict[str, Any]) -> Payload:
-    """News that are told of the numbers they are about."""
+    """Callbacks that emit events of their numbers."""
     return notice(field, variant, value, NUMBER_UPDATED)
 
 
 def quality(variant: str, **value: Any) -> Payload:
-    """News of quality, which do not say what it is: the number is asked for it."""
+    """A callback about quality without its value, so the number's quality is requested."""
     return notice("phone_number_quality_update", variant, SHOWN | value, NUMBER_UPDATED, CHECKED)
 
 

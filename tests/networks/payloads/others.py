@@ -24,7 +24,7 @@ TEMPLATE = {
 
 
 def template(field: str, variant: str, *causes: str, **more: Any) -> Payload:
-    """News of a template: all but some have it changed, and its list read."""
+    """A callback about a template. All but some change it, and have its list read."""
     return notice(field, variant, TEMPLATE | more, *(causes or (TEMPLATE_UPDATED, LISTED)))
 
 
@@ -108,7 +108,7 @@ FLOWS = [
 
 
 def group(field: str, type_: str, **more: Any) -> Payload:
-    """News of a group."""
+    """A callback about a group."""
     told = {"timestamp": AT, "group_id": "Y2FwaV9ncm91cA", "type": type_, **more}
     return notice(field, type_, value(groups=[told]))
 

@@ -1,4 +1,4 @@
-"""Who writes, and what becomes of people: phone numbers, user ids, names, preferences."""
+"""Callbacks about people: phone numbers, user ids, names, preferences."""
 
 from dataclasses import replace
 from typing import Any
@@ -33,7 +33,7 @@ def writes(name: str, who: dict[str, Any], *contacts: dict[str, Any]) -> Payload
 
 
 def system(name: str, type_: str, who: dict[str, Any], **more: Any) -> Payload:
-    """News of a person."""
+    """A callback about a person."""
     told = {"body": "Something about a person has changed", "type": type_, **more}
     item = who | {"id": "wamid.SYS", "timestamp": str(AT), "type": "system", "system": told}
     all_, made = value(messages=[item]), ((MESSAGE, "system"),)
@@ -41,7 +41,7 @@ def system(name: str, type_: str, who: dict[str, Any], **more: Any) -> Payload:
 
 
 def changed(name: str, type_: str, who: dict[str, Any], **more: Any) -> Payload:
-    """News of other identifiers of a person who has written before."""
+    """A callback with other identifiers of a known person."""
     told = system(name, type_, who, **more)
     return replace(told, causes=told.causes | {CONTACT_UPDATED}, first=KNOWN)
 

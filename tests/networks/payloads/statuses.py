@@ -1,4 +1,4 @@
-"""What became of messages: each status, price and recipient."""
+"""Statuses of messages: each status, price and recipient."""
 
 from dataclasses import replace
 from typing import Any
