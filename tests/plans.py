@@ -45,8 +45,8 @@ OF_OPEN_WORK = {
 }
 _EXPLAINED = re.compile(r"\s*(SELECT|WITH|UPDATE|DELETE|INSERT)\b")
 _NAMED = re.compile(r'"(\w+)" AS "(\w+)"')
-# What PostgreSQL does only where no index helps, once it is told to avoid it. To look at whole tables each
-# connection of the service avoids by itself.
+# Plan steps that these settings discourage, so PostgreSQL uses them only without a suitable index. The
+# service's own connections already avoid table scans.
 _AVOIDED = ("enable_sort", "enable_bitmapscan", "enable_incremental_sort")
 
 

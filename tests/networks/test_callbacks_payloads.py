@@ -110,7 +110,7 @@ def numbers(account: Account, clock: Clock, configure: Configure) -> list[Number
 
 
 def caused(numbers: list[Number], seen: int) -> set[str]:
-    """What has become of the callbacks since so many events had happened."""
+    """The effects of the callbacks since there were ``seen`` events."""
     now, rows = models_clock.now(), [Number.get_by_id(number.id) for number in numbers]
     signs = {
         KEPT: Notice.select().exists(),
