@@ -21,7 +21,7 @@ NO_PROSE = ("#!", "# noqa", "# type:")
 FEWEST_WORDS = 4
 CODE = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|PRAGMA|EXPLAIN|COPY|SET|import|from|def|class|window|curl)\b"
-    r"|.*\bON \w+ \(|.*[;={<|]\s*$",
+    r"|.*\bON \w+ \(|.*=> |.*[;={<|]\s*$|.*;\n",
     re.DOTALL,
 )
 # A one-character placeholder, so that the sentence stays complete.
@@ -66,22 +66,29 @@ def _inside(literal: str) -> str:
     return bare[quotes:-quotes]
 
 
+def _ends(tokens: list[tokenize.TokenInfo], position: int) -> bool:
+    """Whether a string is complete: no other literal continues it."""
+    layout = {tokenize.NL, tokenize.COMMENT}
+    following = (token.type for token in tokens[position + 1 :] if token.type not in layout)
+    return next(following, tokenize.ENDMARKER) != tokenize.STRING
+
+
 def python(source: str) -> str:
-    """Comments, docstrings, and string literals of several words."""
+    """Comments, docstrings, and string literals of several words. Each literal is a sentence."""
     docstrings = _docstrings(ast.parse(source))
     lines = Lines(source.count("\n") + 1)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    for position, token in enumerate(tokens):
         line = token.start[0]
-        if token.type == tokenize.COMMENT and not token.string.startswith(
-            ("#!", "# noqa", "# type:")
-        ):
+        if token.type == tokenize.COMMENT and not token.string.startswith(NO_PROSE):
             lines.put(line, token.string.lstrip("# "))
         elif token.type == tokenize.STRING:
             text = _inside(token.string)
             if line in docstrings:
                 lines.put(line, text)
             elif _is_text(text):
-                lines.put(line, PLACEHOLDER.sub("X", text))
+                end = "." if _ends(tokens, position) and text[-1:] not in ".!?" else ""
+                lines.put(line, PLACEHOLDER.sub("X", text) + end)
     return lines.text()
 
 

@@ -85,7 +85,7 @@ def test_redelivering_starts_a_fresh_retry_schedule(account: Account, clock: Clo
     delivery.redeliver()
     assert (delivery.state, delivery.tries) == (PENDING, 0)
     assert (delivery.next_attempt_at, delivery.completed_at) == (clock.at, None)
-    assert delivery.attempt_count == 1, "the log of attempts goes on"
+    assert delivery.attempt_count == 1, "the log of attempts continues"
     [claimed] = claim_due(1, Terms(1, 1000))
     assert claimed.attempt_number == 2
 

@@ -293,8 +293,8 @@ SWEEP: dict[str, Work] = {
     },
 }
 
-# Sorted, but few by nature: what belongs to one message, delivery or network's number, what one claim took,
-# the webhooks that wait, one call's deliveries, an account's numbers and webhooks, a number's usage of a day.
+# Sorted, but few by nature: rows of one message, delivery or network's number, rows of one claim, waiting
+# webhooks, and deliveries of one request. So are an account's numbers and webhooks, and a number's usage of a day.
 FEW = {
     "a message is sent, and again",
     "a template is sent",

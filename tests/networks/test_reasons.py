@@ -12,7 +12,7 @@ from networks.reasons import in_words
             "ACCOUNT_DELETED; ACCOUNT_VIOLATION SCAM",
             "The business account was deleted. WhatsApp says that the business violated a policy: scam.",
         ),
-        ("SOME_NEWS OF_TOMORROW", "Some news of tomorrow."),
+        ("SOME_EVENT OF_TOMORROW", "Some event of tomorrow."),
         ("131031 Account locked; see Manager.", "131031 Account locked; see Manager."),
     ],
 )

@@ -30,7 +30,7 @@ SOCKETS = {"socket", "ssl", "socketserver", "aiohttp", "requests", "urllib3", "h
 OPENS_SOCKETS = {
     "networks/graph.py": "speaks to the messaging network",
     "networks/media.py": "sends and reads media over what networks/graph.py opened",
-    "networks/checkup.py": "asks whether the network is there, and plays its part in the handshake",
+    "networks/checkup.py": "checks whether the network responds, and plays its part in the handshake",
     "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/client.py": "the one door through which deliveries leave",
     "webhooks/mail.py": "speaks to the operator's mail server",

@@ -46,4 +46,4 @@ def test_comments_docstrings_and_messages_keep_their_lines() -> None:
         'x = "id"',
     ]
     lines = prose.python("\n".join(source)).splitlines()
-    assert lines == ["A docstring.", "", "Its second part.", "The X is empty Why.", ""]
+    assert lines == ["A docstring.", "", "Its second part.", "The X is empty. Why.", ""]
