@@ -30,26 +30,26 @@ def remove(erasure: Erasure) -> Iterator[Counter[str]]:
     """Remove the records that mention the person. Yields the number of removed rows for each page."""
     person = _Person(erasure)
     return chain(
-        _each("callbacks", _rows(Callback, "cb"), FEW, person.remove_callbacks),
-        _each("itemsSetAside", _rows(SetAside, "sa"), FEW, person.remove_aside),
+        _each("callbacks", _rows(erasure, Callback, "cb"), FEW, person.remove_callbacks),
+        _each("itemsSetAside", _rows(erasure, SetAside, "sa"), FEW, person.remove_aside),
         _each(
             "apiRequests",
-            _rows(ApiRequest, "arq", ApiRequest.account == erasure.account_id),
+            _rows(erasure, ApiRequest, "arq", ApiRequest.account == erasure.account_id),
             MANY,
             person.remove_requests,
         ),
         _each(
             "notices",
-            _rows(Notice, "ntc", Notice.waba_id == person.waba_id),
+            _rows(erasure, Notice, "ntc", Notice.waba_id == person.waba_id),
             FEW,
             person.remove_notices,
         ),
     )
 
 
-def _rows(model: Any, prefix: str, *conditions: Any) -> Any:
-    """The query for the rows that exist now."""
-    end = clock.id_bound(prefix, clock.now() + 1)
+def _rows(erasure: Erasure, model: Any, prefix: str, *conditions: Any) -> Any:
+    """The query for the rows from before the erasure. A later message of the person must not be lost."""
+    end = clock.id_bound(prefix, erasure.created_at + 1)
     return model.select().where(model.id < end, *conditions).order_by(model.id)
 
 
@@ -112,8 +112,9 @@ class _Person:
         return None if parts and len(kept) == len(parts) else kept
 
     def _is_theirs(self, part: Part) -> bool:
+        text = part.body().decode(errors="replace")
         is_anothers = getattr(part.item, "phone_number_id", None) in self._others
-        return not is_anothers and self._known(part.body().decode(errors="replace"))
+        return not is_anothers and self._known(text)
 
     def remove_requests(self, page: Rows) -> int:
         """Remove requests that name the person or one of the person's messages by ``waMessageId``.

@@ -291,6 +291,16 @@ def test_items_of_others_in_the_same_callback_are_taken_in(number: Number) -> No
     assert [row.from_number for row in Message.select()] == [BEA["phone"]]
 
 
+def test_a_message_that_arrives_during_the_erasure_is_kept(number: Number, clock: Clock) -> None:
+    made = [accepted_message(number, f"wamid.{each}") for each in (1, 2, 3)]
+    erasing.erase(Contact.get_by_id(made[0].contact_id), 0)
+    clock.advance(milliseconds=1)
+    store(messages(messages=[text("wamid.LATER")]))
+    erasing.work_off()
+    ingest.work_off()
+    assert [row.wa_message_id for row in Message.select()] == ["wamid.LATER"]
+
+
 def test_a_message_that_is_removed_meanwhile_is_not_put_into_the_index(
     number: Number, monkeypatch: pytest.MonkeyPatch
 ) -> None:
