@@ -18,7 +18,8 @@ from models.erasure import Erasure
 from models.message import Message
 from models.notice import Notice
 from models.number import Number
-from networks.callback_items import Part
+from networks.callback_items import AccountUpdate, Part
+from networks.callback_items import Notice as ReadNotice
 from networks.callbacks import parse
 
 # Rows of a page. A raw callback has up to some hundred kilobytes.
@@ -112,7 +113,10 @@ class _Person:
         return None if parts and len(kept) == len(parts) else kept
 
     def _is_theirs(self, part: Part) -> bool:
+        """Whether an item mentions the person and is not about another number or business account."""
         text = part.body().decode(errors="replace")
+        if isinstance(part.item, AccountUpdate | ReadNotice):
+            return part.item.waba_id == self.waba_id and self._in_notices(text)
         is_anothers = getattr(part.item, "phone_number_id", None) in self._others
         return not is_anothers and self._known(text)
 

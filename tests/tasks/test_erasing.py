@@ -320,6 +320,18 @@ def test_a_message_that_is_removed_meanwhile_is_not_put_into_the_index(
     assert search.SearchBlock.select().count() == 0
 
 
+@pytest.mark.parametrize("waba_id", ["2001", "2002"])
+def test_a_waiting_notice_about_our_own_number_stays(
+    account: Account, number: Number, waba_id: str
+) -> None:
+    factories.active_number(account, "1002", waba_id, phone_number=ANA["phone"])
+    value = {"display_phone_number": ANA["phone"], "event": "FLAGGED"}
+    store({"id": waba_id, "changes": [{"field": "phone_number_quality_update", "value": value}]})
+    erasing.erase(factories.contact(number, phone=ANA["phone"]))
+    ingest.work_off()
+    assert [row.waba_id for row in Notice.select()] == [waba_id]
+
+
 def test_a_notice_about_our_own_number_stays(account: Account, number: Number) -> None:
     other = factories.active_number(account, "1002", phone_number=ANA["phone"])
     ana = factories.contact(number, phone=ANA["phone"])
