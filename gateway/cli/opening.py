@@ -29,9 +29,9 @@ def open_state(*, may_be_away: bool = False) -> Settings:
     connect_state(settings)
     try:
         reach_database()
+        refuse_incompatible()
         if pending_migrations():
             raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
-        refuse_incompatible()
         reach_queue()
     except AwayError as error:
         if not may_be_away:
