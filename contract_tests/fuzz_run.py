@@ -28,14 +28,17 @@ def read_operations() -> dict[str, dict[str, Any]]:
 
 
 def _around(operations: Mapping[str, Any], wanted: str) -> list[str]:
-    """An operation, those that link to it or have its tag, and those of the resources above its own."""
+    """An operation and those that link to it. Without links, those of its tag and of its parent resources."""
     operation, path = operations[wanted], wanted.split()[1]
+    before = [
+        name for name, other in operations.items() if operation["operationId"] in _linked(other)
+    ]
+    if before:
+        return [wanted, *before]
     return [
         name
         for name, other in operations.items()
-        if operation["tags"] == other["tags"]
-        or path.startswith(name.split()[1])
-        or operation["operationId"] in _linked(other)
+        if operation["tags"] == other["tags"] or path.startswith(name.split()[1])
     ]
 
 
@@ -69,10 +72,10 @@ class Fuzzer:
                 break
             self._pass(report, passes, missing, options)
             passes += 1
-            missing, options = self._next(report)
+            missing, options = self._next(report, passes)
         return report
 
-    def _next(self, report: Report) -> tuple[int, list[str] | None]:
+    def _next(self, report: Report, passes: int) -> tuple[int, list[str] | None]:
         """The number of missing examples, and the options of the pass that adds them."""
         operations = read_operations()
         sent = {o: report.checked[o]["fuzzing"] for o in operations}
@@ -84,7 +87,8 @@ class Fuzzer:
             return missing, stateful
         unmet = [o for o in operations if not report.checked[o]["stateful"]]
         if unmet:
-            around = _around(operations, unmet[0])
+            # In turns: a pass may miss its operation, and must not keep the others waiting.
+            around = _around(operations, unmet[passes % len(unmet)])
             names = [option for o in around for option in ("--include-name", o)]
             return max(10, self.examples // 5), [*stateful, *names]
         return 0, None

@@ -32,10 +32,7 @@ STILL = """addEventListener("DOMContentLoaded", () => {
 DARK = "document.body.dataset.mdColorScheme = 'slate'"
 TOO_WIDE = "document.documentElement.scrollWidth - window.innerWidth"
 
-pytestmark = [
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(not MKDOCS.exists(), reason="`make docs` installs MkDocs"),
-]
+pytestmark = pytest.mark.timeout(300)
 
 
 class Quiet(SimpleHTTPRequestHandler):
