@@ -94,7 +94,7 @@ usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 
 	TEST_BACKEND=$$backend USAGE_MESSAGES=$${USAGE_MESSAGES:-10000} $(BIN)/pytest contract_tests/callbacks/test_usage.py $(PYTEST_ARGS); done
 
 # First builds fetch what they need from the registries of their languages, and take their time.
-clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in twelve languages, build them, drive most of them
+clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in eleven languages, build them, drive most of them
 	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(CLIENTS)/make_clients.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Compare the performance with baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)

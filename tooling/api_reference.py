@@ -55,8 +55,9 @@ class Reference:
 
     def sections(self) -> Iterator[str]:
         """Errors that all operations share, the operations by tag, the events, and the schemas."""
-        yield "## Common errors\n\nMost operations can return these. Each has the schema "
-        yield f"{reference_to('ErrorResponse')}. [Errors](errors.md) explains the codes."
+        yield "## Common errors"
+        schema = reference_to("ErrorResponse")
+        yield f"Most operations can return these as {schema}. [Errors](errors.md) explains the codes."
         yield self._table_of_responses(sorted(self.common.items()))
         for tag in self.contract["tags"]:
             yield f"## {tag['x-displayName']}\n\n{tag['description']}"

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 SCRIPT = "mermaid.tiny.js"
+BLOCK = '<pre class="mermaid"><code>'
+# Mermaid's default look colours boxes inline. This one takes the colours of the theme, also in dark mode.
+LOOK = "---\nconfig:\n  theme: default\n  look: classic\n---\n"
 FOLDER = Path(__file__).resolve().parent.parent / "node_modules/@mermaid-js/tiny/dist"
 
 
@@ -19,8 +22,8 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Load the library on pages with a diagram: it is large."""
-    if '<pre class="mermaid">' not in html:
+    """Load the library only on pages with a diagram, because it is large."""
+    if BLOCK not in html:
         return html
     up = "../" * page.url.count("/")
-    return f'{html}\n<script src="{up}{SCRIPT}"></script>'
+    return f'{html.replace(BLOCK, BLOCK + LOOK)}\n<script src="{up}{SCRIPT}"></script>'
