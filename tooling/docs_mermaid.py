@@ -9,7 +9,16 @@ from typing import Any
 SCRIPT = "mermaid.tiny.js"
 BLOCK = '<pre class="mermaid"><code>'
 # Mermaid's default look colours boxes inline. This one takes the colours of the theme, also in dark mode.
-LOOK = "---\nconfig:\n  theme: default\n  look: classic\n---\n"
+# The theme does not colour heads of arrows: this gray is visible on light and dark.
+LOOK = """---
+config:
+  theme: default
+  look: classic
+  themeVariables:
+    signalColor: "#7f8c86"
+    actorLineColor: "#7f8c86"
+---
+"""
 FOLDER = Path(__file__).resolve().parent.parent / "node_modules/@mermaid-js/tiny/dist"
 
 
