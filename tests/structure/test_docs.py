@@ -23,6 +23,9 @@ CONTRACT = load_contract()
 SCHEMAS = CONTRACT["components"]["schemas"]
 EXAMPLES = CONTRACT["components"]["examples"]
 
+# In all pages of the section Use together, code and tables included.
+MOST_WORDS = 12_000
+
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -190,6 +193,12 @@ def test_a_test_runs_every_block_of_the_customer_s_pages(page: str) -> None:
     # None is written in a way that blocks() does not find.
     fences = re.findall(r"^[ >]*(?:```|~~~)", (ROOT / page).read_text(), re.MULTILINE)
     assert len(fences) == 2 * len(found)
+
+
+def test_the_customer_s_pages_are_short() -> None:
+    words = {page: len((ROOT / page).read_text().split()) for page in pages_of_use()}
+    del words["README.md"]
+    assert sum(words.values()) < MOST_WORDS, words
 
 
 def is_run(page: str, block: Block) -> bool:
