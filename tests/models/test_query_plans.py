@@ -293,8 +293,8 @@ SWEEP: dict[str, Work] = {
     },
 }
 
-# Sorted, but few by nature: rows of one message, delivery, claim, request or network's number, waiting webhooks,
-# an account's numbers and webhooks, and a number's usage of a day.
+# Sorted, but few by nature: rows of one message, delivery, claim, request or network's number, waiting
+# webhooks, an account's numbers and webhooks, and a number's usage of a day.
 FEW = {
     "a message is sent, and again",
     "a template is sent",
