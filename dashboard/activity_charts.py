@@ -19,21 +19,21 @@ SENT = (
     ("Read", "solid", [MessageStatus.READ]),
     ("Delivered", "striped", [MessageStatus.DELIVERED]),
     ("Accepted", "barred", [MessageStatus.SENT]),
-    ("Under way or unknown", "dotted", [MessageStatus.PENDING, MessageStatus.UNKNOWN]),
+    ("In progress or unknown", "dotted", [MessageStatus.PENDING, MessageStatus.UNKNOWN]),
     ("Failed", "crossed", [MessageStatus.FAILED]),
 )
 RECEIVED = ("Received", "solid", [MessageStatus.RECEIVED])
 ENDED = (
     ("Delivered", "solid", "delivered"),
-    ("Attempt failed, retry follows", "dotted", "retried"),
-    ("Failed for good", "crossed", "failed"),
+    ("Failed attempt, will retry", "dotted", "retried"),
+    ("Failed", "crossed", "failed"),
 )
 # Median and 95th percentile.
 SHARES = (("Median", "round", 0.5), ("95th percentile", "square", 0.95))
 
 
 def chosen_span() -> str:
-    """The key of SPANS in the URL, DEFAULT if there is none."""
+    """The key of SPANS in the URL, else DEFAULT."""
     asked = request.args.get("range", "")
     return asked if asked in SPANS else DEFAULT
 
@@ -61,7 +61,7 @@ def of_webhook(webhook: Webhook) -> Mapping[str, Any]:
     shares = [100 * step.delivered / step.count if step.count else None for step in tried]
     whole_time = total(tried)
     share = 100 * whole_time.delivered / whole_time.count if whole_time.count else None
-    rate = Series("Answered with a 2xx status", "round", shares, percent(share))
+    rate = Series("2xx responses", "round", shares, percent(share))
     success = _chart(
         "success", "Success rate, %", span, now, [rate], say=percent, is_lines=True, top=100
     )
@@ -75,7 +75,7 @@ def _latency(span: Span, now: int, tried: Sequence[Attempts]) -> Chart:
         for label, look, share in SHARES
     ]
     return _chart(
-        "latency", "Time to answer, ms", span, now, series, say=milliseconds, is_lines=True
+        "latency", "Response time, ms", span, now, series, say=milliseconds, is_lines=True
     )
 
 

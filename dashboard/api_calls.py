@@ -1,6 +1,6 @@
-"""Calls to the API's operations from pages, through the contract and the handlers.
+"""Calls API operations from pages, through the contract and the handlers.
 
-They are above this package in the layers, so the application injects a function that calls them.
+These layers are above this package, so the application injects a function that calls them.
 """
 
 import json
@@ -25,17 +25,17 @@ class Answer:
 
     @property
     def is_ok(self) -> bool:
-        """Whether the operation succeeded."""
+        """True if the operation succeeded."""
         return self.status < 300  # noqa: PLR2004 - as HTTP says
 
     @property
     def json(self) -> Any:
-        """What the operation returned."""
+        """The body of the response, parsed."""
         return json.loads(self.body)
 
     @property
     def error(self) -> dict[str, Any]:
-        """The one error shape, unwrapped."""
+        """The ``error`` object of an error response."""
         return dict(self.json["error"])
 
 
@@ -58,7 +58,7 @@ class Call(Protocol):
 
 def call_api(account: Account, method: str, path: str, payload: object, key: str) -> Answer:
     """Call an operation with a body in JSON and an Idempotency-Key."""
-    # JSON escapes a lone surrogate, which has no UTF-8. The contract refuses it.
+    # JSON escapes a lone surrogate, which UTF-8 cannot encode. The contract refuses it.
     content = json.dumps(payload).encode()
     body = Body("application/json", len(content), [content])
     return call_with(account, method, path, {"idempotency-key": key}, body)

@@ -9,7 +9,7 @@ from models.attempt import Attempt
 
 @blueprint.get("/deliveries/<delivery_id>/compare")
 def compare(delivery_id: str) -> Response:
-    """The two attempts whose numbers are in the URL, else the last two."""
+    """The two attempts with the numbers in the URL, else the last two."""
     row = find_delivery(delivery_id)
     attempts = Attempt.of(row)
     numbered = {str(attempt.number): attempt for attempt in attempts}

@@ -14,7 +14,7 @@ from models.template import Template
 from models.webhook import Deactivation, Webhook
 from networks.reasons import in_words
 
-# Shorter waits are normal: the first attempt is under way.
+# Shorter waits are normal: the first attempt is running.
 LATE_MS = 60_000
 LOST = (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
 # The classes of badges, most urgent first.
@@ -59,7 +59,7 @@ def attention(
 
 
 def duration(milliseconds: int) -> str:
-    """How long something takes, in its largest unit."""
+    """A duration, in its largest unit."""
     for size, unit in UNITS:
         if milliseconds >= size:
             return f"{milliseconds // size} {unit}"
@@ -93,7 +93,7 @@ def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
 
 
 def _partly_failing(webhooks: Sequence[Webhook]) -> Iterator[Item]:
-    """Those whose last event arrived, and others did not."""
+    """Webhooks whose last delivery succeeded, with earlier failures."""
     failed = failed_in_a_day([webhook.id for webhook in webhooks], clock.now())
     for webhook in webhooks:
         if webhook.id in failed and webhook.active and not webhook.failure_count:
@@ -107,7 +107,7 @@ def _waiting(webhooks: Sequence[Webhook]) -> Iterator[Item]:
     if oldest is not None and age >= LATE_MS:
         url = next(hook.url for hook in webhooks if hook.id == oldest.webhook_id)
         tries = f"{oldest.attempt_count} {'attempt' if oldest.attempt_count == 1 else 'attempts'}"
-        advice = f"{oldest.event_kind} for {url}, after {tries}. See what your endpoint answered."
+        advice = f"{oldest.event_kind} for {url}, after {tries}. See your endpoint's response."
         link = f"/dashboard/deliveries/{oldest.id}"
         yield Item(
             "waiting", "off", f"Oldest waiting event: {duration(age)}", advice, link, "See delivery"
@@ -116,7 +116,7 @@ def _waiting(webhooks: Sequence[Webhook]) -> Iterator[Item]:
 
 def _numbers(numbers: Sequence[Number]) -> Iterator[Item]:
     for number in numbers:
-        # One whose signup never came to its end was not connected before.
+        # A number without a completed signup was never connected.
         if number.status in LOST and number.activated_at is not None:
             yield Item(
                 number.status.lower(),

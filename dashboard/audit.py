@@ -1,4 +1,4 @@
-"""/dashboard/audit: who changed what in the account, when and from where."""
+"""/dashboard/audit: changes to the account, with user, time and address."""
 
 from flask import Response, request
 
@@ -39,7 +39,7 @@ SAYS = {
     "two_factor.set_up": "Began to set up two-factor authentication",
     "user.created": "Created a user",
     "user.invited": "Invited a user",
-    "user.password_changed": "Changed the own password",
+    "user.password_changed": "Changed their own password",
     "user.password_reset": "Set a new password",
     "user.removed": "Removed a user",
     "user.reset_link_created": "Created a password link",
@@ -81,7 +81,7 @@ def says(action: str) -> str:
 
 
 def in_words(detail: dict[str, object]) -> str:
-    """What a row adds to its action."""
+    """The details of a row."""
     parts = (
         f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in detail.items()

@@ -22,7 +22,7 @@ View = Callable[..., Response]
 
 
 def recorded(view: View, rule: Rule) -> View:
-    """The view, with a row for what it changes."""
+    """The view, which writes a row for its change."""
     change = rule.change
     if change is None:
         return view
@@ -40,10 +40,10 @@ def recorded(view: View, rule: Rule) -> View:
 
 
 def about(subject: str | None = None, **detail: Any) -> None:
-    """What the row says beside the action: what was changed, if the address does not say it, and more."""
+    """Set the details of the row: the changed resource if it is not in the URL, and values."""
     g.audited |= detail if subject is None else {"subject": subject, **detail}
 
 
 def unchanged() -> None:
-    """Nothing was changed, although the response is not an error."""
+    """Write no row: nothing was changed, although the response is not an error."""
     g.is_unchanged = True

@@ -24,7 +24,7 @@ _SYSTEMS = (
 
 
 def client() -> Client:
-    """Who sent the request that Flask serves."""
+    """The address and browser of the current request."""
     browser = shortened(request.headers.get("User-Agent", ""))
     return Client(address(), browser, g.form_secret or "")
 

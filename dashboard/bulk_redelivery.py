@@ -49,7 +49,7 @@ def confirm_redeliver() -> Response:
 
 @blueprint.post("/deliveries/redeliver")
 def redeliver() -> Response:
-    """Schedule the matches. If there may be more, the next page asks about the rest."""
+    """Schedule the matches. If there may be more, the next page offers the rest."""
     asked = read_filters()
     if asked.filter is None:
         unchanged()
@@ -78,7 +78,7 @@ def _active(asked: Asked) -> set[str]:
 
 
 def _that_can_go(asked: Asked, rows: Iterable[Delivery]) -> Iterator[Delivery]:
-    """Deliveries of enabled webhooks that wait neither for an attempt nor for a redelivery."""
+    """Deliveries of enabled webhooks that are not waiting for an attempt or a redelivery."""
     active = _active(asked)
     waiting = Redelivery.waiting(list(active))
     for row in rows:
@@ -87,7 +87,7 @@ def _that_can_go(asked: Asked, rows: Iterable[Delivery]) -> Iterator[Delivery]:
 
 
 def _schedule(asked: Asked, rows: list[Delivery]) -> Response | None:
-    """Schedule them for the worker. Returns an error page if that is refused."""
+    """Schedule the redelivery for the worker. Returns an error page if it is refused."""
     webhook_ids = {row.webhook_id for row in rows}
     about(webhook_ids.pop() if len(webhook_ids) == 1 else None, count=len(rows))
     if not rows:
@@ -109,8 +109,8 @@ def _explanation(asked: Asked, rows: list[Delivery]) -> str:
     to = asked.hook.url if asked.hook else f"{webhooks} webhook{'s' * (webhooks > 1)}"
     sentences = [f"They are sent to {to} again, oldest first, with a fresh retry schedule."]
     if any(row.state == DeliveryState.DELIVERED for row in rows):
-        sentences.append("Those that arrived already are sent again, too.")
-    sentences.append("Deliveries that wait and disabled webhooks are left out.")
+        sentences.append("Those that already arrived are sent again, too.")
+    sentences.append("Waiting deliveries and disabled webhooks are left out.")
     created = as_typed(rows[0].created_at).replace("T", " ")
     sentences.append(f"The oldest was created at {created} UTC.")
     if len(rows) == MAX_REDELIVERIES:

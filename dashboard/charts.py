@@ -1,4 +1,4 @@
-"""Charts as the templates draw them (charts.html): places of bars, lines, ticks and labels in an SVG.
+"""Geometry of the SVG charts of charts.html: positions of bars, lines, ticks and labels.
 
 Steps begin at whole hours or days in UTC; dashboard.js puts their times into the reader's time zone. A
 chart's figures are also in a table, so nothing depends on seeing the picture.
@@ -13,24 +13,24 @@ from itertools import cycle
 from models.activity import DAY_MS, MINUTE_MS, Span
 from models.tally import HOUR_MS
 
-# Of the drawing's own units. The plot is what the margins leave.
+# In SVG user units. The plot is the area within the margins.
 WIDTH, HEIGHT = 640, 210
 LEFT, RIGHT, TOP, BOTTOM = 58, 10, 14, 30
 PLOT_WIDTH, PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 BAR_SHARE = 0.72
 MOST_TICKS = 4
-# Every nth step has a label, by the length of a step: six or seven labels fit below a chart on a phone.
+# Every nth step has a label. On a phone six or seven labels fit below a chart. Keys: the step's length.
 LABEL_EVERY = {5 * MINUTE_MS: 2, HOUR_MS: 4, 6 * HOUR_MS: 4, DAY_MS: 5}
 Value = float | None
 
 
 def whole(value: Value) -> str:
-    """A count, for people."""
+    """A count, with thousands separators."""
     return "" if value is None else f"{value:,.0f}"
 
 
 def milliseconds(value: Value) -> str:
-    """A duration. It is an estimate, so two digits are enough."""
+    """A duration, in two significant digits because it is an estimate."""
     return "" if value is None else f"{float(f'{value:.2g}'):,.0f} ms"
 
 
@@ -41,9 +41,9 @@ def percent(value: Value) -> str:
 
 @dataclass(frozen=True)
 class Series:
-    """``look`` is a class of overview.css with a pattern of its own; a step without a value has None.
+    """The values of one line or bar of a chart; None for a step without a value.
 
-    ``link`` leads to the list whose total is the same as ``total``.
+    ``look`` is a class of overview.css with its own pattern. ``link`` is the list that ``total`` counts.
     """
 
     label: str
@@ -63,7 +63,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Time:
-    """A time at a chart. ``look``, one of step, clock and day, says what is shown, also to dashboard.js."""
+    """A time on a chart. ``look`` is its format, also in dashboard.js: step, clock or day."""
 
     at: int
     look: str
@@ -91,20 +91,20 @@ class Chart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no step has a value."""
-        # A line at 0 is visible, a bar with the value 0 is not.
+        """True if no step has a value."""
+        # A line at 0 is visible, a bar of the value 0 is not.
         values = (value for series in self.series for value in series.values)
         return all(value is None if self.is_lines else not value for value in values)
 
     @property
     def ticks(self) -> list[Tick]:
-        """Round values from 0 to above the highest."""
+        """Round values, from 0 to at least the highest value."""
         step, count = self._scale
         return [Tick(self._y(n * step), _short(n * step)) for n in range(count + 1)]
 
     @property
     def labels(self) -> Iterator[tuple[float, Time]]:
-        """Where the time stands below the plot, and which: a day if the steps are of several days."""
+        """The position and time of each label below the plot. Spans of several days have days as labels."""
         step, every = self.span.step, LABEL_EVERY[self.span.step]
         is_of_days = step * len(self.starts) > DAY_MS
         for position, start in enumerate(self.starts):
@@ -115,7 +115,7 @@ class Chart:
 
     @property
     def columns(self) -> Iterator[tuple[float, float, Time, str]]:
-        """Left edge and width of each step, its time, and its figures in words."""
+        """Left edge and width of each step, its time, and its values as text."""
         width = PLOT_WIDTH / len(self.starts)
         for position, (time, values) in enumerate(self.rows):
             said = ", ".join(
@@ -127,14 +127,14 @@ class Chart:
 
     @property
     def rows(self) -> Iterator[tuple[Time, list[str]]]:
-        """The table: when each step begins, and its value of each series."""
+        """The rows of the table: the start of each step, and its value in each series."""
         for position, start in enumerate(self.starts):
             values = [self.say(series.values[position]) for series in self.series]
             yield Time(start, "step"), values
 
     @property
     def bars(self) -> Iterator[tuple[Series, str]]:
-        """Each series with the path of its bars, stacked on those of the series before."""
+        """Each series with the path of its bars, stacked on the previous series."""
         below = [0.0] * len(self.starts)
         width = PLOT_WIDTH / len(self.starts) * BAR_SHARE
         for series in self.series:
@@ -149,7 +149,7 @@ class Chart:
 
     @property
     def lines(self) -> Iterator[tuple[Series, str, list[tuple[float, float]]]]:
-        """Each series with the path of its line and its points. The line is broken where no value is."""
+        """Each series with the path of its line, and its points. Steps without a value interrupt it."""
         for series in self.series:
             path, points, is_broken = "", [], True
             for position, value in enumerate(series.values):
@@ -170,7 +170,7 @@ class Chart:
 
     @cached_property
     def _scale(self) -> tuple[float, int]:
-        """The step between two ticks, and how many steps reach the highest value."""
+        """The interval between two ticks, and the number of intervals up to the highest value."""
         step = _round_step(self._highest)
         return step, int(-(-self._highest // step))
 
@@ -183,7 +183,7 @@ class Chart:
 
 
 def _round_step(highest: float) -> float:
-    """1, 2 or 5 with zeros, of which few reach the highest value. Never below 1."""
+    """The smallest of 1, 2, 5, 10, 20 and so on that needs at most MOST_TICKS intervals."""
     step, factors = 1.0, cycle((2, 2.5, 2))
     while highest / step > MOST_TICKS:
         step *= next(factors)

@@ -22,12 +22,12 @@ WORDS = {str: "a string", dict: "an object"}
 
 
 class PayloadError(ValueError):
-    """The payload is invalid. The text says what is wrong and where."""
+    """The payload is invalid. The text names the error and its place."""
 
 
 @dataclass(frozen=True)
 class _Composed:
-    """The form as filled in, what is wrong with it, and what was answered."""
+    """The form as filled in, its error, and the endpoint's response."""
 
     kind: str
     payload: str
@@ -37,7 +37,7 @@ class _Composed:
 
 @blueprint.get("/webhooks/<webhook_id>/compose")
 def compose(webhook_id: str) -> Response:
-    """The sample payload of the event in the URL, to be edited."""
+    """The form with the sample payload of the event in the URL."""
     asked = request.args.get("kind", "")
     kind = EventKind(asked if asked in {*EventKind} else find(webhook_id).events[0])
     sample = json.loads(sample_event(kind, clock.now(), new_id))
@@ -75,21 +75,23 @@ def read_envelope(text: str) -> dict[str, object]:
             f"This is not JSON. Line {error.lineno}, column {error.colno}: {error.msg}."
         ) from None
     except RecursionError:
-        raise PayloadError("The payload is nested too deeply.") from None
+        raise PayloadError("The payload is nested too deeply. Remove levels.") from None
     if not isinstance(payload, dict):
         raise PayloadError("The payload is not an object. Begin it with { and end it with }.")
     for name, kind in MEMBERS.items():
         if not isinstance(payload.get(name), kind):
             raise PayloadError(f"{name} is not {WORDS[kind]}. An event has event, timestamp, data.")
     if unknown := payload.keys() - MEMBERS:
-        raise PayloadError(f"{min(unknown)} is no member of an event. Remove it.")
+        raise PayloadError(f"{min(unknown)} is not a member of an event. Remove it.")
     if payload["event"] not in {*EventKind}:
-        raise PayloadError(f"{payload['event']} is no event. Choose one of {', '.join(EventKind)}.")
+        raise PayloadError(
+            f"{payload['event']} is not an event. Choose one of {', '.join(EventKind)}."
+        )
     return payload
 
 
 def _refuse(name: str) -> None:
-    raise PayloadError(f"{name} is no JSON. Use a number or null.")
+    raise PayloadError(f"{name} is not JSON. Use a number or null.")
 
 
 def _page(webhook_id: str, composed: _Composed, status: int = 200) -> Response:

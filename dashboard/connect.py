@@ -1,4 +1,4 @@
-"""/connect/{slug}: where the owner of a number connects it, by the platform's embedded signup.
+"""/connect/{slug}: the owner of a number connects it through the platform's embedded signup.
 
 Public, designed for phones. Every response is a page for people, also errors.
 """
@@ -63,7 +63,7 @@ def _carry_out(link: SignupLink, claim: SignupClaim) -> Page:
     except (SignupError, NumberTakenError, NetworkError) as error:
         return _outcome(signup_results.of_error(error), link.slug, claim)
     except Exception as error:
-        # Reported here, not at the edge, because the claim is known here and can be posted again.
+        # Handled here instead of at the edge, because the retry form needs the claim.
         logger.exception("a signup crashed")
         return _outcome(signup_results.of_error(error), link.slug, claim)
     return _connected(link, number)

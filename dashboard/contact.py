@@ -1,4 +1,4 @@
-"""/dashboard/contacts/...: one person, with consent, a note, what changed, and the last messages."""
+"""/dashboard/contacts/...: one contact, with consent, a note, history, and the last messages."""
 
 from flask import Response, request
 
@@ -28,23 +28,23 @@ KNOWN_BY = {
     Source.SEND: "Known from WhatsApp's response to a send.",
     Source.NETWORK: "WhatsApp announced it.",
     Source.API: "Set by your account, through the API or the dashboard.",
-    Source.WORD: "This person wrote one of your words.",
-    Source.ERROR: "WhatsApp gave it as the reason why it refused a marketing message.",
+    Source.WORD: "This person sent one of your opt-out or opt-in words.",
+    Source.ERROR: "WhatsApp refused a marketing message for this reason.",
 }
-# Only the person can undo what is known by these, in WhatsApp.
+# Only the person can undo an opt-out from these sources, in WhatsApp.
 AT_THE_NETWORK = {Source.NETWORK, Source.ERROR}
 
 
 @blueprint.get("/contacts/<contact_id>")
 def contact(contact_id: str) -> Response:
-    """One person. The identifier of a merged contact leads to the one that it became part of."""
+    """One contact. The identifier of a merged contact redirects to the contact that replaced it."""
     row = _find(contact_id)
     return _page(row) if row.id == contact_id else go(_path_of(row))
 
 
 @blueprint.post("/contacts/<contact_id>")
 def change_note(contact_id: str) -> Response:
-    """Keep the account's note, or none."""
+    """Store the account's note. An empty field removes it."""
     note = "\n".join(request.form.get("note", "").strip().splitlines())
     if len(note) > MAX_NOTE:
         problem = f"The note has {len(note)} characters. Shorten it to {MAX_NOTE}."
@@ -57,19 +57,19 @@ def change_note(contact_id: str) -> Response:
 
 @blueprint.post("/contacts/<contact_id>/opt-out")
 def opt_out(contact_id: str) -> Response:
-    """No marketing for this person."""
+    """Opt the contact out of marketing."""
     return _opt(contact_id, out=True)
 
 
 @blueprint.post("/contacts/<contact_id>/opt-in")
 def opt_in(contact_id: str) -> Response:
-    """Marketing again."""
+    """Opt the contact in to marketing again."""
     return _opt(contact_id, out=False)
 
 
 @blueprint.get("/contacts/<contact_id>/erase")
 def confirm_erase_contact(contact_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     return confirm(
         title="Erase this contact?",
         text="The contact, its messages in both directions, the events about them and their deliveries are"
@@ -81,7 +81,7 @@ def confirm_erase_contact(contact_id: str) -> Response:
 
 @blueprint.post("/contacts/<contact_id>/erase")
 def erase_contact(contact_id: str) -> Response:
-    """Remove all that is known of a person."""
+    """Erase a contact with its messages, events and deliveries."""
     row = _find(contact_id)
     about(row.id)
     erasing.erase(row)
@@ -89,7 +89,7 @@ def erase_contact(contact_id: str) -> Response:
 
 
 def what_changed(change: ContactChange) -> str:
-    """A line of the history in words."""
+    """A line of the history, as text."""
     if change.field == CONTACT:
         return f"The contact {change.old} turned out to be the same person and became part of this one."
     if change.field == OPTED_OUT:

@@ -1,4 +1,4 @@
-"""/dashboard/contacts: the people whom the account's numbers know, and the words to opt out and in."""
+"""/dashboard/contacts: the contacts of the account's numbers, and the words to opt out and in."""
 
 import re
 from dataclasses import dataclass, field
@@ -17,14 +17,14 @@ from models.page import Page
 from tasks.emit import window_open_until
 
 PATH = "/dashboard/contacts"
-# How people write phone numbers.
+# Separators that people type in phone numbers.
 PUNCTUATION = re.compile(r"[\s+().\-/]")
 MAX_TEXT = 100
 
 
 @dataclass(frozen=True)
 class Words:
-    """The form of the words as filled in, and what is wrong with it, by field: stop, start."""
+    """The form of the words as filled in, and the error of each invalid field: stop, start."""
 
     typed: dict[str, str]
     problems: dict[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ def contacts() -> Response:
 
 @blueprint.post("/contacts")
 def change_words() -> Response:
-    """Replace the words with which people opt out and in."""
+    """Replace the words that opt people out and in."""
     typed = {name: request.form.get(name, "") for name in ("stop", "start")}
     words, problems = {}, {}
     for name, text in typed.items():
@@ -55,7 +55,7 @@ def change_words() -> Response:
 
 
 def _split(text: str) -> list[str]:
-    """The words between commas and line breaks."""
+    """The words, split at commas and line breaks."""
     parts = (part for line in text.splitlines() for part in line.split(","))
     return [part for part in parts if part.strip()]
 

@@ -1,8 +1,8 @@
 """The cookies of the dashboard: session, pending sign-in, visitor (CSRF) and flash message.
 
-All are HttpOnly and SameSite=Lax: a link from elsewhere opens the page, a form from elsewhere does not
-post. Where the service is public by https they are Secure, and their prefix keeps other hosts from
-setting them.
+All are HttpOnly and SameSite=Lax: links of other sites open a page, but their forms cannot post. With a
+public https URL they are also Secure, and their name has a prefix that stops other hosts from setting
+them.
 """
 
 from flask import Response, request
@@ -17,7 +17,7 @@ def _is_https() -> bool:
 
 
 def cookie_name(kind: str) -> str:
-    """The name of SESSION, PENDING, VISITOR or FLASH, as written in the header."""
+    """The name in the header of SESSION, PENDING, VISITOR or FLASH."""
     return f"{'__Host-' if _is_https() else ''}gateway_{kind}"
 
 
@@ -46,7 +46,7 @@ def session_token(header: str) -> str | None:
 
 
 def _value(header: str, kind: str) -> str | None:
-    """Our values are never quoted, so nothing is unescaped: that takes milliseconds for 30 KB of escapes."""
+    """Our values are never quoted. Unescaping would take milliseconds for 30 KB of escapes."""
     name = cookie_name(kind)
     pairs = (pair.strip().partition("=") for pair in header.split(";"))
     return next((value for key, _, value in pairs if key == name), None)

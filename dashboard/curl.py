@@ -1,4 +1,4 @@
-"""A delivery as a shell script: the request as the service signs it, with the reader's own secret."""
+"""A delivery as a shell script, which signs the request with the reader's own secret."""
 
 import shlex
 
@@ -8,14 +8,14 @@ from webhooks.client import CONTENT_TYPE
 
 # Placeholder of the secret, which is never shown again.
 PLACEHOLDER = "whsec_..."
-# X-Service-Signature is made with the whole secret, the other one with the bytes that its base64 stands for.
+# X-Service-Signature uses the whole secret, webhook-signature the bytes that its base64 encodes.
 _HEX_KEY = (
     '"$(printf %s "${SECRET#whsec_}" | tr -- -_ +/ | base64 -d | od -An -v -tx1 | tr -d \' \\n\')"'
 )
 
 
 def as_curl(delivery: Delivery) -> str:
-    """Needs bash, curl and openssl. The timestamp, and so the signature, is of the moment when it runs."""
+    """The script needs bash, curl and openssl. It signs with the time at which it runs."""
     event = delivery.event
     headers = {
         "Content-Type": CONTENT_TYPE,

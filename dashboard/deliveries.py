@@ -41,7 +41,7 @@ def missed(webhook_ids: Sequence[str]) -> str:
     oldest = next(DeliveryFilter(webhook_ids, states=UNDELIVERED).oldest(), None)
     if oldest is None:
         return ""
-    # The oldest by its identifier may not be the oldest by its time.
+    # The order of identifiers can differ from the order of times.
     chosen = {"state": MISSED, "since": as_typed(oldest.created_at - ID_SLACK_MS)}
     if len(webhook_ids) == 1:
         chosen |= {"webhook": webhook_ids[0]}

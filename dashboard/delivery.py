@@ -1,4 +1,4 @@
-"""/dashboard/deliveries/<delivery_id>: one delivery, from its event through each attempt to its end."""
+"""/dashboard/deliveries/<delivery_id>: one delivery, with its event, attempts and final state."""
 
 import json
 
@@ -28,7 +28,7 @@ def delivery(delivery_id: str) -> Response:
 
 @blueprint.post("/deliveries/<delivery_id>/redeliver")
 def redeliver_delivery(delivery_id: str) -> Response:
-    """Redeliver it now. For a disabled webhook, the page says what to do first."""
+    """Redeliver it now. If the webhook is disabled, the page says to enable it first."""
     row = find_delivery(delivery_id)
     try:
         redeliver_one(row)

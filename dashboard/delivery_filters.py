@@ -1,4 +1,4 @@
-"""The filters of the list of deliveries, as the address has them: the list and redelivery read the same."""
+"""The filters of the list of deliveries in the URL, for the list and for redelivery."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from webhooks.kinds import EventKind
 MISSED = "undelivered"
 CHOICES = {"state": [*DeliveryState, MISSED], "kind": [*EventKind], "answer": [*ANSWERS]}
 NAMES = ("webhook", *CHOICES, "person", *TIMES)
-# People whom one text means.
+# The most contacts that one search text can match.
 MOST_PEOPLE = 50
 
 
@@ -40,17 +40,17 @@ class Asked:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether anything but the webhook is chosen."""
+        """True if a filter other than the webhook is set."""
         return any(value for name, value in self.chosen.items() if name != "webhook")
 
     @property
     def query(self) -> str:
-        """The query of an address with the same filters."""
+        """The URL query with the same filters."""
         return urlencode({name: value for name, value in self.chosen.items() if value})
 
 
 def read_filters() -> Asked:
-    """A webhook of another account is not found."""
+    """Another account's webhook is a 404."""
     hooks = newest_first()
     chosen = {name: request.args.get(name, "").strip() for name in NAMES}
     hook: Webhook | None = mine(Webhook.by_id(chosen["webhook"])) if chosen["webhook"] else None

@@ -1,4 +1,4 @@
-"""Errors from below or around the views, as pages: paths that people open never answer in JSON."""
+"""Errors outside the views, as pages: paths that people open never return JSON."""
 
 from collections.abc import Mapping
 
@@ -15,13 +15,13 @@ _NOTHING_HERE = (
 )
 _DASHBOARD_WORDS = {
     403: (
-        "This form is no longer good",
+        "This form has expired",
         "Nothing was changed. Go back, reload the page, and send the form again.",
     ),
     404: _NOTHING_HERE,
     405: _NOTHING_HERE,
     413: (
-        "This is far too large",
+        "This is too large",
         (
             "Nothing was changed. A file may have at most 100 MiB, a form without a file 1 MiB."
             " Go back and send less."
@@ -33,17 +33,20 @@ _DASHBOARD_WORDS = {
 _WORDS = {
     404: ("There is nothing here", "Open the link again from the message it came in."),
     405: ("There is nothing here", "Open the link again from the message it came in."),
-    413: ("This is not what our page sends", "It is far too large. Nothing was done with it."),
+    413: (
+        "This form is invalid",
+        "It is too large. Nothing was changed. Open the link again from the message it came in.",
+    ),
     429: ("Too many requests", "Wait a minute, then load this page again."),
     500: (
         "Something went wrong on our side",
-        "Nothing was done that cannot be gone on with. Load this page again.",
+        "Load this page again to continue.",
     ),
 }
 
 
 def is_page(path: str) -> bool:
-    """Whether people open this path."""
+    """True if people open this path."""
     return path.startswith(PREFIX) or _is_dashboard(path)
 
 
@@ -52,7 +55,7 @@ def _is_dashboard(path: str) -> bool:
 
 
 def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> Page:
-    """The page of an HTTP error, with the headers that its status brings (Allow, Retry-After)."""
+    """The page of an HTTP error, with the headers of its status (Allow, Retry-After)."""
     if _is_dashboard(path):
         title, text = _DASHBOARD_WORDS.get(status, _DASHBOARD_ELSE)
         headers = {"Referrer-Policy": "same-origin", **headers}

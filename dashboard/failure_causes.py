@@ -13,9 +13,9 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Cause:
-    """Deliveries whose last attempt had this status and error, and the newest of these attempts.
+    """The deliveries whose last attempt has this status and error, and the newest such attempt.
 
-    ``answer`` is the class of the status, by which the list of deliveries is filtered.
+    ``answer`` is the class of the status: the filter of the list of deliveries.
     """
 
     status_code: int | None
@@ -26,7 +26,7 @@ class Cause:
 
 
 def causes_of(webhook_id: str) -> list[Cause]:
-    """Of the newest that failed, or wait for their next attempt. The most frequent cause comes first."""
+    """The causes of the newest failed and pending deliveries, most frequent first."""
     rows = [
         row
         for state in (DeliveryState.FAILED, DeliveryState.PENDING)

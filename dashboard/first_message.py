@@ -1,4 +1,4 @@
-"""A command that sends a first message from the reader's account."""
+"""The shell command that sends a first message from the reader's account."""
 
 import json
 import shlex
@@ -6,14 +6,14 @@ import shlex
 from gateway.settings import get_settings
 from models.number import Number, NumberStatus
 
-# The variable for the reader's API key: keys are not known here after their creation.
+# The shell variable for the reader's API key, because only a hash of it is stored.
 KEY_VARIABLE = "$GATEWAY_KEY"
 # A fictitious number. The sandbox accepts it, and the platform refuses it without harm.
 RECIPIENT = "15551234567"
 
 
 def first_message(account_id: str, key: str = KEY_VARIABLE) -> str | None:
-    """The command for a shell. None while no number of the account can send."""
+    """The shell command. None while no number of the account can send."""
     numbers = Number.all(account_id)
     active = [number for number in numbers if number.status == NumberStatus.ACTIVE]
     if not active:
@@ -27,7 +27,7 @@ def first_message(account_id: str, key: str = KEY_VARIABLE) -> str | None:
     return " \\\n  ".join(
         (
             f"curl {shlex.quote(f'{get_settings().public_url}/api/messages/send')}",
-            # In double quotes, so that a variable is put in.
+            # In double quotes, so that the shell expands a variable.
             f'-H "Authorization: Bearer {key}"',
             '-H "Content-Type: application/json"',
             f"-d {shlex.quote(json.dumps(body))}",

@@ -13,7 +13,7 @@ from models.webhook import Webhook
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do, and the page where it is done."""
+    """One step, and its page."""
 
     words: str
     link: str
@@ -32,12 +32,12 @@ def first_steps(
         Step("Create an API key", "/dashboard/keys", has_key),
         Step("Send a first message", "/dashboard/messages", _has_sent(account_id)),
         Step("Create a webhook", "/dashboard/webhooks/new", bool(webhooks)),
-        Step("Receive an event and answer it with 2xx", "/dashboard/deliveries", is_verified),
+        Step("Receive an event and return a 2xx status", "/dashboard/deliveries", is_verified),
     ]
     return [] if all(step.is_done for step in steps) else steps
 
 
 def _has_sent(account_id: str) -> bool:
-    """Whether the account ever sent a message. Totals of usage outlive the messages."""
+    """True if the account ever sent a message. Totals of usage outlive the messages."""
     kept = MessageFilter(direction=Direction.OUTBOUND).page(account_id, 0, 0).total
     return kept > 0 or UsageTotal.has_any(account_id, Direction.OUTBOUND)

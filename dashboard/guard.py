@@ -23,11 +23,11 @@ TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
 
 
 class UnguardedViewError(Exception):
-    """A view has no entry in dashboard.permissions, so nobody may use it."""
+    """A view has no entry in dashboard.permissions."""
 
 
 class ForbiddenError(Exception):
-    """The user's role may not do this. ``rule`` says which roles may."""
+    """The user's role does not allow this. ``rule`` has the roles that do."""
 
     def __init__(self, rule: Rule) -> None:
         super().__init__(rule)
@@ -48,7 +48,7 @@ class GuardedBlueprint(Blueprint):
         provide_automatic_options: bool | None = None,  # noqa: FBT001 - Flask's signature
         **options: Any,
     ) -> None:
-        """Register a view, as Flask does."""
+        """Register a view, like Flask."""
         name = endpoint or getattr(view_func, "__name__", "")
         if name not in RULES:
             raise UnguardedViewError(name)
@@ -60,11 +60,11 @@ def check_request() -> Response | None:
     """Before each request: load the session, require the sign-in, check the role and the form's origin."""
     token = cookie(SESSION)
     g.session = UserSession.resume(token) if token else None
-    # A visitor's forms are bound to a separate cookie, which the page with the form sets.
+    # Without a session, the page with the form sets a separate cookie for its CSRF token.
     g.form_secret = token if g.session else cookie(VISITOR)
     rule = rule_of(request.endpoint)
     if g.session is None and not rule.is_public:
-        # A form that was filled in too late leads to the beginning: it cannot be posted by a link.
+        # An expired form redirects to the first page: a link cannot post it.
         target = request.full_path.rstrip("?") if request.method in {"GET", "HEAD"} else HOME
         query = "" if target == HOME else f"?next={quote(target, safe='/')}"
         return Response(status=303, headers={"Location": SIGN_IN + query})
@@ -76,17 +76,17 @@ def check_request() -> Response | None:
 
 
 def rule_of(endpoint: str | None) -> Rule:
-    """The rule of an endpoint. Nobody may use an endpoint without a rule."""
+    """The rule of an endpoint. An endpoint without a rule is refused."""
     return RULES.get((endpoint or "").removeprefix("dashboard."), NOBODY)
 
 
 def may(view: str) -> bool:
-    """Whether the user may use a view, by its name: pages leave out what is not allowed."""
+    """True if the user may use the view of this name. Pages hide the others."""
     return _is_allowed(rule_of(view))
 
 
 def may_open(path: str) -> bool:
-    """Whether the user may open a page of the dashboard."""
+    """True if the user may open this page of the dashboard."""
     try:
         endpoint, _ = current_app.url_map.bind("").match(path, "GET")
     except HTTPException:
@@ -105,14 +105,14 @@ def account() -> Account:
 
 
 def form_token() -> str:
-    """What a form carries, derived from a cookie that no other site can read."""
+    """The CSRF token of forms, derived from a cookie that no other site can read."""
     if g.form_secret is None:
         g.form_secret = g.new_visitor = secrets.token_urlsafe(32)
     return _token(g.form_secret)
 
 
 def safe_next(target: str) -> str:
-    """Where to go after the sign-in: always a page of the dashboard."""
+    """The target after the sign-in: always a page of the dashboard."""
     is_plain = all("!" <= character <= "~" and character != "\\" for character in target)
     return target if is_plain and target.startswith(HOME) and "//" not in target else HOME
 
@@ -128,12 +128,12 @@ def _is_our_form() -> bool:
 
 
 def _is_our_origin() -> bool:
-    """Whether the form was on one of our pages. Clients other than browsers send no origin."""
+    """True if the form is on one of our pages. Clients other than browsers send no origin."""
     origin = request.headers.get("Origin")
     if origin is None:
         return True
     public = urlsplit(get_settings().public_url)
-    # Behind a proxy the page may be known to us by the public address only. What is given is compared and
-    # never parsed, because it may be no address at all.
+    # Behind a proxy the page's origin may be that of the public URL. The header is compared and never
+    # parsed, because it may not be a URL.
     ours = f"{public.scheme}://{public.netloc}", f"http://{request.host}", f"https://{request.host}"
     return origin in ours

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 from models.words import has_all, texts_in, words_of
 
 _WORD = re.compile(r"\w+")
-# Characters before the first word that is marked, and in all.
+# Characters before the first marked word, and the most characters of the excerpt.
 BEFORE, LENGTH = 40, 200
 
 

@@ -1,4 +1,4 @@
-"""/dashboard/inbox: conversations by person, and one of them with a form to reply.
+"""/dashboard/inbox: conversations by person, and one conversation with a reply form.
 
 A reply goes through the API's own operation (dashboard.api_calls). Its form has an idempotency key, so that a
 form that is sent twice sends one message, also if it was changed meanwhile.
@@ -67,7 +67,7 @@ def inbox() -> Response:
 
 @blueprint.get("/inbox/<contact_id>")
 def conversation(contact_id: str) -> Response:
-    """The newest messages with a person. A merged contact leads to the one that it became part of."""
+    """The newest messages with a person. A merged contact redirects to the contact that replaced it."""
     row = _find(contact_id)
     return _page(row, request.args) if row.id == contact_id else go(f"{PATH}/{row.id}")
 
@@ -85,13 +85,13 @@ def reply(contact_id: str) -> Response:
 
 @blueprint.get("/inbox/<contact_id>/media")
 def media_form(contact_id: str) -> Response:
-    """The conversation with its form for media, also after an error whose page is loaded again."""
+    """The conversation with its media form. Loading the page of a failed media reply again leads here."""
     return _page(_find(contact_id), {"reply": "media"})
 
 
 @blueprint.post("/inbox/<contact_id>/media")
 def reply_with_media(contact_id: str) -> Response:
-    """As reply(), by a link or with a file. The edge lets larger bodies through at this path."""
+    """Like reply(), with a link or a file. The edge allows larger bodies at this path."""
     row, typed, key = _find(contact_id), request.form, _key()
     try:
         answer = send_media(row, typed, key)
@@ -109,7 +109,7 @@ def _key() -> str:
 def _outcome(row: Contact, answer: Answer, key: str) -> Response:
     """Redirect to the conversation, or the form with the error.
 
-    The form keeps its key unless its message was certainly not sent, so that it never sends a second one.
+    The form gets a new key only if its message was certainly not sent, so it never sends a second message.
     """
     if _is_sent_by_its_twin(answer):
         unchanged()
@@ -124,12 +124,12 @@ def _outcome(row: Contact, answer: Answer, key: str) -> Response:
 
 
 def _is_sent_by_its_twin(answer: Answer) -> bool:
-    """Whether the same form was sent a moment ago, and that request still runs."""
+    """True if another request with the same form is still running."""
     return answer.status == CONFLICT and "retry-after" in answer.headers
 
 
 def _in_words(answer: Answer) -> str:
-    """The message of an error, without its place in a request that nobody here wrote."""
+    """The message of an error, without its place in the request body, which the user did not write."""
     message = str(answer.error["message"])
     place, _, told = message.partition(": ")
     return told[:1].upper() + told[1:] if place.startswith("Request body") else message
@@ -192,11 +192,11 @@ def _page(
 
 
 def _by_day(found: Newest[Message]) -> list[tuple[date, list[Message]]]:
-    """The messages in the order in which they were written, by day in UTC."""
+    """The messages from oldest to newest, grouped by day in UTC."""
     days = groupby(reversed(found.rows), lambda row: timestamp(row.created_at)[:10])
     return [(date.fromisoformat(day), list(rows)) for day, rows in days]
 
 
 def _is_fresh(found: Newest[Any]) -> bool:
-    """Whether a reply or a status is likely soon."""
+    """True if a reply or a status is likely soon."""
     return bool(found.rows) and clock.now() - found.rows[0].created_at < STATUS_LIKELY_MS

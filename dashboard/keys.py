@@ -15,7 +15,7 @@ MAX_NAME = 100
 
 @blueprint.get("/keys")
 def keys() -> Response:
-    """All keys, without the keys themselves."""
+    """All keys, without their secrets."""
     return _list()
 
 
@@ -47,7 +47,7 @@ def confirm_revoke_key(key_id: str) -> Response:
 
 @blueprint.post("/keys/<key_id>/revoke")
 def revoke_key(key_id: str) -> Response:
-    """Revoke the key at once."""
+    """Revoke the key."""
     row: ApiKey = mine(ApiKey.by_id(key_id))
     if row.revoked_at is not None:
         unchanged()

@@ -1,6 +1,6 @@
 """An account's use of the rate limit, as API clients see it.
 
-The edge, which is above this package, counts requests. The application injects a function to read the count.
+The edge counts requests. It is above this package, so the application injects a function to read the count.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from models import clock
 from models.account import Account
 
 EXTENSION = "limit_use"
-# Requests a minute, how many of them are left, and when the minute ends (Unix time in seconds).
+# Allowed requests per minute, remaining requests, and the end of the minute (Unix time in seconds).
 Look = Callable[[Account], tuple[int, int, int]]
 
 
 @dataclass(frozen=True)
 class LimitUse:
-    """``seconds`` are left of the minute under way."""
+    """``seconds`` are left of the current minute."""
 
     limit: int
     used: int

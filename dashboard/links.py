@@ -45,7 +45,7 @@ def create_link() -> Response:
 
 @blueprint.get("/links/<link_id>")
 def link(link_id: str) -> Response:
-    """One link, to copy or to scan."""
+    """One link, with its URL and QR code."""
     row: SignupLink = mine(SignupLink.by_id(link_id))
     return show(
         "link.html",
@@ -73,7 +73,7 @@ def revoke_link(link_id: str) -> Response:
     """Revoke an unused link."""
     row: SignupLink = mine(SignupLink.by_id(link_id))
     row.revoke()
-    # It may have been used in the meantime, and then the list reports that.
+    # If it was used in the meantime, the list reports that.
     is_revoked = state_of(mine(SignupLink.by_id(link_id))) == "revoked"
     if row.why_closed() or not is_revoked:
         unchanged()
@@ -81,7 +81,7 @@ def revoke_link(link_id: str) -> Response:
 
 
 def url_of(row: SignupLink) -> str:
-    """The address to share."""
+    """The URL to share."""
     return f"{get_settings().public_url}/connect/{row.slug}"
 
 

@@ -1,4 +1,4 @@
-"""Finds the page of an identifier of the gateway, of any kind."""
+"""Finds the page of any identifier of the gateway."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ def _of_attempt(identifier: str) -> str | None:
 
 
 def _of_event(identifier: str) -> str | None:
-    """Of its delivery, where it has only one. More are listed."""
+    """The page of the event's delivery. Several deliveries are listed instead."""
     event = Event.by_id(identifier)
     if event is None or event.account_id != account().id:
         return None

@@ -1,4 +1,4 @@
-"""A reply with media: by a link, or with a file that is uploaded first.
+"""Replies with media: a link, or a file that is uploaded first.
 
 Each upload of a file gets a new media id, but the API accepts a repeated Idempotency-Key only with the same
 request. So a form that is sent twice with the same file repeats the media id of the first request. With
@@ -26,16 +26,16 @@ from networks.media_types import EXTENSIONS
 CHUNK = 64 * 1024
 MAX_NAME = 240
 CONFLICT, UNSUPPORTED = 409, 415
-# As browsers write a name into a header (HTML, multipart form data).
+# Escapes a file name for a header like browsers do (HTML standard, multipart form data).
 _ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
 
 
 class NoMediaError(Exception):
-    """Nothing was chosen, or the choice cannot be sent. The text says what to do."""
+    """No media was chosen, or it cannot be sent. The text says what to do."""
 
 
 def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
-    """Send what was chosen, once for each ``key``. Raises NoMediaError.
+    """Send the chosen media, once for each ``key``. Raises NoMediaError.
 
     Returns the response to the upload if the upload failed.
     """
@@ -56,7 +56,9 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
         return _send(contact, typed, *first, key)
     uploaded = _upload(contact, file)
     if uploaded.status == UNSUPPORTED:
-        raise NoMediaError(f"WhatsApp takes no such files. It takes {', '.join(EXTENSIONS)}.")
+        raise NoMediaError(
+            f"WhatsApp does not accept this type of file. It accepts {', '.join(EXTENSIONS)}."
+        )
     if not uploaded.is_ok:
         return uploaded
     content = {"id": uploaded.json["id"]}
@@ -65,7 +67,7 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
         content["filename"] = (file.filename or "")[-MAX_NAME:]
     answer = _send(contact, typed, kind, content, key)
     if answer.status == CONFLICT and (first := _first_content(key, mark)):
-        # The same form was sent twice at once, and the other request was first.
+        # The same form was sent twice concurrently, and the other request was first.
         return _send(contact, typed, *first, key)
     _keep(mark, key, content["id"])
     return answer
@@ -107,7 +109,7 @@ def _first_content(key: str, mark: str) -> tuple[str, dict[str, str]] | None:
         message = Message.get_by_id(known.message_id)
         marks = IdempotencyKey.keys_of(message.id) - {key}
     body: dict[str, str] = message.body
-    # The first request stores its mark last. Until then the form was most likely sent twice at once.
+    # The first request stores its mark last. If it is missing, that request is probably still running.
     if "id" not in body or (marks and mark not in marks):
         return None
     return message.type, {name: body[name] for name in ("id", "filename") if name in body}
@@ -119,7 +121,7 @@ def _upload(contact: Contact, file: FileStorage) -> Answer:
 
 
 def _form_of(file: FileStorage) -> Body:
-    """A form with this file, which is streamed."""
+    """A multipart form with this file, as a stream."""
     boundary = secrets.token_hex(16)
     name, mime_type = ((text or "").translate(_ESCAPED) for text in (file.filename, file.mimetype))
     head = (

@@ -1,6 +1,6 @@
-"""What a message says, in one line: lists show it, and beside it the type of all that is no text.
+"""Summarizes a message in one line for lists, which also show the type if it is not a text.
 
-Inbound content is whatever the network sent, so nothing is assumed of its shape.
+Inbound content comes from the network, so its shape is not trusted.
 """
 
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from models.message import Message
 
 Path = tuple[str | int, ...]
-# By type, where the words are; the first place that has some is taken.
+# By type, the places of the text. The first place with a text is used.
 _PLACES: dict[str, tuple[Path, ...]] = {
     "text": (("body",),),
     "template": (("name",),),
@@ -25,7 +25,7 @@ _CAPTION: tuple[Path, ...] = (("caption",),)
 
 
 def excerpt(row: Message) -> str:
-    """A message's text, caption or name; empty when it has none."""
+    """A message's text, caption or name; empty if it has none."""
     places = _PLACES.get(row.type, _CAPTION)
     return next(filter(None, (_text(row.body, place) for place in places)), "")
 

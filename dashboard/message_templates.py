@@ -23,7 +23,7 @@ KIND = {
 def message_templates(number_id: str) -> Response:
     """The templates of a number's business account, as last read from the platform.
 
-    If they were never read, the worker reads them now, and the page reloads itself.
+    If they were never read, the worker reads them now, and the page polls until they are here.
     """
     number = mine(Number.by_id(number_id))
     known = TemplateList.of(number)

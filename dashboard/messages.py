@@ -23,11 +23,11 @@ from models.page import Page
 from networks.error_codes import explanation
 
 FILTERS = {"direction": [*Direction], "status": [*MessageStatus]}
-# A page polls only while a change is likely: the next status, or an attempt that is due.
+# The page polls only while a change is likely: a next status, or an attempt that is due.
 STATUS_LIKELY_MS = 10 * 60_000
 ATTEMPT_LIKELY_MS = 60_000
 UNDER_WAY = {MessageStatus.PENDING, MessageStatus.SENT, MessageStatus.DELIVERED}
-# What people write between the digits of a phone number.
+# Separators that people type in phone numbers.
 _SEPARATORS = re.compile(r"[\s()./+-]+")
 _USER_ID = re.compile(r"[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]+", re.ASCII)
 LEAST_PHONE_DIGITS = 7
@@ -93,12 +93,12 @@ def _find(chosen: dict[str, str], times: dict[str, int | None]) -> Page[Message]
 
 
 def find_messages(text: str, limit: int) -> Page[Message]:
-    """The newest messages of the one thing that a text is."""
+    """The newest messages that match the search text."""
     return MessageFilter(**_meant(text)).page(account().id, limit, 0)
 
 
 def _meant(text: str) -> dict[str, Any]:
-    """The filter of the one thing that a text is: an identifier, an error code or a phone number."""
+    """The filter for a search text: an identifier, an error code or a phone number."""
     if text.startswith("msg_"):
         return {"message_id": text}
     digits = _SEPARATORS.sub("", text)

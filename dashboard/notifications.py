@@ -57,11 +57,13 @@ def _check(emails: list[str]) -> None:
         raise ValueError(f"{len(emails)} addresses are too many. Give at most {MAX_ADDRESSES}.")
     for email in emails:
         if len(email) > MAX_ADDRESS or not ADDRESS.fullmatch(email):
-            raise ValueError(f"{email[:MAX_ADDRESS]} is no email address.")
+            raise ValueError(
+                f"{email[:MAX_ADDRESS]} is not an email address. Correct or remove it."
+            )
 
 
 def _chosen_url(target: AlertTarget) -> str | None:
-    """The incoming webhook of the form; without one, what is there unless it is to be removed."""
+    """The incoming webhook in the form, else the saved one unless it is to be removed."""
     url = request.form.get("url", "").strip()
     if not url:
         return None if request.form.get("remove_url") else target.url
@@ -82,7 +84,7 @@ def _page(
         status,
         found=Incident.page(target.account_id, PER_PAGE, offset()),
         emails=target.addresses if emails is None else emails,
-        # The rest of the address is its secret.
+        # The rest of the URL is a secret.
         chat_host=urlsplit(target.url or "").hostname,
         chat=notify.CHAT,
         has_target=bool(notify.names_of(target)),

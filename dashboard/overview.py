@@ -1,4 +1,4 @@
-"""/dashboard/: what needs attention, then how the account has been doing."""
+"""/dashboard/: the items that need attention, then the account's activity."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from models.number import Number
 from models.webhook import Webhook
 
 MOST_ITEMS = 8
-# Below the chart of that name: totals of all that is kept, each with the filter of its list.
+# Below the chart of that name: totals of all stored messages, each with the filter of its list.
 TOTALS = {
     "sent": (
         ("sent", {"direction": "OUTBOUND"}),
@@ -29,7 +29,7 @@ TOTALS = {
 
 @blueprint.get("/")
 def overview() -> Response:
-    """What needs attention, charts of the time that the address names, first steps, use of the limit."""
+    """Items that need attention, charts of the span in the URL, first steps, use of the rate limit."""
     return show(
         "overview.html",
         most_items=MOST_ITEMS,
@@ -42,7 +42,7 @@ def overview() -> Response:
 
 
 def _state(owner: str) -> dict[str, Any]:
-    # One connection for all: on PostgreSQL taking one out of the pool costs as much as a query.
+    # One connection for all queries: on PostgreSQL, taking one from the pool costs as much as a query.
     with reading():
         webhooks, numbers = Webhook.all(owner), Number.all(owner)
         return {
@@ -57,5 +57,5 @@ def _state(owner: str) -> dict[str, Any]:
 
 
 def _total(account_id: str, wanted: dict[str, str]) -> int:
-    """As many as the list with this filter says."""
+    """The total of the list with this filter."""
     return MessageFilter(**wanted).page(account_id, 0, 0).total  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from networks.reasons import in_words
 from webhooks.envelope import timestamp
 
 CONTENT_TYPE = "text/html; charset=utf-8"
-# Not Flask's environment: the outermost layer renders pages as well, and stands outside of Flask.
+# Not Flask's environment, because the outermost layer renders pages as well and runs outside of Flask.
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
@@ -28,7 +28,7 @@ _TEMPLATES = Environment(
 )
 _TEMPLATES.globals |= {
     "asset": asset,
-    # Files that can be sent: their extensions, and their size in bytes at most.
+    # Files that can be sent: their extensions, and their maximum size in bytes.
     "accepted": ",".join(EXTENSIONS),
     "most_bytes": MOST,
 }
@@ -40,7 +40,7 @@ _TEMPLATES.filters |= {
     "iso": timestamp,
     "minute": lambda at: timestamp(at)[: len("2026-11-20T09:30")].replace("T", " "),
     "second": lambda at: timestamp(at)[: len("2026-11-20T09:30:15")].replace("T", " "),
-    # Who sent or got a message: a user id has no plus sign.
+    # The sender or recipient of a message: a user id has no plus sign.
     "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
     "reason": in_words,
     "words": words,
@@ -75,14 +75,14 @@ def render(
 ) -> Page:
     """Render a template of dashboard/templates.
 
-    ``sources`` adds to the Content-Security-Policy, by directive, what the page needs from elsewhere;
-    styles and scripts of the page itself carry the template's ``nonce``.
+    ``sources`` adds other origins to the Content-Security-Policy, by directive. Inline styles and scripts
+    have the template's ``nonce``.
     """
     nonce = secrets.token_urlsafe(16)
     body = _TEMPLATES.get_template(template).render(values, nonce=nonce)
     return Page(
         status,
-        # A lone surrogate in what somebody typed has no UTF-8.
+        # UTF-8 cannot encode a lone surrogate in a typed text.
         body.encode(errors="replace"),
         {
             "Content-Security-Policy": _policy(nonce, sources or {}),

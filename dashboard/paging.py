@@ -1,4 +1,4 @@
-"""Lists that are longer than a page: ``?page=2`` and so on, beside the address's other parameters."""
+"""Pages of long lists: ``?page=2`` and so on, next to the URL's other parameters."""
 
 from urllib.parse import urlencode
 
@@ -16,7 +16,7 @@ def page_number() -> int:
 
 
 def offset() -> int:
-    """How many rows come before this page."""
+    """The number of rows before this page."""
     return (page_number() - 1) * PER_PAGE
 
 

@@ -1,4 +1,4 @@
-"""A new password as people type it: twice."""
+"""Reads a new password, typed twice."""
 
 from flask import request
 
@@ -6,12 +6,16 @@ from models.user import MAX_PASSWORD, MIN_PASSWORD
 
 
 def new_password() -> str:
-    """The password of the form."""
+    """The new password in the form."""
     return request.form.get("password", "")
 
 
 def problem_of_new() -> str:
-    """What is wrong with the form's new password, or nothing."""
+    """The error of the form's new password. Empty if it is valid."""
     if not MIN_PASSWORD <= len(new_password()) <= MAX_PASSWORD:
         return f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters."
-    return "" if new_password() == request.form.get("again") else "The two passwords differ."
+    return (
+        ""
+        if new_password() == request.form.get("again")
+        else "The two passwords differ. Type the same one twice."
+    )

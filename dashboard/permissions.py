@@ -1,4 +1,4 @@
-"""Which roles may open each page and do each action of the dashboard, and its name in the audit log.
+"""The roles that may use each page and action of the dashboard, and the action's name in the audit log.
 
 A view without an entry cannot be registered (dashboard.guard).
 """
@@ -15,10 +15,10 @@ ALL = AGENTS | {Role.VIEWER}
 
 @dataclass(frozen=True)
 class Rule:
-    """Who may use an endpoint. A public one needs no session.
+    """The roles that may use a view. A public view needs no session.
 
-    ``change`` is the action in the audit log; what writes its own row, or changes nothing, has none. An
-    atomic view runs in one transaction with its row: it asks no other host, and hashes no password.
+    ``change`` is the action in the audit log. It is empty if the view writes its own row or changes nothing.
+    An atomic view runs in one transaction with its row: it calls no other host and hashes no password.
     """
 
     roles: frozenset[Role]
@@ -28,12 +28,12 @@ class Rule:
 
 
 def _done(roles: frozenset[Role], change: str) -> Rule:
-    """An action whose row follows it, because it waits for something."""
+    """An action that waits for a host or a hash, so its row is written afterwards."""
     return Rule(roles, change)
 
 
 def _at_once(roles: frozenset[Role], change: str) -> Rule:
-    """An action in one transaction with its row."""
+    """An action that runs in one transaction with its row."""
     return Rule(roles, change, is_atomic=True)
 
 
@@ -43,7 +43,7 @@ _READ = Rule(ALL)
 _DEVELOP = Rule(DEVELOPERS)
 _OWN = Rule(OWNERS)
 
-# By the name of the view. Pages that show an open signup link let their reader connect a number.
+# By the name of the view. The reader of an open signup link can connect a number, so its pages are limited.
 RULES = {
     "static": _PUBLIC,
     "to_home": _PUBLIC,
@@ -137,7 +137,7 @@ RULES = {
     "accept_invitation": _PUBLIC,
     "password_reset": _PUBLIC,
     "reset_password": _PUBLIC,
-    # One's own account.
+    # The user's own account.
     "you": _READ,
     "change_own_password": _done(ALL, "user.password_changed"),
     "revoke_session": _at_once(ALL, "session.revoked"),

@@ -1,7 +1,7 @@
 """The platform's settings for the signup page: its SDK, and the origin of its window messages.
 
-Source: Cloud API, Embedded signup, Implementation. The sandbox serves an SDK of its own with the same
-interface, so that the page has one way only (docs/decisions/0020).
+Source: Cloud API, Embedded signup, Implementation. The sandbox serves its own SDK with the same
+interface, so the page has a single code path (docs/decisions/0020).
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from gateway.settings import Settings
 SDK_PATH = "/en_US/sdk.js"
 SDK_ORIGIN = "https://connect.facebook.net"
 SITE = "https://facebook.com"
-# Where the platform's SDK opens a frame or asks for something while it logs a person in.
+# Origins of the frames and requests of the platform's SDK during a login.
 SITES = "https://www.facebook.com https://web.facebook.com"
 FRAMES = f"{SITES} https://staticxx.facebook.com"
 
 
 @dataclass(frozen=True)
 class Platform:
-    """``site`` is the origin of the window messages, ``subdomains`` whether those of its subdomains count.
+    """``site`` is the origin of the window messages. ``subdomains`` accepts its subdomains too.
 
     ``sources`` are the page's additions to the Content-Security-Policy.
     """

@@ -1,6 +1,6 @@
-"""The pages of the contract, /api/ui/ to try it (Swagger UI) and /api/docs/ to read it (Redoc); also ``/``.
+"""The API reference: /api/ui/ to try it (Swagger UI), /api/docs/ to read it (Redoc); also ``/``.
 
-tooling/vendor.py fetches the two libraries. Both pages take the contract from the service that shows them.
+tooling/vendor.py fetches the two libraries. Both pages load the contract from this service.
 """
 
 from flask import Blueprint, Response, request
@@ -10,9 +10,9 @@ from dashboard.pages import CONTENT_TYPE, render
 _FETCH = {"connect-src": "'self'"}
 _REDOC = {
     **_FETCH,
-    # Its search runs in a worker whose script is a text within its own.
+    # Redoc's search runs in a worker whose script is a string in Redoc's script.
     "worker-src": "blob:",
-    # Its styles take no nonce: an element that is empty and filled by script, and its scroll bars.
+    # Redoc's styles support no nonce: a script fills an empty element, and its scroll bars.
     "style-src": "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' "
     "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
 }
@@ -22,20 +22,20 @@ blueprint = Blueprint("reference", __name__)
 
 @blueprint.get("/api/ui/")
 def swagger_ui() -> Response:
-    """Every operation, to be tried."""
+    """Every operation, with a form to try it."""
     return _show("reference/swagger-ui.html", _FETCH)
 
 
 @blueprint.get("/api/docs/")
 def redoc() -> Response:
-    """The same to read, with examples beside the text."""
+    """Every operation to read, with examples next to the text."""
     return _show("reference/redoc.html", _REDOC)
 
 
 @blueprint.get("/api/ui")
 @blueprint.get("/api/docs")
 def to_folder() -> Response:
-    """As people type it. A relative address holds behind a proxy that adds to the path."""
+    """Redirect from the path without a slash. A relative URL works behind proxies that add a path prefix."""
     return Response(status=308, headers={"Location": f"{request.path.rpartition('/')[2]}/"})
 
 

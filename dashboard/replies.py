@@ -1,4 +1,4 @@
-"""What a person types into the form of a conversation, as the body of POST /messages/send."""
+"""Builds the body of POST /messages/send from the reply form of a conversation."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from typing import Any
 from models.contact import Contact
 from models.template import VARIABLE, Template
 
-# The types of media, and whether they take a caption.
+# The types of media; True if they have a caption.
 MEDIA = {"image": True, "video": True, "document": True, "audio": False, "sticker": False}
 FILES = {"IMAGE": "image", "VIDEO": "video", "DOCUMENT": "document"}
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A parameter of a template: the name of its field, and what to say to the person.
+    """A parameter of a template, with the name and label of its form field.
 
-    ``component`` is what it belongs to in the request, without parameters. The value is a text, or a link to
-    a file of this ``kind``.
+    ``component`` is its component of the request, without parameters. The value is a text, or a link to a
+    file of this ``kind``.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Slot:
 
 
 def slots(template: Template) -> list[Slot]:
-    """What a send of this template has to fill in, in the order in which people read it."""
+    """The parameters of a template, in reading order."""
     header = template.part("HEADER")
     found = list(_texts("header", str(header.get("text") or "")))
     if kind := FILES.get(str(header.get("format")).upper()):
@@ -57,7 +57,7 @@ def _texts(kind: str, text: str) -> Iterator[Slot]:
 
 
 def request_body(contact: Contact, typed: Mapping[str, str], template: Template | None) -> Any:
-    """The request for the text that was typed, or for a ``template`` where one is chosen."""
+    """The request for the typed text, or for the chosen ``template``."""
     if template is not None:
         return _body(contact, "template", _template(template, typed))
     return _body(contact, "text", {"body": typed.get("text", "")})
@@ -66,13 +66,13 @@ def request_body(contact: Contact, typed: Mapping[str, str], template: Template 
 def media_body(
     contact: Contact, kind: str, content: Mapping[str, str], typed: Mapping[str, str]
 ) -> Any:
-    """The request for media of this kind, with the caption that was typed if the kind takes one."""
+    """The request for media of this kind, with the typed caption if the kind has one."""
     caption = typed.get("caption", "").strip() if MEDIA.get(kind) else ""
     return _body(contact, kind, {**content, **({"caption": caption} if caption else {})})
 
 
 def media_kind(mime_type: str) -> str:
-    """As what a file of this content type is sent."""
+    """The media type with which a file of this content type is sent."""
     kind = mime_type.partition("/")[0]
     if mime_type == "image/webp":
         return "sticker"

@@ -16,7 +16,7 @@ from models.api_request import ApiRequest, RequestFilter
 from models.keyset import Newest
 from networks.error_codes import explanation
 
-# The application hands in the operations of the contract: for each operationId its method and route.
+# The application injects the contract's operations: the method and route of each operationId.
 EXTENSION = "operations"
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 OUTCOME_NAMES = {
@@ -34,7 +34,7 @@ PAGES = {
     "dlv": ("delivery", "deliveries"),
     "ctc": ("contact", "contacts"),
 }
-# What to do about an error, by its code (docs/errors.md).
+# Advice for each error code (docs/errors.md).
 ADVICE = {
     "VALIDATION_ERROR": "Correct the request where the message says. Do not repeat it unchanged.",
     "UNAUTHORIZED": "Check the header Authorization: Bearer mk_live_....",
@@ -96,7 +96,7 @@ def api_request(entry_id: str) -> Response:
         error=error,
         field=details.get("field"),
         advice=ADVICE.get(error.get("code", "")),
-        # Most messages have it already.
+        # Most error messages already include it.
         network_advice=told if told and told not in error.get("message", "") else None,
         mentioned=_mentioned(f"{row.path} {row.query} {row.error_json}"),
     )
@@ -113,14 +113,14 @@ def _find(chosen: dict[str, str]) -> Newest[ApiRequest]:
 
 
 def _address(before: str | None) -> str:
-    """The query of the same list from before a request, of its beginning without one."""
+    """The query of the same list before a request, or of its first page."""
     kept = [(name, value) for name, value in request.args.items() if name in FILTERS and value]
     query = urlencode([*kept, *([("before", before)] if before else [])], errors="replace")
     return f"/dashboard/requests?{query}" if query else "/dashboard/requests"
 
 
 def _mentioned(text: str) -> list[tuple[str, str, str]]:
-    """The kind, identifier and page of each resource that a text names."""
+    """The kind, identifier and page of each resource in a text."""
     found = dict.fromkeys(IDENTIFIER.findall(text))
     return [
         (kind, name, f"/dashboard/{folder}/{name}")

@@ -1,4 +1,4 @@
-"""/dashboard/sandbox: where the sandbox's own pages are, while the network is one on this machine."""
+"""/dashboard/sandbox: links to the sandbox's pages, if the network is a sandbox on this machine."""
 
 from flask import Response, abort
 
@@ -8,7 +8,7 @@ from gateway.settings import get_settings
 
 @blueprint.get("/sandbox")
 def sandbox() -> Response:
-    """Links to the phones and the controls. With another network there is no such page."""
+    """Links to the phones and the controls. A 404 page with another network."""
     settings = get_settings()
     if not settings.uses_sandbox:
         abort(404)

@@ -1,4 +1,4 @@
-"""/dashboard/search: one field that finds what an account has, by identifiers, people and words of texts."""
+"""/dashboard/search: searches the account by identifiers, people and words of texts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Group:
-    """What was found of one kind. ``more`` is the address of the rest, ``label`` its link."""
+    """The results of one kind. ``more`` is the URL of the rest, ``label`` the text of its link."""
 
     kind: str
     rows: Sequence[Any]
@@ -39,12 +39,12 @@ class Group:
 
 @blueprint.get("/search")
 def search() -> Response:
-    """What matches, by kind. An identifier of ours leads straight to its page."""
+    """The matches by kind. An identifier of the gateway redirects to its page."""
     text = request.args.get("q", "").strip()[:MAX_TEXT]
     kind = request.args.get("kind", "")
     if path := page_of(text):
         return go(path)
-    # A single character of Chinese is a word.
+    # A single Chinese character can be a word.
     is_short = len(text) < LEAST_TEXT and text.isascii()
     kinds = [kind] if kind in FINDERS else list(FINDERS)
     groups = [] if is_short else [FINDERS[each](text) for each in kinds]
@@ -75,7 +75,7 @@ def _people(text: str) -> Group:
 
 
 def _messages(text: str) -> Group:
-    """With a person, by the network's identifier, or with an error code."""
+    """Messages with a person, with the network's identifier, or with an error code."""
     found = find_messages(text, SHOWN)
     more = f"/dashboard/messages?{urlencode({'find': text})}" if found.total > SHOWN else None
     return Group("messages", found.rows, more, f"Show all {found.total:,}")
@@ -92,7 +92,7 @@ def _texts(text: str) -> Group:
 
 
 def _deliveries(text: str) -> Group:
-    """Of an event, or of the one message with this identifier of the network."""
+    """Deliveries of an event, or of the message with this identifier of the network."""
     if text.startswith("evt_"):
         event = Event.by_id(text)
         events = [event] if event is not None and event.account_id == account().id else []

@@ -25,7 +25,7 @@ def sign_in_form() -> Response:
 
 @blueprint.post("/sign-in")
 def sign_in() -> Response:
-    """Begin a session, always a new one: a token from before is worth nothing. Or ask for the code."""
+    """Begin a new session, which invalidates an earlier token, or ask for the code."""
     email, password = request.form.get("email", ""), request.form.get("password", "")
     target = guard.safe_next(request.form.get("next", ""))
     try:
@@ -43,7 +43,7 @@ def sign_in() -> Response:
 
 @blueprint.get("/sign-in/code")
 def code_form() -> Response:
-    """The second step, or the first if it was too long ago."""
+    """The second step, or the first if the sign-in expired."""
     target = guard.safe_next(request.args.get("next", ""))
     return go(guard.SIGN_IN) if _pending() is None else _code_form(target)
 
@@ -65,7 +65,7 @@ def enter_code() -> Response:
 
 @blueprint.post("/sign-out")
 def sign_out() -> Response:
-    """End the session, here and in the browser."""
+    """End the session, and delete its cookie."""
     _end_session()
     response = go(guard.SIGN_IN, say="signed-out")
     cookies.clear_cookie(response, cookies.SESSION)
@@ -84,12 +84,12 @@ def enter(token: str, target: str, say: str | None = None) -> Response:
 
 
 def explain(error: TooManyAttemptsError) -> str:
-    """The text of the form's error. The credentials were not checked."""
+    """The error of the form if the credentials were not checked."""
     return f"Too many attempts. Try again in {-(-error.retry_after // 60)} min."
 
 
 def too_many(error: TooManyAttemptsError, response: Response) -> Response:
-    """Add the header Retry-After, for clients that are programs."""
+    """Add the header Retry-After, for programs."""
     response.headers["Retry-After"] = str(error.retry_after)
     return response
 

@@ -1,6 +1,6 @@
-"""The form that the signup page posts: what the platform handed to the browser.
+"""The form that the signup page posts, with the values that the platform gave the browser.
 
-All of it is a claim. Here only its form is checked; whether it is true, onboarding finds out.
+All values are a claim. This module checks their form; onboarding checks their truth.
 """
 
 import re
@@ -11,7 +11,7 @@ from flask import Request
 
 from tasks.onboarding import SignupClaim
 
-# The contract bounds the same three in CompleteSignupRequest.
+# Same limits as CompleteSignupRequest in the contract.
 FIELDS = {
     "code": re.compile(r"[!-~]{1,2048}"),
     "phone_number_id": re.compile(r"[0-9]{1,32}"),
@@ -22,7 +22,7 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 class BadFormError(Exception):
-    """The form is not what the page posts. ``status`` is the HTTP status of the answer."""
+    """The form is not from the page. ``status`` is the HTTP status of the response."""
 
     def __init__(self, status: int = 400) -> None:
         super().__init__(status)
@@ -30,7 +30,7 @@ class BadFormError(Exception):
 
 
 class BadPinError(Exception):
-    """A PIN was typed that has not six digits. ``claim`` is all the rest."""
+    """The PIN does not have six digits. ``claim`` has the other values."""
 
     def __init__(self, claim: SignupClaim) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def as_fields(claim: SignupClaim) -> Mapping[str, str]:
 
 
 def _require_text(body: bytes) -> None:
-    # Werkzeug would leave bytes that are no UTF-8 as they are written, and %FF passes for four characters.
+    # Werkzeug leaves bytes that are not UTF-8 escaped, so %FF would be accepted as text.
     try:
         unquote_to_bytes(body).decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Every way in which a posted signup can end, as a page: its HTTP status, its words, what to do next."""
+"""The page of each result of a posted signup: HTTP status, texts and next step."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,7 +12,7 @@ HOUR, MINUTE = 3600, 60
 
 
 class Next(StrEnum):
-    """What the page offers. START leads back to its beginning; RETRY and PIN post the same claim again."""
+    """The next step on the page. START begins again; RETRY and PIN post the same claim again."""
 
     NOTHING = "nothing"
     START = "start"
@@ -22,7 +22,7 @@ class Next(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """``kind`` names it for tests and styles; ``paragraphs`` are plain text."""
+    """``kind`` names the page for tests and styles. ``paragraphs`` are plain text."""
 
     kind: str
     status: int
@@ -102,7 +102,7 @@ UNREACHABLE = Outcome(
     "unreachable",
     503,
     "The platform cannot be reached",
-    ("WhatsApp did not answer us just now. " + RESUMES,),
+    ("WhatsApp did not respond just now. " + RESUMES,),
     Next.RETRY,
     {"Retry-After": str(RETRY_AFTER_SECONDS)},
 )
@@ -124,14 +124,14 @@ CRASHED = Outcome(
 BAD_FORM = Outcome(
     "bad-form",
     400,
-    "This is not what our page sends",
-    ("Something on the way has changed it. Nothing was done with it.",),
+    "This form is invalid",
+    ("It was changed on its way to us. Nothing was done.",),
     Next.START,
 )
 
 
 def refused(text: str) -> Outcome:
-    """The platform does not bear the claim out, or asks something of the number's owner first."""
+    """The platform does not confirm the claim, or the number's owner must do something first."""
     return Outcome(
         "refused", 422, "Your number could not be connected", (text, NOT_CONNECTED), Next.START
     )
@@ -153,7 +153,7 @@ def blocked(error: network.NetworkError) -> Outcome:
 
 
 def waiting(text: str, seconds: int) -> Outcome:
-    """The platform names how long it wants us to wait, after too many PINs for example."""
+    """The platform states the wait, for example after too many PINs."""
     hours = round(seconds / HOUR)
     when = f"{hours} h" if hours else f"{max(1, round(seconds / MINUTE))} min"
     return Outcome(
@@ -179,7 +179,7 @@ _OF_THE_NUMBER = network.NumberBannedError | network.NumberLostError | network.N
 
 
 def of_error(error: Exception) -> Outcome:
-    """The outcome of an error of onboarding. Any other error is a crash."""
+    """The page for an error of onboarding. Any other error is a bug."""
     if fixed := _FIXED.get(type(error)):
         return fixed
     match error:

@@ -22,7 +22,7 @@ TAKEN = "This email is in use already. Ask an owner of the account to invite ano
 
 @blueprint.get("/invitation/<token>")
 def invitation(token: str) -> Response:
-    """Whom it invites to what, and the form for a password."""
+    """The invitation's account and role, and the form for a password."""
     found = Invitation.find(token)
     return _closed() if found is None else _invitation(found)
 
@@ -46,14 +46,14 @@ def accept_invitation(token: str) -> Response:
 
 @blueprint.get("/password/<token>")
 def password_reset(token: str) -> Response:
-    """The form for another password."""
+    """The form for a new password."""
     found = PasswordReset.find(token)
     return _closed() if found is None else _reset(found)
 
 
 @blueprint.post("/password/<token>")
 def reset_password(token: str) -> Response:
-    """Set it. The sign-in that follows asks for the code where two-factor is on."""
+    """Set the password. The next sign-in asks for the code if two-factor is on."""
     found = PasswordReset.find(token)
     if found is None:
         return _closed()
@@ -91,7 +91,7 @@ def _reset(found: PasswordReset, status: int = 200, problem: str = "") -> Respon
 
 
 def _closed() -> Response:
-    """The same for a link that was used, that expired, and that never was."""
+    """The same page for used, expired and unknown links."""
     return _show("link_closed.html", 404)
 
 
@@ -100,6 +100,6 @@ def _show(template: str, status: int, **values: object) -> Response:
 
 
 def _unseen(response: Response) -> Response:
-    """Browsers tell forms and redirects of this page's origin, but nobody its path."""
+    """Browsers send this page's origin with forms and redirects, but never its path."""
     response.headers["Referrer-Policy"] = "strict-origin"
     return response

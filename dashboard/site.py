@@ -1,4 +1,4 @@
-"""The blueprint of /dashboard/, and how its pages are made: layout, navigation, a word after a change.
+"""The blueprint of /dashboard/, with the layout, navigation and flash messages of its pages.
 
 A page module registers its views here; dashboard.urls imports them all.
 """
@@ -13,7 +13,7 @@ from dashboard.pages import CONTENT_TYPE, render
 from dashboard.paging import address_of, page_number
 from gateway.settings import get_settings
 
-# Path, label, group and icon (templates/icons.html); what lies below a path belongs to its section.
+# Path, label, group and icon (templates/icons.html). Paths below belong to the same section.
 NAVIGATION = (
     ("/dashboard/", "Overview", "", "overview"),
     ("/dashboard/inbox", "Inbox", "Conversations", "inbox"),
@@ -35,7 +35,7 @@ NAVIGATION = (
 SEARCH = "/dashboard/search"
 # Only with the sandbox as the network.
 SANDBOX = "/dashboard/sandbox"
-# A flash cookie holds one of these names: no text of anybody else's is ever shown.
+# A flash cookie holds one of these names, so a forged cookie cannot show other texts.
 SAID = {
     "contact-erased": "The contact is erased. What is left of many messages follows within minutes.",
     "invitation-withdrawn": "The invitation is withdrawn. Its link no longer works.",
@@ -62,7 +62,7 @@ SAID = {
     "user-removed": "The user is removed, and their sessions have ended.",
     "webhook-changed": "The webhook is changed. The change holds for all new attempts.",
     "webhook-deleted": "The webhook is deleted, with its deliveries.",
-    "webhook-off": "The webhook is disabled. Deliveries that waited are kept as skipped.",
+    "webhook-off": "The webhook is disabled. Waiting deliveries are stored as skipped.",
     "webhook-on": "The webhook is enabled. It gets new events from now on.",
     "words-saved": "The words are saved. They apply to messages from now on.",
 }
@@ -78,7 +78,7 @@ blueprint.before_request(guard.check_request)
 
 
 def show(template: str, status: int = 200, **values: Any) -> Response:
-    """A page of the dashboard. Its templates know the account, the navigation and the form's token."""
+    """Render a page of the dashboard, with the account, the navigation and the CSRF token."""
     said = cookies.cookie(cookies.FLASH) or ""
     page = render(
         f"dashboard/{template}",
@@ -105,12 +105,12 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
 
 
 def _is_shown(path: str) -> bool:
-    """Whether the navigation leads to this page."""
+    """True if the navigation has this page."""
     return guard.may_open(path) and (path != SANDBOX or get_settings().uses_sandbox)
 
 
 def go(path: str, say: str | None = None) -> Response:
-    """To another page after a change, which says ``say``, one of SAID."""
+    """Redirect after a change to a page that shows ``say``, a key of SAID."""
     response = Response(status=303, headers={"Location": path})
     if say is not None:
         cookies.set_cookie(response, cookies.FLASH, say)
@@ -118,35 +118,35 @@ def go(path: str, say: str | None = None) -> Response:
 
 
 def confirm(*, title: str, text: str, action: str, back: str, destroys: bool = True) -> Response:
-    """The step before an important action: a page that posts to its own address."""
+    """The confirmation page of an important action. It posts to its own URL."""
     return show("confirm.html", title=title, text=text, action=action, back=back, destroys=destroys)
 
 
 def existing(row: Any) -> Any:
-    """The row, or a page that says there is nothing here."""
+    """The row. Ends the request with a 404 page if it is None."""
     return row if row is not None else abort(404)
 
 
 def mine(row: Any) -> Any:
-    """The row of the session's account. Another account's is answered like one that is not there."""
+    """The row if it is of the session's account. Another account's row is a 404, like a missing one."""
     return existing(row if row is not None and row.account_id == guard.account().id else None)
 
 
 def section() -> str:
-    """The navigation's path for this page."""
+    """The path of this page's navigation entry."""
     return "/".join(request.path.split("/")[:3])
 
 
 @blueprint.after_request
 def guard_answer(response: Response) -> Response:
-    """Headers of static files and redirects."""
+    """Set the headers of static files and redirects."""
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault(
         "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"
     )
     if request.endpoint == "dashboard.static":
-        # The address changes with the content.
+        # The URL changes with the content.
         response.headers["Cache-Control"] = CACHE_CONTROL
     else:
         response.headers.setdefault("Cache-Control", "no-store")

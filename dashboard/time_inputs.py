@@ -1,4 +1,4 @@
-"""Times that people type, as an input of the type datetime-local sends them in UTC, and spans of time."""
+"""Reads times of datetime-local inputs, in UTC, and formats spans of time."""
 
 import re
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ _FORM = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?", re.ASCII
 )
 BAD_TIME = "This is not a valid time. Example: 2026-11-20T09:30."
-# The filters of lists by time, in the names of their fields.
+# The names of the fields that filter lists by time.
 TIMES = ("since", "until")
 
 
 def read_moment(text: str) -> int | None:
-    """Milliseconds since the epoch, None for an empty field. Raises ValueError."""
+    """Milliseconds since the epoch; None for an empty field. Raises ValueError if it is not a time."""
     if not text:
         return None
     if not _FORM.fullmatch(text):
@@ -26,7 +26,7 @@ def read_moment(text: str) -> int | None:
 
 
 def read_times(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
-    """The values of TIMES, and by field what is no time."""
+    """The values of TIMES, and the error of each invalid field."""
     times: dict[str, int | None] = {}
     problems: dict[str, str] = {}
     for name in TIMES:
@@ -38,12 +38,12 @@ def read_times(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[s
 
 
 def as_typed(milliseconds: int) -> str:
-    """A whole minute as read_moment() takes it."""
+    """A time, to the minute, in the format of read_moment()."""
     return timestamp(milliseconds)[: len("2026-11-20T09:30")]
 
 
 def span(milliseconds: int) -> str:
-    """A span of time in its two largest units, such as ``4 min 30 s``; ``0 s`` for what is over."""
+    """A span of time in its two largest units, such as ``4 min 30 s``; ``0 s`` if negative."""
     seconds = max(0, round(milliseconds / 1000))
     parts = []
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):

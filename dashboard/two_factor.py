@@ -1,4 +1,4 @@
-"""/dashboard/you/two-factor: to set two-factor authentication up, and to turn it off."""
+"""/dashboard/you/two-factor: sets up two-factor authentication, and turns it off."""
 
 from flask import Response, g, request
 
@@ -17,13 +17,13 @@ PATH = f"{YOU}/two-factor"
 
 @blueprint.get("/you/two-factor")
 def two_factor() -> Response:
-    """Whether it is on, or the secret while it is being set up."""
+    """The state of two-factor authentication, or the secret during the setup."""
     return _page()
 
 
 @blueprint.post("/you/two-factor/secret")
 def set_up_two_factor() -> Response:
-    """Make a secret, which counts for nothing before its first code."""
+    """Create a secret, which has no effect before its first code."""
     if me().has_two_factor:
         unchanged()
     factor.set_up(me())
@@ -32,9 +32,9 @@ def set_up_two_factor() -> Response:
 
 @blueprint.post("/you/two-factor")
 def turn_on_two_factor() -> Response:
-    """Turn it on with password and code, end all other sessions, and show the recovery codes this once.
+    """Turn it on with password and code, end all other sessions, and show the recovery codes once.
 
-    Without the password, who has found an open browser could lock its user out.
+    The password is required, so that a person at an open browser cannot lock its user out.
     """
     try:
         if problem := problem_of_password():
@@ -50,7 +50,7 @@ def turn_on_two_factor() -> Response:
 
 @blueprint.get("/you/two-factor/off")
 def two_factor_off() -> Response:
-    """Ask for password and code first."""
+    """The form for password and code."""
     return _off()
 
 
@@ -68,7 +68,7 @@ def turn_off_two_factor() -> Response:
 
 
 def _problem_of_code() -> str:
-    """Counted like a password: who has the session and the password may still not guess it."""
+    """Limited like a password: a stolen session and password must not allow guessing the code."""
     SignInAttempt.begin_proof(me(), CODE)
     if not factor.accept(me(), _code()):
         return WRONG_CODE

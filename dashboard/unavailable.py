@@ -15,7 +15,7 @@ RETRY_AFTER = 5
 @blueprint.errorhandler(DatabaseError)
 @blueprint.errorhandler(InterfaceError)
 def show_broken(error: Exception) -> Response:
-    """503, in the layout and with the navigation where the session is known."""
+    """A 503 page in the layout, with the navigation if the session is known."""
     if isinstance(error, IntegrityError):
         # The database answered, so the query is wrong: a bug.
         raise error

@@ -1,4 +1,4 @@
-"""All of /dashboard/: the blueprint with every page module's views on it."""
+"""The blueprint of /dashboard/ with the views of all page modules."""
 
 from flask import Response
 
@@ -74,5 +74,5 @@ __all__ = ["PAGES", "blueprint"]
 
 @blueprint.get("")
 def to_home() -> Response:
-    """``/dashboard``, as people type it."""
+    """Redirect from ``/dashboard``."""
     return go("/dashboard/")

@@ -1,4 +1,4 @@
-"""/dashboard/users: who signs in to the account, as what; invitations and links for a new password."""
+"""/dashboard/users: users and their roles, invitations and password links."""
 
 from flask import Response, abort, g, request
 
@@ -15,7 +15,7 @@ PATH = "/dashboard/users"
 MAY = {
     Role.OWNER: "Everything, users and the audit log included.",
     Role.DEVELOPER: "Everything but users and the audit log: keys, webhooks, signup links, deliveries.",
-    Role.AGENT: "Read all but signup links and API requests; answer people, change contacts.",
+    Role.AGENT: "Read all but signup links and API requests; reply to people, change contacts.",
     Role.VIEWER: "Read all but signup links and API requests; change nothing.",
 }
 LAST_OWNER = "This is the only owner. Make somebody else an owner first."
@@ -23,7 +23,7 @@ LAST_OWNER = "This is the only owner. Make somebody else an owner first."
 
 @blueprint.get("/users")
 def users() -> Response:
-    """The users, and the invitations that are open."""
+    """The users and the open invitations."""
     return _list()
 
 
@@ -32,11 +32,13 @@ def invite() -> Response:
     """Create an invitation and show its link once: it is not stored."""
     email, role = request.form.get("email", "").strip(), _role()
     if not EMAIL.fullmatch(normalise(email)):
-        return _list(422, problem="This is not an email address.", email=email, role=role)
+        return _list(
+            422, problem="This is not an email address. Correct it.", email=email, role=role
+        )
     try:
         row, token = Invitation.open(account(), email, role)
     except EmailTakenError:
-        problem = "This account has a user with this email already."
+        problem = "This email is already a user of this account. Change their role instead."
         return _list(409, problem=problem, email=email, role=role)
     about(row.id, email=row.email, role=role)
     return show("user_link.html", invitation=row, email=row.email, url=_url("invitation", token))
@@ -44,7 +46,7 @@ def invite() -> Response:
 
 @blueprint.get("/users/invitations/<invitation_id>/withdraw")
 def confirm_withdraw_invitation(invitation_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     row: Invitation = mine(Invitation.by_id(invitation_id))
     return confirm(
         title=f"Withdraw the invitation of {row.email}?",
@@ -71,7 +73,7 @@ def user(user_id: str) -> Response:
 
 @blueprint.post("/users/<user_id>")
 def change_role(user_id: str) -> Response:
-    """Give another role."""
+    """Change a user's role."""
     row, role = _find(user_id), _role()
     if row.role == role:
         unchanged()
@@ -85,7 +87,7 @@ def change_role(user_id: str) -> Response:
 
 @blueprint.get("/users/<user_id>/reset")
 def confirm_create_reset(user_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     row = _another(user_id)
     return confirm(
         title=f"Create a password link for {row.email}?",
@@ -108,7 +110,7 @@ def create_reset(user_id: str) -> Response:
 
 @blueprint.get("/users/<user_id>/remove")
 def confirm_remove_user(user_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     row = _find(user_id)
     return confirm(
         title=f"Remove {row.email}?",
@@ -121,7 +123,7 @@ def confirm_remove_user(user_id: str) -> Response:
 
 @blueprint.post("/users/<user_id>/remove")
 def remove_user(user_id: str) -> Response:
-    """Remove a user, who may be oneself, but not the last owner."""
+    """Remove a user. Users can remove themselves, but not the last owner."""
     row = _find(user_id)
     try:
         row.dismiss()
@@ -137,7 +139,7 @@ def _find(user_id: str) -> User:
 
 
 def _another(user_id: str) -> User:
-    """A user who is not the reader: one's own password is changed with the old one."""
+    """Another user of the account. The user's own password is changed with the old one instead."""
     return _find(user_id) if user_id != g.session.user.id else abort(404)
 
 

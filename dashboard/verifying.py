@@ -1,6 +1,6 @@
-"""/dashboard/webhooks/<webhook_id>/verify: how a receiver checks signatures, with a true example.
+"""/dashboard/webhooks/<webhook_id>/verify: how to verify signatures, with a real example.
 
-The snippets are files, and docs/receiving.md shows the same ones.
+docs/receiving.md shows the same snippet files.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SNIPPETS = Path(__file__).parent / "snippets"
 
 @dataclass(frozen=True)
 class Language:
-    """A snippet of dashboard/snippets, and the line that calls it with the secret of the environment."""
+    """A snippet of dashboard/snippets, and the line that calls it with the secret from the environment."""
 
     name: str
     file: str
@@ -28,12 +28,12 @@ class Language:
 
     @property
     def anchor(self) -> str:
-        """Its place on the page."""
+        """Its anchor on the page."""
         return self.file.rpartition(".")[2]
 
     @property
     def code(self) -> str:
-        """The snippet."""
+        """The code of the snippet."""
         return _text(self.file)
 
 
@@ -48,9 +48,9 @@ LANGUAGES = (
 
 @blueprint.get("/webhooks/<webhook_id>/verify")
 def verify(webhook_id: str) -> Response:
-    """How to verify what comes to this webhook."""
+    """How to verify the signatures of this webhook's events."""
     row = find(webhook_id)
-    # Dated as the webhook, so that the example stays the same until its secret changes.
+    # The example has the webhook's date, so it stays the same until the secret changes.
     body = sample_event(EventKind(row.events[0]), row.created_at)
     return show(
         "verify.html",

@@ -18,7 +18,7 @@ from webhooks.kinds import EventKind
 
 TELLS = {
     EventKind.MESSAGE_RECEIVED: "Somebody wrote to one of your numbers.",
-    EventKind.MESSAGE_SENT: "The network took a message of yours.",
+    EventKind.MESSAGE_SENT: "WhatsApp accepted one of your messages.",
     EventKind.MESSAGE_DELIVERED: "It arrived on the recipient's phone.",
     EventKind.MESSAGE_READ: "The recipient opened it.",
     EventKind.MESSAGE_FAILED: "It will not arrive; the event says why.",
@@ -33,7 +33,7 @@ TELLS = {
 
 @dataclass(frozen=True)
 class Filled:
-    """The form as filled in, and what is wrong with it, by field: url, events, numbers; or with all: form."""
+    """The form as filled in, with errors by field: url, events, numbers; form for the whole form."""
 
     url: str = ""
     events: list[str] = field(default_factory=list)
@@ -63,14 +63,14 @@ def create_webhook() -> Response:
 
 @blueprint.get("/webhooks/<webhook_id>/edit")
 def edit_webhook(webhook_id: str) -> Response:
-    """The form with what is there."""
+    """The form with the webhook's values."""
     row = find(webhook_id)
     return _form(Filled(row.url, row.events, row.number_ids), row=row)
 
 
 @blueprint.post("/webhooks/<webhook_id>/edit")
 def change_webhook(webhook_id: str) -> Response:
-    """Change all that the form has."""
+    """Change the webhook to the form's values."""
     row = find(webhook_id)
     before = {"url": row.url, "events": row.events, "numbers": row.number_ids}
     filled = _read(row.url)

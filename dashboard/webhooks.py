@@ -34,7 +34,7 @@ ACTIVE, PARTLY, FAILING, OFF = "active", "some failures", "failing", "disabled"
 
 @dataclass(frozen=True)
 class Failure:
-    """How many deliveries of a webhook failed, and the last attempt of the newest of them."""
+    """The number of failed deliveries of a webhook, and the last attempt of the newest one."""
 
     count: int
     attempt: Attempt | None
@@ -74,7 +74,7 @@ def send_test(webhook_id: str) -> Response:
 
 @blueprint.get("/webhooks/<webhook_id>/rotate")
 def confirm_rotate_secret(webhook_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     return confirm(
         title="Rotate the secret?",
         text="The header webhook-signature also accepts the old secret for 24 hours. X-Service-Signature uses"
@@ -95,11 +95,11 @@ def rotate_secret(webhook_id: str) -> Response:
 
 @blueprint.get("/webhooks/<webhook_id>/off")
 def confirm_switch_off(webhook_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     return confirm(
         title="Disable this webhook?",
-        text="It gets no events until you enable it again. Deliveries that wait, and events that come"
-        " meanwhile, are kept as skipped. You can redeliver them later.",
+        text="It gets no events until you enable it again. Waiting deliveries, and events that come"
+        " meanwhile, are stored as skipped. You can redeliver them later.",
         action="Disable",
         back=path_of(find(webhook_id)),
     )
@@ -127,7 +127,7 @@ def switch_on(webhook_id: str) -> Response:
 
 @blueprint.get("/webhooks/<webhook_id>/delete")
 def confirm_delete_webhook(webhook_id: str) -> Response:
-    """Ask first."""
+    """Ask for confirmation."""
     row = find(webhook_id)
     return confirm(
         title="Delete this webhook?",
@@ -152,7 +152,7 @@ def find(webhook_id: str) -> Webhook:
 
 
 def path_of(row: Webhook) -> str:
-    """The address of its page."""
+    """The path of its page."""
     return f"{PATH}/{row.id}"
 
 
@@ -166,7 +166,7 @@ def state_of(row: Webhook, failed: Mapping[str, int]) -> str:
 
 
 def why_off(row: Webhook) -> str:
-    """Why a webhook is disabled, in plain words."""
+    """The reason why a webhook is disabled, as text."""
     match row.deactivated_because:
         case Deactivation.FAILURES:
             count = get_settings().deactivate_after
@@ -176,8 +176,8 @@ def why_off(row: Webhook) -> str:
                 else f"{count} deliveries in a row failed, each after all its retries."
             )
         case Deactivation.REQUESTED:
-            return "A person or program of this account disabled it."
-    return "It was disabled before reasons were kept."
+            return "A user or an API key of this account disabled it."
+    return "It was disabled before reasons were stored."
 
 
 def _page(row: Webhook, answer: Answer | None = None) -> Response:

@@ -1,4 +1,4 @@
-"""Words of the messaging network, and counts, as people read them."""
+"""Formats terms of the messaging network, and counts, for people."""
 
 import re
 
@@ -16,24 +16,24 @@ def words(name: str) -> str:
 
 
 def breakable(path: str) -> Markup:
-    """The path or URL, escaped; a line may break after each slash but the first of a path."""
+    """The path or URL, escaped. A line may break after each slash except the first of a path."""
     return Markup("/<wbr>").join(re.split(r"(?<=[^:/])/", path))
 
 
 def beside_badge(error: str | None) -> str:
-    """The error of an attempt without its first words, which the badge "no answer" says already."""
+    """The error of an attempt without its first words, which repeat the badge "no response"."""
     text = (error or "").removeprefix("No answer: ")
     return text[:1].upper() + text[1:]
 
 
 def failures(count: int) -> str:
-    """How many events of the last 24 hours failed."""
+    """The number of events that failed in the last 24 hours, as a sentence."""
     events = "event" if count == 1 else "events"
     return f"{count:,} {events} of the last 24 hours failed after all retries."
 
 
 def limit_in_words(limit: str | None) -> str:
-    """A messaging limit such as TIER_2K: how many people get a template in 24 hours. Empty if unknown."""
+    """A messaging limit such as TIER_2K as people per 24 hours. Empty if unknown."""
     if limit is None:
         return ""
     count = "any number of" if limit == UNLIMITED else limit.removeprefix(TIER)

@@ -55,7 +55,7 @@ def me() -> User:
 
 
 def problem_of_password() -> str:
-    """What is wrong with the form's current password. Raises TooManyAttemptsError."""
+    """The error of the form's current password. Raises TooManyAttemptsError."""
     SignInAttempt.begin_proof(me(), PASSWORD)
     if not me().has_password(request.form.get("present", "")):
         return WRONG

@@ -87,9 +87,7 @@ def test_an_expired_form_shows_an_error(page: Page, hook: str, receiver: Receive
     page.goto(hook)
     page.locator("main input[name=csrf_token]").evaluate("field => { field.value = 'old'; }")
     press(page, TEST)
-    expect(page.locator("#answer")).to_have_text(
-        re.compile("^This form is no longer good. Nothing")
-    )
+    expect(page.locator("#answer")).to_have_text(re.compile("^This form has expired. Nothing"))
     assert receiver.at() == []
 
 
@@ -100,7 +98,7 @@ def test_an_unreachable_gateway_is_shown_and_can_be_retried(
     page.route("**/test", lambda route: route.abort())
     press(page, TEST)
     expect(page.locator("#answer")).to_have_text(
-        "The gateway did not answer. Try again in a moment."
+        "The gateway did not respond. Try again in a moment."
     )
     assert receiver.at() == []
     page.unroute("**/test")

@@ -153,7 +153,7 @@ def test_an_action_without_the_sessions_own_token_does_nothing(
     form = {"csrf_token": tokens[token]} if token in tokens else {}
     answer = member.post(_fill(path, ids), None, name="x", slug="x", **form)
     assert answer.status_code == 403
-    assert "no longer good" in answer.text
+    assert "This form has expired" in answer.text
     assert _state(gateway) == before
 
 

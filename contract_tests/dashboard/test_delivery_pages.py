@@ -135,7 +135,7 @@ def test_redelivering_shows_its_progress_without_reloading_the_page(
     receiver.reply = lambda _: Reply(200 if answering.wait(WAIT_SECONDS) else 500)
     page.get_by_role("button", name="Redeliver").click()
     expect(page.get_by_role("status")).to_contain_text("The redelivery is scheduled.")
-    expect(page.get_by_text("Attempt 5 is under way.")).to_be_visible()
+    expect(page.get_by_text("Attempt 5 is running.")).to_be_visible()
     page.evaluate("window.kept = true")
     page.locator("ol.timeline summary").first.click()
     answering.set()
@@ -301,7 +301,7 @@ def test_attempts_are_compared_and_the_json_is_copied(
     page.get_by_role("link", name="Compare two attempts").click()
     page.locator("select[name=a]").select_option("1")
     page.get_by_role("button", name="Compare").click()
-    expect(page.get_by_role("columnheader")).to_have_text(["What", "Attempt 1", "Attempt 4"])
+    expect(page.get_by_role("columnheader")).to_have_text(["Field", "Attempt 1", "Attempt 4"])
     assert faults(page, "compare") == []
 
 

@@ -148,7 +148,7 @@ def test_an_error_of_the_api_is_shown_in_the_form_and_can_be_corrected(
     chooser.set_input_files(FilePayload(name="a.exe", mimeType="", buffer=b"MZ"))
     press(page, "Send")
     expect(page.get_by_role("alert")).to_contain_text(
-        "WhatsApp takes no such files. It takes .jpg,"
+        "WhatsApp does not accept this type of file. It accepts .jpg,"
     )
     expect(page.get_by_label("Caption")).to_have_value("As promised")
     picture = FilePayload(name="a.png", mimeType="image/png", buffer=png())
@@ -157,7 +157,7 @@ def test_an_error_of_the_api_is_shown_in_the_form_and_can_be_corrected(
         chooser.evaluate("(input, limit) => { input.dataset.most = limit; }", limit)
         chooser.set_input_files(picture)
         problems.append(chooser.evaluate("input => input.validationMessage"))
-    assert problems == ["This file is too large. WhatsApp takes files of up to 0 MiB.", ""]
+    assert problems == ["This file is too large. WhatsApp accepts files of up to 0 MiB.", ""]
     press(page, "Send")
     expect(page.locator(".bubble").last).to_contain_text("Image: As promised")
     context.close()

@@ -125,7 +125,7 @@ def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
     page.get_by_label("Show").press_sequentially("Failed")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("12 more failed delivery attempts")
-    expect(rows.last).to_contain_text("Failed: no answer")
+    expect(rows.last).to_contain_text("Failed: no response")
     expect(rows.last).to_contain_text("to https://a.example/: No answer within 10 s.")
 
 

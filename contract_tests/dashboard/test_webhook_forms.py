@@ -48,7 +48,7 @@ def test_the_secret_shown_at_creation_verifies_the_deliveries(
     page.get_by_label("Address").fill(receiver.url("/made"))
     page.get_by_label("message.sent").check()
     page.get_by_label("message.failed").check()
-    page.get_by_text("Only of some numbers").click()
+    page.get_by_text("Limit to some numbers").click()
     page.get_by_label(f"+{owner.number['phoneNumber']}").check()
     press(page, "Create webhook")
     secret = page.locator("#secret").inner_text()
@@ -238,7 +238,7 @@ def test_an_empty_list_or_page_has_a_link(gateway: Gateway, enrol: Enrol) -> Non
     past = newcomer.get(f"{WEBHOOKS}?page=7").text
     assert "There is no page 7." in past
     assert f'href="{WEBHOOKS}"' in past
-    assert "Only of some numbers" not in newcomer.get(f"{WEBHOOKS}/new").text
+    assert "Limit to some numbers" not in newcomer.get(f"{WEBHOOKS}/new").text
 
 
 def test_a_webhook_is_created_by_keyboard_only(member_page: Page) -> None:

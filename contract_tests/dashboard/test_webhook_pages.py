@@ -179,7 +179,7 @@ def test_a_webhook_is_disabled_after_a_confirmation_and_enabled_again(
     assert stored(owner, hook["id"])["active"] is True
     press(page, "Disable")
     expect(page.get_by_role("status")).to_contain_text("The webhook is disabled.")
-    expect(page.get_by_text("A person or program of this account disabled it.")).to_be_visible()
+    expect(page.get_by_text("A user or an API key of this account disabled it.")).to_be_visible()
     assert stored(owner, hook["id"])["active"] is False
     page.goto(WEBHOOKS)
     expect(page.get_by_role("row", name=hook["url"])).to_contain_text("disabled")
@@ -214,7 +214,7 @@ def test_a_failing_webhook_shows_its_error_and_what_to_do(
     expect(trouble).to_contain_text("2 deliveries in a row failed")
     expect(trouble).to_contain_text("The last error: The receiver answered 500.")
     failed = f"/dashboard/deliveries?webhook={hook['id']}&state=failed"
-    expect(trouble.get_by_role("link", name="What failed")).to_have_attribute("href", failed)
+    expect(trouble.get_by_role("link", name="Failed deliveries")).to_have_attribute("href", failed)
     receiver.status = 200
     press(page, "Send a test event")
     expect(page.locator("#answer")).to_contain_text("The receiver answered 200.")

@@ -1,5 +1,5 @@
 "use strict";
-// Copy buttons need a script, so the style sheet shows them only where this one runs.
+// Copy buttons need this script, so the style sheet hides them without it.
 document.documentElement.classList.add("scripted");
 // A reload requests the page, and never posts the form again.
 history.replaceState(null, "", location.href);
@@ -12,7 +12,7 @@ document.addEventListener("click", async (event) => {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = "Copied";
   } catch {
-    // Without https there is no clipboard: what is selected can be copied by hand.
+    // Without https there is no clipboard: the user copies the selected text.
     getSelection().selectAllChildren(source);
     button.textContent = "Selected";
   }
@@ -27,10 +27,10 @@ document.addEventListener("change", ({target}) => {
 document.addEventListener("change", ({target}) => {
   if (!target.matches("[type=file][data-most]")) return;
   const most = Number(target.dataset.most), isTooLarge = target.files[0]?.size > most;
-  target.setCustomValidity(isTooLarge ? `This file is too large. WhatsApp takes files of up to ${most / 1024 ** 2} MiB.` : "");
+  target.setCustomValidity(isTooLarge ? `This file is too large. WhatsApp accepts files of up to ${most / 1024 ** 2} MiB.` : "");
   target.reportValidity();
 });
-// htmx requests a part of a page. A user whose session has ended gets the sign-in page, then this page again.
+// htmx requests part of a page. If the session has ended, the user signs in, then returns to this page.
 document.addEventListener("htmx:before:response", (event) => {
   const {raw} = event.detail.ctx.response;
   if (!raw.redirected) return;
@@ -48,13 +48,13 @@ document.addEventListener("htmx:response:error", ({detail: {ctx}}) => {
   explain(ctx, [...page.querySelectorAll("h1, h1 + p")].map((each) => each.textContent).join(". "));
 });
 document.addEventListener("htmx:error", ({detail: {ctx}}) => {
-  if (ctx) explain(ctx, "The gateway did not answer. Try again in a moment.");
+  if (ctx) explain(ctx, "The gateway did not respond. Try again in a moment.");
 });
-// Times in words: how long ago, with the exact time in the reader's zone on hover and focus.
+// Relative times, with the exact time in the reader's time zone on hover and focus.
 const parts = {day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short"};
 const [thisYear, otherYear] = [parts, {...parts, year: "numeric"}].map((each) => new Intl.DateTimeFormat("en-GB", each));
 const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short", year: "numeric"});
-// Of charts, by data-when. A day on an axis is that of the middle of its step.
+// Formats of times in charts, by data-when. A day on an axis is the day of the middle of its step.
 const [clock, date] = [{hour: "2-digit", minute: "2-digit"}, {day: "numeric", month: "short"}];
 const OF_CHARTS = Object.fromEntries(Object.entries({clock, day: date, step: {...date, ...clock}})
   .map(([look, shown]) => [look, new Intl.DateTimeFormat("en-GB", shown)]));
@@ -82,7 +82,7 @@ function exact(at) {
 function tellTimesOfCharts() {
   for (const time of document.querySelectorAll("[data-when]")) {
     const format = OF_CHARTS[time.dataset.when];
-    // In an SVG there is no <time>.
+    // SVG has no <time>.
     if (format) time.textContent = format.format(Date.parse(time.dateTime ?? time.dataset.at)) + (time.dataset.figures ?? "");
   }
   for (const name of document.querySelectorAll("[data-zone]")) name.textContent = zone;
@@ -100,7 +100,7 @@ function tellTimes() {
 tellTimes();
 setInterval(tellTimes, 30_000);
 document.addEventListener("htmx:after:swap", tellTimes);
-// Escape closes the menu of a narrow screen, as it closes other menus.
+// Escape closes the menu of a narrow screen, like other menus.
 document.addEventListener("keydown", (event) => {
   const menu = document.querySelector(".menu[open]");
   if (event.key !== "Escape" || menu === null) return;

@@ -1,7 +1,7 @@
 "use strict";
 // Events, delivery attempts and notices of WhatsApp as they happen. While the page is paused, new rows are queued.
 (() => {
-  // Rows kept of each kind: a flood of one pushes out no other.
+  // The most rows of each kind, so that many rows of one kind do not displace the others.
   const MOST = 100;
   const FRAME_MS = 50;
   const list = document.getElementById("happened"), state = document.getElementById("state");
@@ -18,7 +18,7 @@
     made.textContent = text;
     return made;
   }
-  // As dashboard.wording.words() does.
+  // Like dashboard.wording.words().
   function inWords(name) {
     const text = name.replaceAll("_", " ");
     return /[a-z]/u.test(text) ? text : text.toLowerCase();
@@ -28,14 +28,14 @@
     const person = contact?.name || contact?.username || party || phoneNumber || name || id;
     return [person, body?.body ?? body?.caption ?? (type === "text" ? "" : type) ?? status ?? ""];
   }
-  // Each makes what follows the time: what happened, to whom or what, and a detail.
+  // Each function returns the cells after the time: the event, its subject and a detail.
   function ofEvent({event, data}) {
     const [person, text] = about(data), isMessage = String(data.id).startsWith("msg_");
     const party = isMessage ? element("a", person, {href: `/dashboard/messages/${data.id}`}) : element("strong", person);
     return [element("strong", event), party, text];
   }
   function ofAttempt({deliveryId, event, url, attempt, statusCode, error, durationMs}, kind) {
-    const isGood = kind === "attempt.succeeded", words = `${isGood ? "Delivered" : "Failed"}: ${statusCode ?? "no answer"}`;
+    const isGood = kind === "attempt.succeeded", words = `${isGood ? "Delivered" : "Failed"}: ${statusCode ?? "no response"}`;
     const detail = `attempt ${attempt}, ${durationMs} ms, to ${url}`;
     return [
       element("span", words, {className: `badge ${isGood ? "good" : "bad"}`}),
@@ -90,7 +90,7 @@
   }
   function take(message) {
     waiting.unshift(row(message));
-    // The timers of a page in the background are late.
+    // Browsers delay the timers of background pages.
     if (waiting.length % MOST === 0) cut();
     timer ??= setTimeout(() => {
       timer = null;
@@ -107,7 +107,7 @@
   });
   document.getElementById("clear").addEventListener("click", () => list.replaceChildren());
   filter.addEventListener("change", () => { filtered(); tell(); });
-  // The browser opens it again by itself, and says where it was.
+  // The browser reconnects by itself and sends the id of the last event.
   const source = new EventSource("/dashboard/live/stream");
   source.addEventListener("open", () => { isOpen = true; tell(); });
   source.addEventListener("error", () => {

@@ -1,10 +1,10 @@
-// Redoc of the contract, in the colours of tokens.css, which follow the system's colour scheme.
+// Shows the contract in Redoc, in the colours of tokens.css, which follow the system's colour scheme.
 const place = document.getElementById("contract");
 const contract = await readContract(place);
 
 const theme = () => {
   const style = getComputedStyle(document.body);
-  // As an element that has it shows it: what stands in the style sheet names the colours of both schemes.
+  // Read from an element: the style sheet's value has the colours of both schemes.
   const probe = document.body.appendChild(document.createElement("i"));
   const of = name => {
     probe.style.color = `var(--${name})`;
@@ -23,7 +23,7 @@ const theme = () => {
       gray: {50: of("wall"), 100: of("wall")},
       text: {primary: of("ink"), secondary: of("soft")},
       border: {dark: of("line"), light: of("line")},
-      // The tabs lie on the panel, which is dark in both schemes.
+      // The tabs are on the panel, which is dark in both schemes.
       responses: {
         success: response("accent", "tint", "#5bd0a0"),
         error: response("bad", "bad-tint", "#ff9d90"),
@@ -61,12 +61,12 @@ const theme = () => {
   return made;
 };
 
-// The menu's items have names that leave out a part of what is seen of them.
+// The accessible names of menu items lack a part of their visible text.
 new MutationObserver(() => {
   for (const item of place.querySelectorAll("li[aria-label]")) item.removeAttribute("aria-label");
 }).observe(place, {childList: true, subtree: true});
 
-// Redoc reads its colours only when it starts, so another scheme needs a reload. The fragment of the URL keeps the place.
+// Redoc reads its colours only at the start, so a new scheme needs a reload. The URL's fragment keeps the position.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
 Redoc.init(contract, {
   theme: theme(),

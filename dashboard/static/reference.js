@@ -1,4 +1,4 @@
-// What both pages of the contract begin with: the contract, as this gateway serves it.
+// Loads the contract from this gateway, for both reference pages.
 window.readContract = async place => {
   const response = await fetch(place.dataset.url);
   if (!response.ok) {
@@ -6,7 +6,7 @@ window.readContract = async place => {
     throw new Error(place.textContent);
   }
   const contract = await response.json();
-  // Not the server that the contract names: the one that shows this page, behind whatever proxy.
+  // The server of this page instead of the contract's server, also behind a proxy.
   contract.servers = [{url: new URL("..", location.href).href.replace(/\/$/, "")}];
   return contract;
 };

@@ -1,4 +1,4 @@
-// Swagger UI of the contract. A key that is entered stays in the memory of this page.
+// Shows the contract in Swagger UI. An entered key is stored only in the memory of this page.
 const place = document.getElementById("contract");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -8,7 +8,7 @@ adopt();
 
 const contract = await readContract(place);
 
-// An example of what may be left out would be sent as it stands: a filter that finds nothing, a key that was used before.
+// Swagger UI would send the examples of optional parameters: filters without matches, a used Idempotency-Key.
 const resolve = schema => schema.$ref ? schema.$ref.slice(2).split("/").reduce((node, name) => node[name], contract) : schema;
 const forget = parameter => {
   const {example, ...schema} = resolve(parameter.schema);
@@ -22,7 +22,7 @@ const ours = ({React}) => ({
   components: {
     // There is one server, so there is nothing to choose.
     ServersContainer: () => null,
-    // Its link lies within a button, which screen readers do not tell. Who opens an operation has its address anyway.
+    // The link is inside a button, so screen readers ignore it. An open operation's URL is in the address bar anyway.
     DeepLink: ({text}) => React.createElement("span", null, text),
   },
 });
@@ -39,9 +39,9 @@ new MutationObserver(() => {
     for (const control of place.querySelectorAll(`${selector}:not([aria-label])`)) control.ariaLabel = name;
   for (const control of place.querySelectorAll("[data-param-name] select:not([aria-label])"))
     control.ariaLabel = control.closest("[data-param-name]").dataset.paramName;
-  // Their names are not what stands on them.
+  // Their accessible names differ from their visible text.
   for (const button of place.querySelectorAll(".modal-btn[aria-label]")) button.removeAttribute("aria-label");
-  // They scroll, with keys only if they can be reached.
+  // Scrolling with the keyboard needs focus.
   for (const code of place.querySelectorAll(":is(.curl, .microlight):not([tabindex])")) code.tabIndex = 0;
 }).observe(place, {childList: true, subtree: true});
 

@@ -39,7 +39,7 @@ def test_an_unknown_phone_number_is_shown_as_unknown(number: Number, visit: Visi
     page = text_of(visit(f"contacts/{contact.id}"))
     assert "Phone number not known" in page
     assert "Nothing has changed" in page
-    assert "No message with this person is kept." in page
+    assert "No message with this person is stored." in page
 
 
 def test_a_merged_contact_leads_to_the_remaining_one(
@@ -153,8 +153,8 @@ def test_the_history_says_what_changed(
         (Source.SEND, "Known from WhatsApp's response to a send."),
         (Source.NETWORK, "WhatsApp announced it."),
         (Source.API, "Set by your account, through the API or the dashboard."),
-        (Source.WORD, "This person wrote one of your words."),
-        (Source.ERROR, "WhatsApp gave it as the reason why it refused a marketing message."),
+        (Source.WORD, "This person sent one of your opt-out or opt-in words."),
+        (Source.ERROR, "WhatsApp refused a marketing message for this reason."),
     ],
 )
 def test_each_change_shows_its_source(

@@ -217,7 +217,7 @@ def test_repeating_excludes_deliveries_that_were_redelivered_already(
     Delivery.update(state=DeliveryState.DELIVERED).execute()
     page = visit(rest.removeprefix("/dashboard/"))
     assert "Redeliver 1 delivery?" in page
-    assert "Those that arrived already are sent again" in page
+    assert "Those that already arrived are sent again" in page
     submit(rest.removeprefix("/dashboard/"))
     assert _chosen() == {made[2]}
 

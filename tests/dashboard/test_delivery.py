@@ -76,7 +76,7 @@ def test_a_delivery_that_ended_says_how(visit: Visit, account: Account, hook: We
     assert "<strong>Delivered</strong>" in visit(f"deliveries/{first.id}")
     page = visit(f"deliveries/{second.id}")
     assert "<strong>Failed</strong>" in page
-    assert "no answer" in page
+    assert "no response" in page
 
 
 def test_a_delivery_names_the_person(visit: Visit, number: Number, hook: Webhook) -> None:

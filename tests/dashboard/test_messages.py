@@ -142,7 +142,7 @@ def test_a_reply_to_an_unknown_message_shows_the_network_identifier(
     message = factories.outbound(number)
     reply = _answer(number, message)
     Message.delete().where(Message.id == message.id).execute()
-    assert "<code>wamid.1</code>, which the gateway no longer keeps" in shown(reply)
+    assert "<code>wamid.1</code>, which the gateway has deleted" in shown(reply)
     Message.update(quoted_id=None).execute()
     assert "<code>wamid.1</code>, which the gateway does not know" in shown(reply)
 

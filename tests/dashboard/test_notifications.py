@@ -46,8 +46,8 @@ def test_the_chat_is_kept_until_it_is_replaced_or_removed(
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
-        ({"emails": "nobody"}, "nobody is no email address."),
-        ({"emails": "a@b\u2028c"}, "c is no email address."),
+        ({"emails": "nobody"}, "nobody is not an email address."),
+        ({"emails": "a@b\u2028c"}, "c is not an email address."),
         (
             {"emails": " ".join(f"a{n}@example.com" for n in range(11))},
             "11 addresses are too many.",

@@ -82,7 +82,7 @@ def test_a_webhook_that_fails_now_and_then_needs_attention_for_a_day(
     [line] = _attention(visit(""))
     assert line.startswith(f"some failures {webhook.url} {said}")
     page = visit(f"webhooks/{webhook.id}")
-    [listed] = re.findall('href="/dashboard/(deliveries[^"]+since=[^"]+)">What failed<', page)
+    [listed] = re.findall('href="/dashboard/(deliveries[^"]+since=[^"]+)">Failed deliveries<', page)
     assert visit(unescape(listed)).count('href="/dashboard/deliveries/dlv_') == 1
     for path in ("webhooks", f"webhooks/{webhook.id}"):
         assert said in visit(path)
@@ -244,7 +244,7 @@ def test_a_webhook_s_page_has_its_own_charts(visit: Visit, account: Account) -> 
     for succeeds in (True, True, False):
         _deliver(account, webhook, succeeds=succeeds)
     page = visit(f"webhooks/{webhook.id}?range=7d")
-    assert "Answered with a 2xx status <strong>66.6 %</strong>" in page
+    assert "2xx responses <strong>66.6 %</strong>" in page
     assert f'href="/dashboard/webhooks/{webhook.id}?range=7d" aria-current="true"' in page
     assert page.count('role="img"') == 2
     assert visit(f"webhooks/{other.id}").count("Nothing in this time.") == 2

@@ -78,7 +78,7 @@ def test_ones_own_password_is_not_changed_by_a_link(owner: User) -> None:
 def test_an_existing_user_is_not_invited(account: Account, owner: User) -> None:
     member(account, Role.AGENT)
     status, page = _post(owner, PATH, email="AGENT@example.com", role="viewer")
-    assert (status, "has a user with this email" in page) == (409, True)
+    assert (status, "is already a user of this account" in page) == (409, True)
 
 
 def test_another_accounts_user_is_invited_like_a_stranger(owner: User) -> None:

@@ -54,7 +54,7 @@ def test_recent_failures_are_shown_by_cause(visit: Visit, account: Account, hook
     counts = re.findall(r'data-label="Deliveries">(\d+)<', page)
     assert counts == ["3", "1"]
     assert "The receiver answered 503." in page
-    assert "no answer</span> Timed out." in page
+    assert "no response</span> Timed out." in page
     assert f"/dashboard/deliveries/{newest.id}" in page
     assert f"/dashboard/deliveries?webhook={hook.id}&amp;answer=5xx" in page
     assert f"/dashboard/deliveries?webhook={hook.id}&amp;answer=none" in page
@@ -113,13 +113,13 @@ def test_an_edited_payload_is_sent_signed_and_not_recorded(
     [
         ("", "This is not JSON. Line 1, column 1"),
         ('{\n  "event": nope\n}', "Line 2, column 12"),
-        ('{"event": NaN}', "NaN is no JSON"),
+        ('{"event": NaN}', "NaN is not JSON"),
         ("[]", "The payload is not an object"),
         (json.dumps(ENVELOPE | {"event": 1}), "event is not a string"),
         (json.dumps(ENVELOPE | {"timestamp": None}), "timestamp is not a string"),
         (json.dumps(ENVELOPE | {"data": []}), "data is not an object"),
-        (json.dumps(ENVELOPE | {"more": 1}), "more is no member of an event"),
-        (json.dumps(ENVELOPE | {"event": "<b>"}), "&lt;b&gt; is no event"),
+        (json.dumps(ENVELOPE | {"more": 1}), "more is not a member of an event"),
+        (json.dumps(ENVELOPE | {"event": "<b>"}), "&lt;b&gt; is not an event"),
         ("[" * 60_000, "nested too deeply"),
         (" " * 64_001, "has 64,001 characters"),
     ],

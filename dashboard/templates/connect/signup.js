@@ -4,7 +4,7 @@ const config = page.dataset;
 const button = document.getElementById("start");
 const sections = [...page.querySelectorAll("[data-state]")];
 const SDK_PATIENCE = 15000;
-// The message and the callback come in either order, the second one soon after the first.
+// The message and the callback arrive in any order, shortly after each other.
 const OTHER_HALF_PATIENCE = 5000;
 const MESSAGE_GRACE = 500;
 
@@ -98,7 +98,7 @@ function isPlatform(origin) {
 }
 
 function parse(data) {
-  // The SDK's own messages come from the same origin and are no JSON.
+  // The SDK's own messages come from the same origin and are not JSON.
   try { return typeof data === "string" ? JSON.parse(data) : data; } catch { return null; }
 }
 
