@@ -54,13 +54,11 @@ help: ## Show this list
 run: $(VENV)/.runtime ## Start the whole service on this machine, with the sandbox (ARGS="--port 9000")
 	@exec $(BIN)/gateway up $(ARGS)
 
-# The tests behind PgBouncer mostly wait, so they run next to those on PostgreSQL. Their output follows.
 test: $(VENV)/.docs node_modules/.installed | chromium runtimes servers ## Run all tests (PYTEST_ARGS="-k retry")
-	@failed=0; mkdir -p build; \
+	@failed=0; \
 	$(call alone) || failed=1; \
-	{ $(call on,pgbouncer,$(OF_PROCESSES) $(OF_KILLS)); } >build/pgbouncer.log 2>&1 & pgbouncer=$$!; \
 	$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES)) || failed=1; \
-	wait $$pgbouncer || failed=1; cat build/pgbouncer.log; \
+	$(call on,pgbouncer,$(OF_PROCESSES) $(OF_KILLS)) || failed=1; \
 	$(PYTEST) tests contract_tests $(PYTEST_ARGS) || failed=1; \
 	exit $$failed
 
