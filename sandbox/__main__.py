@@ -14,12 +14,12 @@ from sandbox.assembly import build
 from sandbox.journal import JournalError
 from sandbox.settings import GRAPH_HOST, Settings, SettingsError, load
 
-# An answer that is being delayed must not delay the stop.
+# A response that is still delayed must not delay the stop.
 SHUTDOWN = 0.2
 
 
 def main() -> int:
-    """Exit code: 0 after a clean stop, 2 when a setting keeps it from starting."""
+    """Return the exit code: 0 after a clean stop, 2 if a setting prevents the start."""
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
     )

@@ -77,6 +77,6 @@ def _ban(state: str) -> dict[str, Any]:
 
 
 def ban_date() -> str:
-    """Today, as a ban names its day."""
+    """Today, in the date format of a ban."""
     now = datetime.fromtimestamp(clock.now(), UTC)
     return f"{now:%B} {now.day}, {now.year}"

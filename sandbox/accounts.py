@@ -53,7 +53,7 @@ async def list_numbers(request: web.Request) -> web.Response:
 
 
 async def change(request: web.Request) -> web.Response:
-    """``POST {waba_id}``: its name, its time zone, and whether marketing goes another way."""
+    """``POST {waba_id}``: set its name, its time zone, and its route for marketing messages."""
     waba, given = auth.own_waba(request), await graph_body(request)
     changes = {name: value for name, value in given.items() if name in SETTABLE}
     if not changes:
@@ -72,7 +72,7 @@ async def change(request: web.Request) -> web.Response:
 async def subscribe(request: web.Request) -> web.Response:
     """``POST {waba_id}/subscribed_apps``: after the handshake, callbacks of this WABA are sent.
 
-    With ``override_callback_uri`` they go there, without it to the app's URL again.
+    They go to ``override_callback_uri`` if it is given, otherwise to the app's URL.
     """
     waba = auth.own_waba(request)
     payload = await graph_body(request)
@@ -103,7 +103,7 @@ def _subscriptions(request: web.Request, waba: Waba) -> dict[str, Any]:
 
 
 async def list_accounts(request: web.Request) -> web.Response:
-    """``GET {business_id}/client_whatsapp_business_accounts`` and ``owned_...``: those the token opens."""
+    """``GET {business_id}/client_whatsapp_business_accounts`` and ``owned_...``: the token's accounts."""
     fields = request.query.get("fields")
     wabas = auth.own_business(request)
     return web.json_response(
@@ -112,7 +112,7 @@ async def list_accounts(request: web.Request) -> web.Response:
 
 
 async def subscribe_app(request: web.Request) -> web.Response:
-    """``POST {app_id}/subscriptions``: whether the URL passes the handshake. The sandbox keeps its own."""
+    """``POST {app_id}/subscriptions``: check the URL's handshake. The sandbox's own URL stays in use."""
     auth.require_app_token(request)
     if request.match_info["object_id"] != request.app[SETTINGS].app_id:
         raise graph_errors.no_such_object(request.method, request.match_info["object_id"])
@@ -125,7 +125,7 @@ async def subscribe_app(request: web.Request) -> web.Response:
 
 
 async def unsubscribe(request: web.Request) -> web.Response:
-    """``DELETE {waba_id}/subscribed_apps``: from now on its callbacks are dropped."""
+    """``DELETE {waba_id}/subscribed_apps``: drop the callbacks of this WABA from now on."""
     waba = auth.own_waba(request)
     if waba.subscribed:
         request.app[NETWORK].record(

@@ -11,7 +11,7 @@ from sandbox.orders import Order
 from sandbox.people import Person
 
 CLOSED = 131047
-# A phone number or user id that its person has given up reaches nobody.
+# A phone number or user id that its person no longer uses cannot receive messages.
 GONE, OPTED_OUT, NO_USER_ID = 131026, 131050, 131062
 
 

@@ -50,7 +50,7 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     app[OUTBOX] = Outbox(network, settings, app[TIMETABLE])
     app[DISPATCHER] = Dispatcher(network, app[OUTBOX], app[TIMETABLE], settings.callback_url)
     app[REVIEWER] = Reviewer(network, app[DISPATCHER], app[TIMETABLE])
-    # The fixed paths go first: the Graph paths begin with an id that could be anything.
+    # Fixed paths come first, because Graph paths begin with an arbitrary id.
     control_api.add_routes(app)
     rules.add_routes(app)
     templates_control.add_routes(app)

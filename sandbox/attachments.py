@@ -20,7 +20,7 @@ from sandbox.numbering import digits_of
 DOWNLOAD = "/whatsapp_business/attachments/"
 CHUNK = 64 * 1024
 MAX_FIELD = 4096
-# Shown in a page of the sandbox. Any other type is downloaded as a file.
+# Types that a page of the sandbox shows. Other types are downloaded.
 SHOWN = ("audio/", "image/", "video/")
 
 
@@ -66,7 +66,7 @@ async def upload(request: web.Request) -> web.Response:
 
 
 def node(request: web.Request) -> dict[str, Any]:
-    """``GET {media_id}``: where the bytes are, for a few minutes. Raises GraphError 100/33."""
+    """``GET {media_id}``: a download URL that is valid for a few minutes. Raises GraphError 100/33."""
     found, settings = _own_media(request), request.app[SETTINGS]
     expires_at = clock.now() + request.app[NETWORK].behaviour.media_url_ms / 1000
     ends = f"{expires_at:.3f}"
@@ -95,7 +95,7 @@ async def download(request: web.Request) -> web.StreamResponse:
     expected = media.sign(request.app[SETTINGS].app_secret, media_id, ends)
     found = media.find(request.app[NETWORK], media_id)
     is_ours = hmac.compare_digest(given.encode(errors="surrogatepass"), expected.encode())
-    # What we signed is a number; anything else is not looked at.
+    # A signed expiry time is a number. Without a valid signature it is not parsed.
     if not is_ours or clock.now() >= float(ends):
         return web.Response(status=404)
     if found is None or found.waba_id != token.waba_id:
@@ -104,7 +104,7 @@ async def download(request: web.Request) -> web.StreamResponse:
 
 
 async def attach(request: web.Request) -> web.Response:
-    """A person picks a file to send to the number ``?to=``: the body is the bytes."""
+    """Store a file that a person sends to the number ``?to=``. The body is the bytes."""
     network = request.app[NETWORK]
     number = network.numbers_by_digits.get(digits_of(request.query.get("to", "")) or "")
     if number is None:
@@ -170,7 +170,7 @@ def _keep(
 
 
 def _own_media(request: web.Request) -> Media:
-    """The media object of the path, if the token opens it and ``phone_number_id`` may see it."""
+    """The media object of the path, if the token and ``phone_number_id`` have access to it."""
     token, object_id = auth.require_token(request), request.match_info["object_id"]
     network = request.app[NETWORK]
     found = media.find(network, object_id)

@@ -46,7 +46,7 @@ def require_token(request: web.Request) -> Token:
 def require_app_token(request: web.Request) -> None:
     """The request must carry ``APP_ID|APP_SECRET``. Raises GraphError 0 or 190."""
     settings = request.app[SETTINGS]
-    # Clients put their own token in the header of every request, and the app's into the query of some.
+    # Clients may send their own token in the header and the app's token in the query.
     value = next((each for each in tokens_of(request) if "|" in each), "")
     if "|" not in value:
         raise graph_errors.unreadable_token()
@@ -56,7 +56,7 @@ def require_app_token(request: web.Request) -> None:
 
 
 def require_any(request: web.Request) -> None:
-    """The request must carry a good token, a business's or the app's. Raises GraphError 0 or 190."""
+    """The request must carry a valid token of a business or of the app. Raises GraphError 0 or 190."""
     if any("|" in each for each in tokens_of(request)):
         require_app_token(request)
     else:
@@ -69,9 +69,9 @@ def is_app(settings: Settings, app_id: str, secret: str) -> bool:
 
 
 def own_number(request: web.Request) -> Number:
-    """The number of the path, if the token opens it.
+    """The number of the path, if the token has access to it.
 
-    Raises GraphError 100/33 alike for unknown and foreign ones.
+    Raises GraphError 100/33 for an unknown number, and for a number of another account.
     """
     token, object_id = require_token(request), request.match_info["object_id"]
     number = request.app[NETWORK].numbers.get(object_id)
@@ -81,7 +81,7 @@ def own_number(request: web.Request) -> Number:
 
 
 def own_waba(request: web.Request) -> Waba:
-    """The WABA of the path, if the token opens it. Raises GraphError 100/33."""
+    """The WABA of the path, if the token has access to it. Raises GraphError 100/33."""
     token, object_id = require_token(request), request.match_info["object_id"]
     waba = request.app[NETWORK].wabas.get(object_id)
     if waba is None or waba.id != token.waba_id:
@@ -90,7 +90,7 @@ def own_waba(request: web.Request) -> Waba:
 
 
 def own_business(request: web.Request) -> list[Waba]:
-    """The accounts of the business of the path that the token opens. Raises GraphError 100/33."""
+    """The accounts of the path's business that the token may read. Raises GraphError 100/33."""
     token, object_id = require_token(request), request.match_info["object_id"]
     waba = request.app[NETWORK].wabas.get(token.waba_id)
     if waba is None or waba.business_id != object_id:
@@ -110,5 +110,5 @@ def _check_proof(request: web.Request, token: str) -> None:
 
 
 def _same(given: str, expected: str) -> bool:
-    # A header may hold bytes that are no text; they arrive as lone surrogates.
+    # Header bytes that are not valid text arrive as lone surrogates.
     return hmac.compare_digest(given.encode(errors="surrogatepass"), expected.encode())

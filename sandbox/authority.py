@@ -1,4 +1,4 @@
-"""The sandbox's certificate authority, for clients that are fixed to the platform's host.
+"""The sandbox's certificate authority, for clients whose API host cannot be changed.
 
 Its key never leaves the data directory. Its certificates are valid for the platform's host only, so a client
 that trusts the authority does not accept any other host because of it.
@@ -18,7 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from sandbox.settings import GRAPH_HOST as HOST
 
-# The longest life that clients accept of a certificate; it is renewed at each start.
+# The longest validity that clients accept. The certificate is renewed at each start.
 LEAF_LIFE, AUTHORITY_LIFE = timedelta(days=397), timedelta(days=3650)
 # A client's clock may be behind.
 LEEWAY = timedelta(days=1)
@@ -30,9 +30,9 @@ def certificate_of(data_dir: Path) -> Path:
 
 
 def server_context(data_dir: Path) -> ssl.SSLContext:
-    """TLS as the platform's host, with the authority of this data directory; made at its first use.
+    """TLS for the platform's host, with the authority of this data directory, created at first use.
 
-    Raises OSError when a file cannot be read or written, ValueError when one holds something else.
+    Raises OSError if a file cannot be read or written, ValueError if its content is invalid.
     """
     folder = certificate_of(data_dir).parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def _authority(data_dir: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certifi
         return key, certificate
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _self_signed(key)
-    # The certificate comes last: where it is, the key is.
+    # The certificate is written last, so that a certificate always has its key.
     _write(key_path, _pem(key))
     _write(path, certificate.public_bytes(serialization.Encoding.PEM), mode=0o644)
     return key, certificate

@@ -25,7 +25,7 @@ REASONS = (
     "TAG_CONTENT_MISMATCH",
 )
 CATEGORIES = ("utility", "marketing", "authentication")
-# What the answer of a template's send says (Cloud API, Message templates: pacing and quality).
+# ``message_status`` in the response to a template send (Cloud API, Message templates: pacing and quality).
 ACCEPTED, HELD, PAUSED = "accepted", "held_for_quality_assessment", "paused"
 
 
@@ -33,7 +33,7 @@ ACCEPTED, HELD, PAUSED = "accepted", "held_for_quality_assessment", "paused"
 class Behaviour:
     """How the network behaves; times in milliseconds, rates from 0 to 1.
 
-    ``latency_ms`` delays the answer of a send, after the message has been accepted.
+    ``latency_ms`` delays the response to a send, after the message has been accepted.
     ``status_delay_ms`` lies before each status. ``duplicate_rate`` is the share of callbacks sent
     twice, ``error_rate`` that of sends refused before acceptance. ``reorder`` mixes the statuses of
     each message. ``batch_size`` is the most updates in one callback.
@@ -61,7 +61,7 @@ class Behaviour:
     missing_wa_id: float = knob(0, share)
     unknown_fields: float = knob(0, share)
 
-    # Shares of accepted sends, by how they are answered all the same.
+    # Shares of accepted sends whose response is an error, late, or missing.
     server_error_rate: float = knob(0, share)
     hang_up_rate: float = knob(0, share)
     silence_rate: float = knob(0, share)
@@ -93,7 +93,7 @@ class Behaviour:
     def changed(self, changes: dict[str, Any]) -> Behaviour:
         """These knobs with the given changes.
 
-        Raises ValueError with the reason; then nothing has changed.
+        Raises ValueError with the reason, and then changes nothing.
         """
         checks = {each.name: each.metadata[CHECK] for each in fields(self)}
         for name, value in changes.items():

@@ -15,7 +15,7 @@ from sandbox.people import Person, named
 
 NAME = "block_users"
 MOST_IN_REQUEST = 1000
-# Who has not written within 24 hours cannot be blocked.
+# Only people who wrote within this time (24 hours) can be blocked.
 UNKNOWN = 131047
 
 
@@ -31,9 +31,9 @@ async def show(request: web.Request) -> web.Response:
 
 
 async def block(request: web.Request) -> web.Response:
-    """``POST {phone_number_id}/block_users``: who wrote in the last 24 hours, and no others.
+    """``POST {phone_number_id}/block_users``: block people who wrote in the last 24 hours.
 
-    HTTP 400 with 139100 when somebody was not blocked; the others are.
+    Responds with HTTP 400 and 139100 if anybody could not be blocked. The others are blocked.
     """
     number, network = auth.own_number(request), request.app[NETWORK]
     blocked: list[str] = list(number.kept.get(NAME, []))
@@ -70,7 +70,7 @@ async def unblock(request: web.Request) -> web.Response:
 
 
 async def _people(request: web.Request) -> list[tuple[str, Person | None]]:
-    """What the request calls each person, and whom that is; None for nobody."""
+    """Each name in the request with its person, None for an invalid name or an unknown person."""
     payload = await graph_body(request)
     require_product(payload)
     users = payload.get(NAME)

@@ -13,7 +13,7 @@ from sandbox import graph_errors
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 # Parameters that identify the caller.
 OF_THE_CALLER = ("access_token", "appsecret_proof")
-# Parameters that are texts, whatever they look like.
+# Parameters that are always texts, even if they look like JSON.
 TEXTS = ("biz_opaque_callback_data", "prefilled_message")
 
 
@@ -35,7 +35,7 @@ async def json_object(request: web.Request) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    # Python reads NaN and Infinity, which are no JSON, and would write them into every answer.
+    # Python's parser accepts NaN and Infinity, which are not valid JSON.
     raise ValueError(constant)
 
 
@@ -50,17 +50,17 @@ async def graph_body(request: web.Request) -> dict[str, Any]:
             given = _texts((await request.post()).items())
         else:
             given = await json_object(request)
-            # Most bodies have none, and need no second look.
+            # Most bodies have none and need no copy.
             if b"null" in await request.read():
                 given = _without_nulls(given)
-    # A form may name a charset that there is not.
+    # A form may name an unknown charset.
     except (ValueError, LookupError) as error:
         raise graph_errors.parameter(f"Invalid parameter: {error}") from error
     return query_parameters(request) | given if request.query_string else given
 
 
 def query_parameters(request: web.Request) -> dict[str, Any]:
-    """The parameters of the query, without those that say who asks."""
+    """The parameters of the query, without the caller's credentials."""
     query = _texts(request.query.items())
     return {name: value for name, value in query.items() if name not in OF_THE_CALLER}
 
@@ -74,7 +74,7 @@ def _texts(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def decoded(text: Any) -> Any:
-    """What a text says that begins like a JSON object or array; anything else as it is."""
+    """The decoded value of a text that begins like a JSON object or array. Other values stay unchanged."""
     if not isinstance(text, str) or not text.startswith(("{", "[")):
         return text
     try:

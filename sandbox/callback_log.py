@@ -9,7 +9,7 @@ from typing import Any
 
 from sandbox import clock
 
-# A load test sends thousands; the record is for looking at the end of it.
+# A load test sends thousands of callbacks, so the log keeps the latest only.
 KEPT_CALLBACKS = 1000
 KEPT_ATTEMPTS = 50
 KEPT_LATENCIES = 1000
@@ -31,7 +31,7 @@ class Counters:
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT_LATENCIES))
 
     def as_dict(self) -> dict[str, Any]:
-        """For the control paths; the median is over the last answers, in milliseconds."""
+        """For the control paths. The median is over the latest responses, in milliseconds."""
         counts = {name: getattr(self, name) for name in self.__slots__ if name != "latencies"}
         median = statistics.median(self.latencies) * 1000 if self.latencies else None
         return {**counts, "median_latency_ms": median and round(median, 1)}
@@ -39,7 +39,7 @@ class Counters:
 
 @dataclass(slots=True)
 class Attempt:
-    """One POST. ``status`` is None when no answer came, and ``error`` says why. Times in seconds."""
+    """One POST. Without a response, ``status`` is None and ``error`` is the reason. Times in seconds."""
 
     at: float
     took: float
@@ -63,7 +63,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class Record:
-    """One callback with its attempts; of very many only the last are kept, all are counted."""
+    """One callback with its attempts. All attempts are counted, only the latest are stored."""
 
     url: str
     updates: list[str]

@@ -69,7 +69,7 @@ class Outbox:
                 self._awaited[key].set()
 
     async def written_off(self, key: str) -> None:
-        """Return once the update with this key, which is still owed, is written off."""
+        """Return once the pending update with this key is delivered."""
         event = self._awaited.setdefault(key, asyncio.Event())
         try:
             await event.wait()
@@ -114,7 +114,7 @@ class Outbox:
         return encode(payload)
 
     async def _write_off(self, keys: list[str]) -> None:
-        """Record that nothing of this is owed any longer; a full disk may have room again later."""
+        """Record these updates as delivered. If the disk is full, try again later."""
         while True:
             try:
                 self._network.record({"fact": "done", "keys": keys})

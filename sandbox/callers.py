@@ -1,7 +1,7 @@
 """Accepts requests of programs on this machine, and refuses those of web sites in its browser.
 
-A site can have a name of its own resolve to 127.0.0.1 (DNS rebinding). Its pages then call the sandbox as
-their own origin, and only the Host header gives them away.
+A site can let its own name resolve to 127.0.0.1 (DNS rebinding). Its pages then call the sandbox as their
+own origin, and only the Host header reveals them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::[0-9]{1,5})?")
 
 
 def refuse_strangers(request: web.Request) -> None:
-    """Raise GraphError or ControlError 403 for what a web site may have sent."""
+    """Raise GraphError or ControlError 403 for a request that a web site may have sent."""
     host = request.headers.get("Host", "")
-    # No site of another has this name: over TLS the client has made sure that we are meant.
+    # No other site can use this name: over TLS the client has verified it.
     if host.partition(":")[0].lower() == GRAPH_HOST and request.secure and not is_control(request):
         return
     if not _is_ours(host, request.app[SETTINGS].allowed_hosts):

@@ -1,4 +1,4 @@
-"""A person changes the number, the user id, the username, or what marketing may come.
+"""Changes of a person's number, user id, username, or marketing preference.
 
 Cloud API, Webhooks: system messages, ``user_id_update`` and ``user_preferences``.
 """
@@ -22,10 +22,10 @@ STOP, RESUME = "stop", "resume"
 
 
 def change(network: Network, body: dict[str, Any]) -> tuple[Person, list[str]]:
-    """Change a person, or make one; the keys of what is told of it.
+    """Change or create a person. Returns the keys of the updates about it.
 
-    ``person`` is a phone number or user id. Only the numbers that have exchanged messages with the person
-    are told. Raises ValueError with the reason; then nothing has changed.
+    ``person`` is a phone number or user id. Only numbers that have exchanged messages with the person receive
+    the updates. Raises ValueError with the reason, and then changes nothing.
     """
     before = _found(network, body)
     after = _changed(network, before, body)
@@ -133,7 +133,7 @@ def _news(number: Number, before: Person, after: Person) -> list[Fact]:
     if before.phone not in (None, after.phone):
         if not after.hidden:
             system["wa_id"] = after.phone
-        # A hidden number is not told in words either.
+        # The text of the message hides a hidden number too.
         old, new = before.visible_phone or before.user_id, after.visible_phone or after.user_id
         system |= {"type": "user_changed_number", "body": f"User {who} changed from {old} to {new}"}
         return [_system(number, before, after, system)]
@@ -146,7 +146,7 @@ def _news(number: Number, before: Person, after: Person) -> list[Fact]:
 
 
 def _system(number: Number, before: Person, after: Person, system: dict[str, Any]) -> Fact:
-    """News about a person, from who he was until now; the conversation is the new one's."""
+    """An update about a person, from the former identity, in the conversation of the new one."""
     fact = inbound_fact(number, before, "system", {"system": system}, "")
     return {**fact, "person": after.key}
 

@@ -1,7 +1,7 @@
-"""The network's own time, which every part of it reads here and nowhere else.
+"""The network's time. All modules read it here.
 
-It is the machine's time and whatever ``POST /_sandbox/clock`` has added to it: rules that take
-hours or days are tested by moving this clock ahead. It never goes back.
+It is the machine's time plus the seconds added by ``POST /_sandbox/clock``. Moving it ahead tests rules
+that take hours or days. It never goes back.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 
 class Clock:
-    """The machine's time and ``ahead`` seconds."""
+    """The machine's time plus ``ahead`` seconds."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -21,7 +21,7 @@ class Clock:
         return time.time() + self.ahead
 
 
-# One process is one network, and has one time. Only the fact ``clock`` of the journal moves it.
+# One process is one network and has one time. Only the journal's fact ``clock`` moves it.
 CLOCK = Clock()
 
 

@@ -19,7 +19,7 @@ PREFIX = "/_sandbox"
 
 
 class ControlError(Exception):
-    """A control call that cannot be carried out. Nothing has changed."""
+    """A control call was refused, and nothing has changed."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class ControlError(Exception):
 
 
 def is_control(request: web.Request) -> bool:
-    """Whether this is no call of the Graph API, and is answered in the shape of the control paths."""
+    """Whether the request is for a control path, whose errors have their own shape."""
     return request.path.startswith(PREFIX + "/")
 
 
@@ -150,7 +150,7 @@ async def list_people(request: web.Request) -> web.Response:
 
 
 async def change_person(request: web.Request) -> web.Response:
-    """A person changes, and the platform tells the numbers that know the person. Answers with the person."""
+    """Change a person, and send updates to the numbers that know the person. Responds with the person."""
     network = request.app[NETWORK]
     try:
         person, owed = changes.change(network, await json_object(request))

@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def ticks(self) -> str:
-        """The mark beside the time."""
+        """The status mark next to the time."""
         return TICKS.get(self.status, "")
 
     @property
@@ -77,7 +77,7 @@ def read(
 
 
 def version(network: Network, number_id: str, person: str, shown: int = SHOWN) -> str:
-    """Changes with the content of the page; far cheaper than reading it."""
+    """A version that changes with the content of the page, and is much cheaper to compute."""
     things = network.exchanges.of.get((number_id, person), [])
     now = clock.now()
     numbers = [(each.id, each.verified_name, each.status) for each in network.numbers.values()]
@@ -86,7 +86,7 @@ def version(network: Network, number_id: str, person: str, shown: int = SHOWN) -
 
 
 def people(network: Network, number_id: str) -> list[str]:
-    """The people a number has written with, the newest acquaintance first."""
+    """The people a number has exchanged messages with, the newest contact first."""
     known = [person for number, person in network.exchanges.of if number == number_id]
     return known[-PEOPLE_OFFERED:][::-1]
 
@@ -160,7 +160,7 @@ def _summary(kind: str, content: object) -> str:
 
 
 def _candidates(content: object) -> Iterable[object]:
-    """What may say in a line what a message is about, the best first."""
+    """Members that can summarise a message in one line, the best first."""
     if isinstance(content, Sequence) and not isinstance(content, str) and content:
         content = content[0]
     fields = content if isinstance(content, dict) else {}

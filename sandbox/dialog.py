@@ -1,6 +1,6 @@
 """The pop-up of embedded signup: ``/{version}/dialog/oauth`` (Cloud API, Embedded signup).
 
-Its steps run in the browser. Only the last one asks the network for something: the number, and the code.
+Its steps run in the browser. Only the last step calls the network, for the number and the code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def add_routes(app: web.Application) -> None:
 
 
 async def show(request: web.Request) -> web.Response:
-    """The pop-up, or why the platform would not open it."""
+    """The pop-up, or the reason why the platform refuses to open it."""
     query, network = request.query, request.app[NETWORK]
     reason = _why_refused(request)
     if reason is not None:

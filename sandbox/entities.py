@@ -16,7 +16,7 @@ DELETED = "DELETED"
 class Waba:
     """A WhatsApp Business Account. Numbers belong to it, callbacks are subscribed on it.
 
-    ``override_url`` takes its callbacks instead of the app's URL. ``kept`` holds what was set at the account.
+    ``override_url`` receives its callbacks instead of the app's URL. ``kept`` holds the account's settings.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Code:
 
 @dataclass(slots=True)
 class Token:
-    """A business token; it opens the objects of one WABA.
+    """A business token, with access to the objects of one WABA.
 
     ``expires_at`` is in Unix seconds, None for never.
     """
@@ -109,7 +109,7 @@ class Message:
 
     @property
     def fate(self) -> Fate:
-        """The fate its recipient stands for."""
+        """The fate that its recipient's number determines."""
         return fate_of(self.to)
 
     @property
@@ -123,11 +123,11 @@ class Message:
         return self.fate.failure if self.failure is None else self.failure
 
     def due_at(self, status: str) -> float:
-        """When this status is emitted (Unix seconds)."""
+        """The time at which this status is emitted (Unix seconds)."""
         return self.accepted_at + self.delay * (self.steps.index(status) + 1)
 
     def happened_at(self, status: str) -> float:
-        """When it happened at the recipient: in natural order, however the callbacks are mixed."""
+        """The time of the status at the recipient, in natural order even if the callbacks are reordered."""
         return self.accepted_at + self.delay * (self.course.index(status) + 1)
 
     def shown(self, now: float) -> str:
@@ -151,7 +151,7 @@ class Inbound:
 
 @dataclass(slots=True)
 class Media:
-    """A media object of a WABA; it is there until ``expires_at`` (Unix seconds). ``size`` in bytes."""
+    """A media object of a WABA, available until ``expires_at`` (Unix seconds). ``size`` is in bytes."""
 
     id: str
     waba_id: str

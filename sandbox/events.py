@@ -22,7 +22,7 @@ REINSTATE, SCHEDULED = "REINSTATE", "SCHEDULE_FOR_DISABLE"
 QUALITY, NAME, ALERTS = "phone_number_quality_update", "phone_number_name_update", "account_alerts"
 QUALITIES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 
-# Which numbers an announcement takes to which status. An event that is not here changes none.
+# The numbers whose status an announcement changes, and the new status. Other events change none.
 _EFFECTS: dict[str, tuple[frozenset[str], str]] = {
     "PARTNER_REMOVED": (frozenset({CONNECTED, BANNED}), DISCONNECTED),
     account_updates.UNINSTALLED: (frozenset({CONNECTED, BANNED}), DISCONNECTED),

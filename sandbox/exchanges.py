@@ -25,7 +25,7 @@ class Exchanges:
         self._add(message.number_id, message.to, message)
 
     def add_inbound(self, inbound: Inbound) -> None:
-        """A message from a person, or news of the person, which open no customer service window."""
+        """A message from a person, or an update about the person, which opens no customer service window."""
         pair = self._add(inbound.number_id, inbound.person, inbound)
         if inbound.item.get("type") != "system":
             self.last_inbound[pair] = inbound.at

@@ -1,4 +1,4 @@
-"""The fate of a message, which only its recipient decides (fictitious numbers)."""
+"""The fate of a message, which its recipient's (fictitious) number determines."""
 
 from __future__ import annotations
 

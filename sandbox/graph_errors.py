@@ -200,7 +200,7 @@ def oauth(message: str, code: int, subcode: int | None = None) -> GraphError:
 
 
 def unreadable_token() -> GraphError:
-    """Code 0: no token, or one that is no token at all."""
+    """Code 0: no token, or a malformed one."""
     message = "Invalid OAuth access token - Cannot parse access token"
     return GraphError(401, {"message": message, "type": "OAuthException", "code": 0})
 
@@ -234,7 +234,7 @@ def void_token() -> GraphError:
 
 
 def no_such_object(method: str, object_id: str) -> GraphError:
-    """Code 100/33: the id is unknown, or this token may not see it; it is not said which."""
+    """Code 100/33: the id is unknown, or this token has no access. The error is the same for both."""
     return GraphError(
         400,
         {
@@ -285,7 +285,7 @@ def in_status(code: int) -> dict[str, Any]:
 
 
 def unknown() -> GraphError:
-    """Code 1: something unforeseen went wrong here."""
+    """Code 1: an unexpected error in the sandbox."""
     return GraphError(
         500, {"message": "An unknown error occurred", "type": "OAuthException", "code": 1}
     )

@@ -24,8 +24,8 @@ RESERVED = {"id", "timestamp", "from_parent_user_id"}
 def write(network: Network, body: dict[str, Any]) -> Inbound:
     """Record an inbound message from a control call. Raises ValueError with the reason.
 
-    ``text`` may be a plain string; any other type passes its object on under its own key. Whatever the
-    call tells of the person is kept.
+    ``text`` may be a plain string. Other types pass their object on under their own key. The person's
+    details in the call are stored.
     """
     number = _number(network, body.get("to"))
     person, known = _writer(network, body)
@@ -45,7 +45,7 @@ def write(network: Network, body: dict[str, Any]) -> Inbound:
 def inbound_fact(
     number: Number, person: Person, kind: str, content: dict[str, Any], name: str
 ) -> Fact:
-    """A message from a person as the journal keeps it."""
+    """The journal's fact about a message from a person."""
     wamid, now = new_wamid(person.visible_phone or person.user_id, inbound=True), clock.now()
     ids = {
         "from": person.visible_phone,
@@ -71,12 +71,12 @@ def is_blocked(number: Number, person: Person) -> bool:
 
 
 def person_fact(person: Person) -> Fact:
-    """What is known of a person as the journal keeps it."""
+    """The journal's fact about a person."""
     return {"fact": "person", **asdict(person)}
 
 
 def _writer(network: Network, body: dict[str, Any]) -> tuple[Person, list[Fact]]:
-    """Who writes, and what the journal has to keep because the call tells something new."""
+    """The sender, and the facts to record if the call has new details of the sender."""
     phone, given = body.get("from"), body.get("from_user_id")
     key = named(phone) if isinstance(phone, str) else None
     if key is None and (phone is not None or given is None):
@@ -105,7 +105,7 @@ def _same_person(network: Network, key: str, given: str) -> Person:
     both_known = network.people.is_known(key) and network.people.is_known(given)
     if other.phone is not None or both_known:
         raise ValueError("from and from_user_id belong to different people")
-    # Somebody known by the user id tells the phone number, or the other way round.
+    # A person known by user id now has a phone number, or the reverse.
     if network.people.is_known(given):
         return replace(other, phone=person.phone)
     return replace(person, user_id=given, former=[*person.former, person.user_id])

@@ -20,7 +20,7 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 
 class JournalError(Exception):
-    """The journal cannot be used; the text is one line that says why."""
+    """The journal cannot be used. The text is one line with the reason."""
 
 
 class Journal:
@@ -47,7 +47,7 @@ class Journal:
     def replay(self) -> Iterator[Fact]:
         """Every fact ever written, in order.
 
-        A torn last line is cut off: its write was never answered.
+        An incomplete last line is removed: its write was never confirmed to a client.
         """
         good = 0
         with self.path.open("rb") as file:
@@ -68,7 +68,7 @@ class Journal:
     def append(self, facts: list[Fact]) -> None:
         """Write facts as one line.
 
-        On failure (a full disk) what was written of it is taken back, then OSError.
+        If the write fails (a full disk), removes the partial line and raises OSError.
         """
         line = _encode(facts)
         try:
@@ -81,7 +81,7 @@ class Journal:
     def rewrite(self, facts: Iterable[Fact]) -> None:
         """Replace the content: a new file, synced, then renamed over the old one.
 
-        A crash leaves either of them.
+        A crash leaves either the old file or the new one.
         """
         fresh = self.path.with_suffix(".new")
         with open(fresh, "wb", opener=_private) as file:

@@ -1,4 +1,4 @@
-"""Where the parts of the application are found in a request."""
+"""The keys of the application's parts, for use in requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each knob does, by subject, for the page of the controls. docs/sandbox.md has the details."""
+"""Descriptions of the knobs by subject, for the controls page. docs/sandbox.md has the details."""
 
 from __future__ import annotations
 

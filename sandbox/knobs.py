@@ -1,4 +1,4 @@
-"""What a knob of the behaviour may be set to."""
+"""The types of knobs, with the values that each accepts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def optional(check: Check) -> Check:
 
 
 def _is_number(value: object, least: float, most: float) -> bool:
-    # True is a number to Python, and nothing compares with NaN.
+    # Python treats True as a number, and comparisons with NaN are always false.
     return (
         isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
     )

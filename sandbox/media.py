@@ -1,7 +1,7 @@
 """Media: what was uploaded, by a business or by a person, and for how long it is there.
 
-The bytes lie as files beside the journal; that they are there is a fact of the journal. A file
-without its fact was never answered for, and nobody can ask for it.
+The bytes are files next to the journal, and each has a fact in the journal. A file without a fact was never
+confirmed to the client and cannot be requested.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def keep(
 
 
 def find(network: Network, media_id: str) -> Media | None:
-    """The media object, unless its time is over."""
+    """The media object, None if it is unknown or expired."""
     media = network.media.get(media_id)
     return media if media is not None and clock.now() < media.expires_at else None
 
@@ -119,7 +119,7 @@ def require(network: Network, number: Number, media_id: object) -> Media:
 
 
 def describe(network: Network, content: dict[str, Any]) -> dict[str, Any]:
-    """What a callback says of a message: of media that are here their type and checksum as well.
+    """A message as its callback carries it. Stored media get their type and checksum.
 
     An edit holds the message as it is now.
     """
@@ -148,7 +148,7 @@ def lose(network: Network, data_dir: Path, media: Media) -> None:
 
 
 def sign(app_secret: str, media_id: str, ends: str) -> str:
-    """What makes a download address one of ours: nobody else can write it, and it names its end."""
+    """The signature of a download URL. It covers the URL's expiry time and cannot be forged."""
     text = f"{media_id} {ends}".encode(errors="surrogatepass")
     return hmac.new(app_secret.encode(), text, hashlib.sha256).hexdigest()
 

@@ -1,11 +1,11 @@
-"""Which media the platform takes from a business, and how large (Cloud API, Media: supported types)."""
+"""Types and sizes of media that the platform accepts from a business (Cloud API, Media: supported types)."""
 
 from __future__ import annotations
 
 from sandbox import graph_errors
 
 MEGABYTE = 1024 * 1024
-# What a person sends is bounded by this alone (Cloud API, error 131052).
+# The only limit of a file from a person (Cloud API, error 131052).
 MOST = 100 * MEGABYTE
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"

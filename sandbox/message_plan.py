@@ -21,9 +21,9 @@ SILENCE = 60.0
 class Outcome:
     """How a message ends and how its send is answered; times in seconds.
 
-    ``statuses`` are in natural order, ``steps`` in the order in which they are told. The answer
-    comes after ``latency``, and ``after_delivered`` after that status has been told. A ``nameless``
-    answer has the recipient's user id only.
+    ``statuses`` are in natural order, ``steps`` in the order of their callbacks. The response comes after
+    ``latency``, with ``after_delivered`` also after the callback of that status. A ``nameless``
+    response has the recipient's user id only.
     """
 
     statuses: tuple[str, ...]
@@ -38,7 +38,7 @@ class Outcome:
 
     @property
     def exceptions(self) -> dict[str, Any]:
-        """What the journal has to keep because the recipient's fate does not tell it."""
+        """The fields that the journal stores because they do not follow from the recipient's fate."""
         if not self.exceptional:
             return {}
         return {"statuses": self.statuses, "failure": self.failure}

@@ -1,7 +1,7 @@
 """Rate limits of a number, and of a number and a person (Cloud API, Throughput and pair limits).
 
-A meter remembers for each key until when what has passed keeps it busy. What has passed is counted
-as facts are applied, so that a restart finds the meters as they were.
+A meter stores for each key the time at which it is free again. It counts as facts are applied, so that a
+restart restores the meters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ PAIR_INTERVAL, PAIR_BURST = 6.0, 45
 
 
 class Meter:
-    """Lets ``burst`` things pass at once, and one more per ``interval`` seconds."""
+    """A limit of ``burst`` messages at once, and one more per ``interval`` seconds."""
 
     def __init__(self) -> None:
         self._busy_until: dict[object, float] = {}

@@ -1,8 +1,8 @@
 """The network's whole state, and the only interface that changes it.
 
 A change is a list of facts. ``record`` writes them to the journal and only then applies them; a
-start replays the journal through the same ``apply``. So what was answered is on file, and what is
-on file is what was answered.
+start replays the journal through the same ``apply``. So a restart restores exactly the changes that
+were confirmed to clients.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Network:
         self._appliers[data.pop("fact")](**data)
 
     def snapshot(self) -> Iterator[Fact]:
-        """Facts that lead to this very state.
+        """Facts that restore this state.
 
         Accepted messages are kept whole: they are the record of what was sent.
         """

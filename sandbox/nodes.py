@@ -35,7 +35,7 @@ KEPT_FIELDS = (
 def number_node(number: Number, fields: str | None, callbacks: dict[str, str]) -> dict[str, Any]:
     """A business phone number; ``callbacks`` are the URLs that take its callbacks, by level.
 
-    Raises GraphError 100 for a field it has not.
+    Raises GraphError 100 for an unknown field.
     """
     everything = _number_fields(number) | {"webhook_configuration": callbacks}
     return pick(everything, fields, NUMBER_DEFAULTS, "WhatsAppBusinessPhoneNumber")
@@ -44,7 +44,7 @@ def number_node(number: Number, fields: str | None, callbacks: dict[str, str]) -
 def waba_node(waba: Waba, fields: str | None, subscriptions: dict[str, Any]) -> dict[str, Any]:
     """A WhatsApp Business Account; ``subscriptions`` is what its edge of that name lists.
 
-    Raises GraphError 100 for a field it has not.
+    Raises GraphError 100 for an unknown field.
     """
     everything = {
         "id": waba.id,
@@ -114,7 +114,7 @@ def _number_fields(number: Number) -> dict[str, Any]:
 
 
 def business_node(waba: Waba, fields: str | None) -> dict[str, Any]:
-    """The business that an account belongs to. Raises GraphError 100 for a field it has not."""
+    """The business that an account belongs to. Raises GraphError 100 for an unknown field."""
     everything = {
         "id": waba.business_id,
         "name": waba.name,
@@ -127,7 +127,7 @@ def business_node(waba: Waba, fields: str | None) -> dict[str, Any]:
 
 
 def app_node(app_id: str, fields: str | None) -> dict[str, Any]:
-    """The app. Raises GraphError 100 for a field it has not."""
+    """The app. Raises GraphError 100 for an unknown field."""
     everything = {"id": app_id, "name": "Sandbox", "link": APP_LINK, "namespace": None}
     return pick(everything, fields, ("name", "link"), "Application")
 

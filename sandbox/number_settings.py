@@ -34,7 +34,7 @@ def _switch(place: str, value: Any) -> None:
 
 
 COMMAND = fields({"command_name": text(32), "command_description": text(256)})
-# What can be set at each edge, and how.
+# The settings of each edge, with their checks.
 EDGES: dict[str, dict[str, Check]] = {
     COMMERCE: {"is_catalog_visible": _switch, "is_cart_enabled": _switch},
     "settings": dict.fromkeys(
@@ -76,7 +76,7 @@ async def show_encryption(request: web.Request) -> web.Response:
 
 
 def changer(edge: str) -> Callable[[web.Request], Any]:
-    """The handler of ``POST {phone_number_id}/{edge}``: what is given replaces what was there."""
+    """The handler of ``POST {phone_number_id}/{edge}``: the given settings replace the stored ones."""
 
     async def change(request: web.Request) -> web.Response:
         number, given = auth.own_number(request), await graph_body(request)

@@ -58,7 +58,7 @@ async def exchange_code(request: web.Request) -> web.Response:
 
 
 async def debug_token(request: web.Request) -> web.Response:
-    """``GET debug_token``: what a token is good for. Needs the app token, or that very token."""
+    """``GET debug_token``: the permissions of a token. Needs the app token, or the same token."""
     value = request.query.get("input_token")
     if value is None or value not in auth.tokens_of(request):
         auth.require_app_token(request)
@@ -76,7 +76,7 @@ async def debug_token(request: web.Request) -> web.Response:
         "type": "SYSTEM_USER",
         "application": "Sandbox",
         "data_access_expires_at": 0,
-        # 0 stands for never.
+        # 0 means never.
         "expires_at": int(token.expires_at or 0),
         "is_valid": problem is None,
         "issued_at": int(token.issued_at),

@@ -16,7 +16,7 @@ from sandbox.numbering import digits_of
 from sandbox.people import USER_ID, wa_id
 
 MAX_OPAQUE = 512
-# Kept with the message when given, under the names they have on the wire.
+# Optional members that are stored with the message, under their wire names.
 EXTRAS = ("biz_opaque_callback_data", "context")
 
 
@@ -54,7 +54,7 @@ def check(payload: dict[str, Any], number: Number) -> Order:
 
 
 def _recipient(payload: dict[str, Any]) -> tuple[str, str, bool]:
-    """Whom, what the client wrote, and whether that is a user id. With both, ``to`` wins."""
+    """The recipient, the name that the client wrote, and whether it is a user id. With both, ``to`` wins."""
     given = payload.get("to") or payload.get("recipient")
     if given is None or given == "":
         raise graph_errors.parameter("The parameter to is required.")

@@ -1,7 +1,7 @@
 """The people of the network: present and former phone numbers, user ids and usernames.
 
-Anybody may be written to and may write: a person about whom nothing was told has the phone number or
-the user id by which he is called, and the other one is derived from it or absent.
+Anybody can send and receive messages. A person without recorded data has the phone number or the user id
+of the request. The other one is derived from it or absent.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Person:
 
     @property
     def key(self) -> str:
-        """What conversations and messages call the person by."""
+        """The key of the person in conversations and messages."""
         return self.phone or self.user_id
 
     @property
     def visible_phone(self) -> str | None:
-        """The phone number as callbacks tell it."""
+        """The phone number in callbacks."""
         return None if self.hidden else self.phone
 
     @property
@@ -80,7 +80,7 @@ def named(text: str) -> str | None:
 
 
 class People:
-    """Everybody who is more than a phone number, by every name that each has or had."""
+    """The people with recorded data, by each of their present and former names."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Person] = {}
@@ -102,7 +102,7 @@ class People:
         return name in self._by_name
 
     def meet(self, key: str) -> None:
-        """A business gets to know this user id."""
+        """Record that a business has received this user id."""
         if key[0].isdigit():
             self._met.setdefault(user_id(key), key)
 

@@ -35,7 +35,7 @@ def add_routes(app: web.Application) -> None:
 
 
 async def show(request: web.Request) -> web.Response:
-    """The page, readable as it comes; its script only keeps it fresh and sends."""
+    """The page. It is readable without its script, which polls for updates and sends messages."""
     network, query = request.app[NETWORK], request.query
     number_id = query.get("number") or next(reversed(network.numbers), "")
     nonce = secrets.token_urlsafe(16)

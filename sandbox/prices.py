@@ -34,7 +34,7 @@ def in_window(network: Network, number: Number, person: Person) -> bool:
 
 
 def exceptions(network: Network, number: Number, order: Order, person: Person) -> dict[str, Any]:
-    """What the journal has to keep of an accepted message because its type does not tell it."""
+    """The fields of an accepted message that the journal stores because its type does not determine them."""
     facts: dict[str, Any] = {"by_user_id": True} if order.by_user_id else {}
     category = category_of(network, number, order)
     if order.type == "template" and category != UTILITY:

@@ -1,4 +1,4 @@
-"""What a number shows of its business (Cloud API reference, Business profiles)."""
+"""The business profile of a number (Cloud API reference, Business profiles)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def show(request: web.Request) -> web.Response:
 
 
 async def change(request: web.Request) -> web.Response:
-    """``POST {phone_number_id}/whatsapp_business_profile``: what is given replaces what was there."""
+    """``POST {phone_number_id}/whatsapp_business_profile``: the given fields replace the stored ones."""
     number = auth.own_number(request)
     given = await graph_body(request)
     require_product(given)

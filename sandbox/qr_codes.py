@@ -98,7 +98,7 @@ def _view(number: Number, code: str) -> dict[str, Any]:
         "code": code,
         "prefilled_message": said["text"],
         "deep_link_url": f"https://wa.me/message/{code}",
-        # An address that nobody asks: the sandbox draws no codes.
+        # A placeholder URL: the sandbox draws no codes.
         "qr_image_url": f"https://scontent.xx.fbcdn.net/sandbox/{code}",
         "creation_time": int(said["made_at"]),
     }

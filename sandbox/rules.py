@@ -14,7 +14,7 @@ from sandbox.control_api import PREFIX, ControlError
 from sandbox.entities import Waba
 from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS, TIMETABLE
 
-# Further than any rule of the platform reaches; a slip of the finger is not to be undone.
+# Longer than any rule of the platform takes. The limit guards against typing errors, which cannot be undone.
 MOST_AHEAD = 366 * 24 * 3600
 
 
@@ -42,7 +42,7 @@ async def get_clock(_: web.Request) -> web.Response:
 
 
 async def advance_clock(request: web.Request) -> web.Response:
-    """Move the time ahead by ``advance_seconds``. What became due is on its way when this answers."""
+    """Move the time ahead by ``advance_seconds``, and start all calls that became due."""
     body = await _object(request)
     seconds = body.get("advance_seconds")
     number = math.nan if isinstance(seconds, bool) else seconds
@@ -66,7 +66,7 @@ async def list_callbacks(request: web.Request) -> web.Response:
 
 
 async def announce(request: web.Request) -> web.Response:
-    """Something happens to an account or one of its numbers, and the platform says so: the answer."""
+    """Record an event of an account or one of its numbers, and send its callback."""
     waba, network = _waba(request), request.app[NETWORK]
     number = network.numbers.get(request.match_info.get("phone_number_id", ""))
     app_id = request.app[SETTINGS].app_id

@@ -12,7 +12,7 @@ DISABLE = "DISABLE"
 
 
 def details(event: str) -> dict[str, Any]:
-    """What an ``account_update`` of this event carries beside its name."""
+    """The members of an ``account_update`` of this event, besides its name."""
     now = int(clock.now())
     known: dict[str, dict[str, Any]] = {
         "PARTNER_REMOVED": {

@@ -26,9 +26,9 @@ LONGEST_WAIT = 5.0
 
 
 async def post_message(request: web.Request) -> web.Response:
-    """Accept or refuse, record, and answer as the recipient's fate has it.
+    """Accept or refuse the message, record it, and respond as its recipient's fate determines.
 
-    What is answered with 200 has been recorded; so have the ambiguous fates.
+    Every send with a 200 response is recorded, and so is every ambiguous one.
     """
     number, network = auth.own_number(request), request.app[NETWORK]
     payload = await graph_body(request)
@@ -72,11 +72,11 @@ def _accept(
 
 
 async def _wait(request: web.Request, message: Message, outcome: Outcome) -> None:
-    """Hold the answer back as long as it is to be late. These times are real, as on a wire."""
+    """Delay the response. The delays are in the machine's time, not the network's."""
     if outcome.latency:
         await asyncio.sleep(outcome.latency)
     if outcome.after_delivered:
-        # A receiver that cannot be reached delays the answer, but never withholds it.
+        # An unreachable receiver delays the response, but never prevents it.
         with contextlib.suppress(TimeoutError):
             told = request.app[DISPATCHER].told(message, DELIVERED)
             await asyncio.wait_for(told, LONGEST_WAIT)

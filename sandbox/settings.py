@@ -14,7 +14,7 @@ GRAPH_HOST = "graph.facebook.com"
 
 
 class SettingsError(Exception):
-    """A setting makes no sense; the text is one line that names the variable."""
+    """A setting is invalid. The text is one line that names the variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
 def _app_id(environ: Mapping[str, str], name: str, default: str) -> str:
     text = _text(environ, name, default)
     if "|" in text or not text.isprintable():
-        # The app token is literally APP_ID|APP_SECRET, so a bar in the id could not be told apart.
+        # The app token is literally APP_ID|APP_SECRET, so an id with a bar would be ambiguous.
         raise SettingsError(f"{name} must be printable and hold no '|'")
     return text
 

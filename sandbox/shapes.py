@@ -59,7 +59,7 @@ def status_update(
 
 
 def inbound_update(inbound: Inbound, number: Number, person: Person) -> Update:
-    """A message that a person wrote, or news of the person, which come without contacts."""
+    """A message that a person wrote, or an update about the person, which has no contacts."""
     phone, contact = inbound.item.get("from"), None
     if inbound.item.get("type") != "system":
         contact = _contact(person, phone, inbound.profile_name, person.username)

@@ -1,4 +1,4 @@
-"""What embedded signup does in its pop-up: an account, a number, a code for the browser."""
+"""Creates the account, the number and the signup code of embedded signup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/_sandbox/templates``: the platform decides about a template."""
+"""``/_sandbox/templates``: decisions of the platform about templates."""
 
 from __future__ import annotations
 

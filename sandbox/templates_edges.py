@@ -57,7 +57,7 @@ def _put(request: web.Request, waba: Waba, payload: dict[str, Any]) -> dict[str,
 async def compare(request: web.Request) -> web.Response:
     """``GET {template_id}/compare``: how often two templates were sent from ``start`` to ``end``.
 
-    Nobody blocks a business of the sandbox. The platform's minimum of 1,000 sends is not looked at.
+    No person of the sandbox blocks a business. The platform's minimum of 1,000 sends is ignored.
     """
     query = request.query
     one, other = own(request), _other(request, query.get("template_ids", ""))

@@ -30,7 +30,7 @@ WITHOUT_VALUE = (
     "previous_category",
     "sub_category",
 )
-# What a list can be filtered by, beside its texts.
+# The filters of a list, besides those for its texts.
 FILTERS = ("name", "language", "status", "category", "quality_score")
 PER_PAGE, MAX_PER_PAGE = 25, 1000
 # Of a WABA whose business is verified (Cloud API, Template limits).
@@ -39,7 +39,7 @@ EXISTS, GONE = 2388024, 2593002
 
 
 async def fetch(request: web.Request) -> web.Response:
-    """``GET {waba_id}/message_templates``: those that fit the filters, a page of them."""
+    """``GET {waba_id}/message_templates``: a page of the templates that match the filters."""
     waba = auth.own_waba(request)
     found = [each for each in of_account(request, waba.id) if _fits(each, request)]
     after, limit = request.query.get("after"), _limit(request)
@@ -154,7 +154,7 @@ def own(request: web.Request) -> Template:
 
 
 def _summary(request: web.Request, waba_id: str, found: int) -> dict[str, Any]:
-    """How many templates fit, and how many there are and may be. What of it is asked for is not looked at."""
+    """The numbers of matching, existing and allowed templates. The requested fields are ignored."""
     return {
         "total_count": found,
         "message_template_count": len(of_account(request, waba_id)),
@@ -164,7 +164,7 @@ def _summary(request: web.Request, waba_id: str, found: int) -> dict[str, Any]:
 
 
 def _fits(template: Template, request: web.Request) -> bool:
-    # A filter may name several words.
+    # A filter may have several values.
     query = {name: value.lower() for name, value in request.query.items()}
     wanted = {name: query[name].split(",") for name in FILTERS if name in query}
     content, either = query.get("content", ""), query.get("name_or_content", "")
@@ -189,7 +189,7 @@ def _cursor(template: Template) -> str:
 
 
 def _position(found: list[Template], after: str) -> int:
-    """Where the page behind a cursor begins. Raises GraphError 100."""
+    """The index at which the page after a cursor begins. Raises GraphError 100."""
     try:
         last = base64.urlsafe_b64decode(after.encode()).decode()
         return [each.id for each in found].index(last) + 1

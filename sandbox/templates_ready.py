@@ -86,7 +86,7 @@ READY: tuple[tuple[str, str, str, list[dict[str, Any]]], ...] = (
 
 
 def of(waba_id: str) -> list[Fact]:
-    """The facts that give a new WABA its first templates."""
+    """The facts that create the first templates of a new WABA."""
     return [
         {
             "fact": "template",

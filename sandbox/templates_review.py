@@ -84,7 +84,7 @@ class Reviewer:
         self.follow(template)
 
     def change(self, template: Template, **changes: Any) -> Template:
-        """Change a template, and tell of its status, category and quality where they differ."""
+        """Change a template, and send callbacks about its status, category and quality where they differ."""
         if changes.get("quality_score", template.quality_score) != template.quality_score:
             changes["scored_at"] = clock.now()
         changed = replace(template, **changes)

@@ -19,7 +19,7 @@ FILES = {"IMAGE", "VIDEO", "DOCUMENT"}
 def check(network: Network, number: Number, content: dict[str, Any]) -> None:
     """Raise GraphError where the platform refuses the send.
 
-    A template that nobody created is taken, unless the knob ``known_templates`` is on.
+    An unknown template is accepted, unless the knob ``known_templates`` is on.
     """
     name, language = content["name"], content["language"]["code"]
     named = _named(network, number, name)

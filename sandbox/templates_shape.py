@@ -1,4 +1,4 @@
-"""What a template has to look like to be submitted, and to pass a review (Cloud API, Message templates)."""
+"""Checks of a template at submission and at its review (Cloud API, Message templates)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_new(payload: dict[str, Any]) -> None:
 
 
 def check_parts(payload: dict[str, Any]) -> None:
-    """What a submission and an edit have in common. Raises GraphError 100."""
+    """Check the parts that submissions and edits share. Raises GraphError 100."""
     _require_word("category", payload.get("category", CATEGORIES[0]), CATEGORIES)
     given_format = payload.get("parameter_format") or PARAMETER_FORMATS[0]
     _require_word("parameter_format", given_format, PARAMETER_FORMATS)

@@ -1,6 +1,6 @@
 """Schedules calls by the network's own clock.
 
-Everything the protocol puts off goes through here, because only here an advanced clock is noticed.
+All delays of the protocol are scheduled here, because only this module notices an advanced clock.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Timetable:
             try:
                 act()
             except Exception:
-                # One that fails, because the disk is full say, must not take the others with it.
+                # A call that fails (for example because the disk is full) must not prevent the others.
                 log.exception("a scheduled call failed")
         self._wakes_at = math.inf
         if self._entries:

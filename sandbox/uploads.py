@@ -1,7 +1,7 @@
 """Files for profiles and templates (Graph API, Resumable Upload).
 
-A session and the handle of a file are signed texts that say all of themselves, so nothing of them is kept.
-The bytes are counted and thrown away; only the handle is of use later.
+Sessions and file handles are signed texts with all their data, so the sandbox stores nothing. It counts the
+bytes and discards them.
 """
 
 from __future__ import annotations

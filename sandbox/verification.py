@@ -45,7 +45,7 @@ async def create_number(request: web.Request) -> web.Response:
 
 
 async def request_code(request: web.Request) -> web.Response:
-    """``POST {phone_number_id}/request_code``: a code is on its way by text message or call."""
+    """``POST {phone_number_id}/request_code``: send a code by text message or call."""
     number = auth.own_number(request)
     given = await graph_body(request)
     if str(given.get("code_method", "")).upper() not in METHODS:
@@ -59,7 +59,7 @@ async def request_code(request: web.Request) -> web.Response:
 
 
 async def verify_code(request: web.Request) -> web.Response:
-    """``POST {phone_number_id}/verify_code``: the code that was sent last proves it, once."""
+    """``POST {phone_number_id}/verify_code``: verify the number with the latest code, which works once."""
     number = auth.own_number(request)
     given = (await graph_body(request)).get("code")
     if given is None:

@@ -1,4 +1,4 @@
-"""What the platform takes as the content of each type (Cloud API reference, Messages)."""
+"""The content that the platform accepts for each message type (Cloud API reference, Messages)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BETWEEN_PARTS: dict[str, Callable[[Any], None]] = {
     "interactive": interactive.check_parts,
     "template": template.check_parts,
 }
-"""What holds between the parts of a content that passed its check, where something does.
+"""Checks of the rules between the parts of a content, which follow the check of its shape.
 
-No JSON schema can say it, so whoever sends by the contract cannot know it. Raises GraphError.
+JSON Schema cannot express these rules, so openapi.yaml lacks them. Raises GraphError.
 """

@@ -1,4 +1,4 @@
-"""Messages with something to press: reply buttons, lists, links, flows, requests, products.
+"""Interactive messages: reply buttons, lists, links, flows, requests, products.
 
 Source: Cloud API reference, Messages, interactive objects; flows, address messages and catalogs have pages of
 their own.
@@ -91,7 +91,7 @@ def _named(name: str, parameters: Check | None = None) -> Check:
 
 
 def _kind(name: str, action: Check, **required: Check) -> Check:
-    """A kind of interactive message. What it need not have it may have."""
+    """A kind of interactive message, with its required parts. The other parts are optional."""
     parts = {"header": BUTTONS_HEADER, "body": BODY, "footer": FOOTER}
     optional = {part: check for part, check in parts.items() if part not in required}
     return fields({"type": word(name), "action": action, **required}, optional)
@@ -112,7 +112,7 @@ QUICK_REPLIES = fields({"buttons": array(QUICK_REPLY, 3)})
 
 
 def _card_action(place: str, value: Any) -> None:
-    """An address, or quick replies under the same word."""
+    """A link, or quick replies under the same name."""
     has_buttons = isinstance(value, dict) and "buttons" in value
     (QUICK_REPLIES if has_buttons else URL_ACTION)(place, value)
 
@@ -158,7 +158,7 @@ INTERACTIVE = by_word(
 
 
 def check_parts(value: dict[str, Any]) -> None:
-    """What holds between the parts of an interactive message. Raises GraphError."""
+    """Check the rules between the parts of an interactive message. Raises GraphError."""
     action = value["action"]
     match value["type"]:
         case "button":
@@ -179,7 +179,7 @@ def _check_buttons(replies: list[dict[str, Any]]) -> None:
 
 
 def check_products(sections: list[dict[str, Any]]) -> None:
-    """What holds between sections of products. Raises GraphError."""
+    """Check the rules between sections of products. Raises GraphError."""
     count = sum(len(section["product_items"]) for section in sections)
     _check_sections(sections, count, MOST_PRODUCTS)
 

@@ -1,4 +1,4 @@
-"""Contents that are files, by their address or by the id of an upload."""
+"""Contents that are files, by URL or by the id of an upload."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILENAME = text(240)
 
 
 def media(**more: Check) -> Check:
-    """A file by exactly one of ``id`` and ``link``, and what else may be said of it."""
+    """A file by exactly one of ``id`` and ``link``, with its optional members."""
     members = fields({}, {"id": text(1024), "link": link, **more})
 
     def check(place: str, value: Any) -> None:
@@ -29,7 +29,7 @@ def media(**more: Check) -> Check:
 
 
 SOURCE = media()
-# What may stand above an interactive message, and in the header of a template.
+# The media allowed in the header of an interactive message or a template.
 HEADERS: dict[str, Check] = {
     "image": fields({"type": word("image"), "image": SOURCE}),
     "video": fields({"type": word("video"), "video": SOURCE}),

@@ -11,7 +11,7 @@ WORDS = ("type", "sub_type")
 def in_lower_case(template: Any) -> Any:
     """The template with the words of its components and parameters in lower case, and positions as strings.
 
-    What has not the shape of a template stays as it is, for the checks to refuse.
+    Values of any other shape stay unchanged, so that the checks refuse them.
     """
     if isinstance(template, dict) and isinstance(template.get("components"), list):
         return template | {"components": [_plain(each) for each in template["components"]]}

@@ -1,4 +1,4 @@
-"""Checks that are put together to what a content has to look like.
+"""Checks that combine into the required shape of a content.
 
 A check takes the place of a value, written as the platform does (``image['caption']``), and the value.
 It raises GraphError: 131008 for what is missing, 131009 for what is of the wrong kind, out of its range or
@@ -42,7 +42,7 @@ def text(most: int, *, least: int = 1, refusal: Refusal = value_error) -> Check:
 
 
 def matching(pattern: str, what: str) -> Check:
-    """A string that is wholly of this form."""
+    """A string that matches this form completely."""
     form = re.compile(pattern, re.ASCII)
 
     def check(place: str, value: Any) -> None:
@@ -99,13 +99,13 @@ def whole(place: str, value: Any) -> None:
 
 
 def link(place: str, value: Any) -> None:
-    """An address that the platform can fetch from."""
+    """A URL that the platform can fetch."""
     if not isinstance(value, str) or len(value) > MAX_LINK or not LINK.fullmatch(value):
         raise graph_errors.parameter(f"Param {place} is not a valid URI.")
 
 
 def array(item: Check, most: int, *, least: int = 1) -> Check:
-    """So many values, each of them checked."""
+    """An array with from ``least`` to ``most`` values, each of them checked."""
 
     def check(place: str, value: Any) -> None:
         if not isinstance(value, list):

@@ -25,7 +25,7 @@ function postSignup(event, content) {
 
 function leave(event, content) {
   told = true;
-  // Before the log-in there is no signup that could be cancelled.
+  // Before the login there is no signup to cancel.
   if (event && current.dataset.step !== "LOGIN") postSignup(event, content);
   window.close();
 }

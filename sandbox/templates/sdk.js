@@ -3,7 +3,7 @@
   "use strict";
   const base = new URL(document.currentScript.src).origin;
   const POLL = 200;
-  // What a window posts while it closes may be heard a little after it is seen closed.
+  // Messages of a closing window may arrive shortly after it is closed.
   const LAST_WORDS = 400;
   let settings = null;
 
@@ -29,7 +29,7 @@
         ? {authResponse: {userID: null, expiresIn: null, code}, status: "connected"}
         : {authResponse: null, status: "unknown"});
     }
-    // As on the platform, the SDK's own messages are no JSON: whoever listens must expect them.
+    // As on the platform, the SDK's own messages are not JSON, and listeners must expect them.
     function hear(event) {
       if (event.origin !== base || typeof event.data !== "string") return;
       const told = new URLSearchParams(event.data);
@@ -54,7 +54,7 @@
       }
       const state = "f" + crypto.getRandomValues(new Uint32Array(2)).join("");
       const popup = window.open(address(parameters, state), "_blank", "width=600,height=760");
-      // A browser that blocks the window says so to nobody, as with the platform's own SDK.
+      // The page gets no error if the browser blocks the window, like with the platform's SDK.
       if (popup) follow(popup, state, callback);
     },
   };

@@ -1,1 +1,1 @@
-"""What a phone shows, as HTML. Knows conversations, neither the network nor requests."""
+"""The HTML of the phones. Depends on conversations, not on the network or requests."""

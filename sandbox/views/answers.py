@@ -5,25 +5,24 @@ from __future__ import annotations
 import json
 from typing import Any
 
-# The objects in which a template's parameter carries what stands in for it.
+# The objects of a template's parameter that hold its fallback text.
 _FALLBACKS = ("currency", "date_time")
 
 
 def button_reply(reply: object) -> str:
-    """The inbound message, as JSON, that a press of a reply button is."""
+    """The inbound message, as JSON, that a reply button sends."""
     return _interactive("button_reply", reply, ("id", "title"))
 
 
 def list_reply(row: object) -> str:
-    """The inbound message, as JSON, that the choice of a row is."""
+    """The inbound message, as JSON, that the choice of a row sends."""
     return _interactive("list_reply", row, ("id", "title", "description"))
 
 
 def quick_reply(button: dict[str, Any]) -> str:
-    """The inbound message, as JSON, that a press of a template's button is.
+    """The inbound message, as JSON, that a template's button sends.
 
-    The wording belongs to the template, which is kept by the platform; here the payload stands in
-    for it.
+    The platform stores the button's text with the template. The sandbox shows the payload instead.
     """
     label = button_label(button)
     answer = {"payload": _first(button, "payload") or label, "text": label}
@@ -31,13 +30,13 @@ def quick_reply(button: dict[str, Any]) -> str:
 
 
 def button_label(button: dict[str, Any]) -> str:
-    """How a template's button is named when its wording is not known."""
+    """The label of a template's button whose text is unknown."""
     given = _first(button, "payload") or _first(button, "text") or _first(button, "coupon_code")
     return given or f"Button {button.get('index', '')}".strip()
 
 
 def parameter_text(parameter: dict[str, Any]) -> str:
-    """What a template's parameter puts into the text."""
+    """The text that replaces a template's parameter."""
     for name in _FALLBACKS:
         if isinstance(value := parameter.get(name), dict):
             return str(value.get("fallback_value", ""))

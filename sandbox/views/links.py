@@ -9,18 +9,18 @@ ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]*_~]")
 
 
 def web_address(value: object) -> str:
-    """The value when a person may follow it; anything but http and https leads nowhere."""
+    """The value if it is an http or https link, which a person may follow."""
     return value if isinstance(value, str) and ADDRESS.fullmatch(value) else ""
 
 
 def first_link(text: object) -> str:
-    """The first address in a text: the one the platform makes a preview of."""
+    """The first URL in a text, for which the platform creates a preview."""
     found = ADDRESS.search(text) if isinstance(text, str) else None
     return found[0] if found else ""
 
 
 def host(address: str) -> str:
-    """Whose address it is."""
+    """The host of a URL."""
     try:
         return urlsplit(address).hostname or address
     except ValueError:

@@ -21,7 +21,7 @@ _MARKED = re.compile(
 
 
 def marked_up(text: object) -> Markup:
-    """HTML of a text; what is no text is nothing."""
+    """The HTML of a text, empty for any other value."""
     if not isinstance(text, str):
         return Markup()
     return _set(text, len(_TAGS)) if len(text) <= _LONGEST else escape(text)

@@ -1,4 +1,4 @@
-// The line at the foot of a phone: a text, a file, and the message that is answered.
+// The input line of a phone: a text, a file, and the message that it replies to.
 
 import { upload } from "./network.js";
 
@@ -29,7 +29,7 @@ export class Answer {
     });
   }
 
-  // The next message answers this one; null answers none.
+  // The next message replies to this one, or to none if null.
   reply(id, summary = "") {
     this.quoted = id;
     this.quote.hidden = !id;
@@ -49,7 +49,7 @@ export class Answer {
     this.showFile();
   }
 
-  // What is sent leaves the line at once, for the next answer may be written while this one is on its way.
+  // Clear the line at once, so that the person can write the next message during the request.
   async send() {
     const text = this.text.value, file = this.file.files[0], {quoted} = this, quote = this.quote.firstElementChild.textContent;
     if (!text.trim() && !file) return;
@@ -60,7 +60,7 @@ export class Answer {
     if (!sent) this.giveBack(text, file, quoted, quote);
   }
 
-  // Before what has been written since, and in place of nothing that has been chosen since.
+  // Restore it before newer text, and only where no newer file or reply was chosen.
   giveBack(text, file, quoted, quote) {
     this.text.value = [text, this.text.value].filter(Boolean).join(" ");
     if (quoted && !this.quoted) this.reply(quoted, quote);

@@ -1,5 +1,5 @@
-// Brings a list of bubbles up to date, and touches only what changed: a voice that plays goes on
-// playing, a button that has the focus keeps it, and a screen reader hears only what is new.
+// Updates a list of bubbles and replaces only changed ones, so that audio continues to play,
+// a focused button keeps the focus, and a screen reader reads only new messages.
 
 function made(html) {
   const holder = document.createElement("template");

@@ -1,4 +1,4 @@
-// What the page asks the sandbox. Every function throws an Error with a sentence for people.
+// The page's requests to the sandbox. Every function throws an Error with a readable message.
 
 export async function call(path, options) {
   let answer;
@@ -13,7 +13,7 @@ export async function call(path, options) {
   return content;
 }
 
-// The end of a conversation; null while it still looks like `version`.
+// The end of a conversation, or null if it is unchanged since `version`.
 export const conversation = query => call("conversation?" + new URLSearchParams(query));
 
 export const write = message => call("inbound", {
@@ -22,7 +22,7 @@ export const write = message => call("inbound", {
   body: JSON.stringify(message),
 });
 
-// Stores a file as a person's attachment; its id, mime_type and sha256.
+// Stores a file as a person's attachment. Returns its id, mime_type and sha256.
 export const upload = (to, file) => call("media?" + new URLSearchParams({to}), {
   method: "POST",
   headers: {"Content-Type": file.type || "application/octet-stream"},

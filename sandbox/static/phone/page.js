@@ -1,4 +1,4 @@
-// The table with the phones: which business, whose phones, and the clock that keeps them fresh.
+// The page of phones: selects the business and the people, and polls for updates.
 
 import { Phone } from "./phone.js";
 
@@ -54,7 +54,7 @@ function choose(chosen) {
   }
 }
 
-// The page opens again while there is no number; a sandbox that restarts is waited for.
+// Reload the page as soon as there is a number. If the sandbox restarts, wait for it.
 async function lookForNumbers() {
   const answer = await fetch("/_sandbox/healthz").catch(() => null);
   if (answer?.ok && (await answer.json()).numbers > 0) location.reload();
@@ -68,7 +68,7 @@ phones.forEach((phone, index) => {
   sections[index].querySelector(".remove")?.addEventListener("click",
     () => location.assign(address(persons().filter((_, at) => at !== index))));
 });
-// Until now nobody would have listened, and the browser itself would have sent the form.
+// Enable the controls now that they have listeners. Without one the browser would submit the form itself.
 for (const each of document.querySelectorAll("button[disabled], input[disabled]")) each.disabled = false;
 if (number.value) keepFresh();
 else lookForNumbers();

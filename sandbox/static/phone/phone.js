@@ -1,4 +1,4 @@
-// One phone: a person, a conversation, and the ways to answer.
+// One phone: a person, a conversation, and the controls to reply.
 
 import { Answer } from "./answer.js";
 import { draw, showEnd } from "./conversation.js";
@@ -13,7 +13,7 @@ function withDays(entries) {
 }
 
 export class Phone {
-  // `business` tells the number that is chosen: its id and its digits.
+  // `business` returns the id and the digits of the selected number.
   constructor(section, business) {
     this.business = business;
     [this.person, this.list, this.problem, this.earlier] =
@@ -30,7 +30,7 @@ export class Phone {
     showEnd(this.list);
   }
 
-  // Another conversation is chosen.
+  // Resets the phone for another conversation.
   forget() {
     this.shown = SHOWN;
     this.version = "";
@@ -63,7 +63,7 @@ export class Phone {
     return null;
   }
 
-  // Sends what `make` returns as this person; whether it was sent.
+  // Sends the message that `make` returns as this person. Returns whether it was sent.
   async say(make, quoted) {
     const between = {to: this.business().digits, from: this.person.value};
     try {

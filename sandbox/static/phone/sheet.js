@@ -7,7 +7,7 @@ export class Sheet {
     dialog.addEventListener("click", event => {
       if (event.target === dialog) dialog.close();
     });
-    // The browser tells of a closing later, perhaps when the sheet has been opened again.
+    // The browser's close event may arrive after the sheet was opened again.
     dialog.addEventListener("close", () => {
       if (!dialog.open) dialog.replaceChildren();
     });
