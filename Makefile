@@ -113,7 +113,7 @@ bench-overview: $(VENV)/.dev | servers ## Measure how long the overview takes wi
 bench-search: $(VENV)/.dev | servers ## Measure the search of the dashboard (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks search
 
-check: style types imports lint breaks docs ## Check style, types, import directions, the contract and the documentation
+check: style types imports lint breaks words docs ## Check style, types, imports, the contract, the language and the documentation
 
 style: $(VENV)/.dev
 	@$(BIN)/ruff check .
