@@ -84,9 +84,12 @@ class Callback(BaseModel):
             return received_at
 
     @staticmethod
-    def finish(*callback_ids: str) -> None:
-        """Mark these as done: all their items are ingested or set aside. Inside the caller's transaction."""
-        _FINISH.execute(list(callback_ids), clock.now())
+    def finish(*callback_ids: str) -> int:
+        """Mark these as done: all their items are ingested or set aside. Inside the caller's transaction.
+
+        Returns how many there were: the erasure of a person may have removed some since their claim.
+        """
+        return _FINISH.execute(list(callback_ids), clock.now()).count
 
     def postpone(self, error: str) -> None:
         """Try again after a pause: some item was not ingested."""

@@ -44,6 +44,10 @@ MAX_TOGETHER, MAX_CLAIMS = 50, 20
 bell = Doorbell("callbacks", 0.05)
 
 
+class ErasedError(Exception):
+    """A person in the callback was erased after the claim. The rest of it is another callback now."""
+
+
 def work_off() -> None:
     # One connection for all claims.
     with reading():
@@ -77,21 +81,22 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
                 with _span(callback, parts):
                     for part in parts:
                         _take(part, count, sent)
-            Callback.finish(*(callback.id for callback in callbacks))
+            if Callback.finish(*(callback.id for callback in callbacks)) < len(callbacks):
+                raise ErasedError
 
     keys = {key for _, parts in read for part in parts for key in _keys(part)}
     try:
         write(take_in_all, *sorted(keys))
-    except Exception:
+    except Exception as problem:
         logger.warning(
             "ingesting %d callbacks together failed; ingesting them one by one",
             len(read),
-            exc_info=True,
+            exc_info=not isinstance(problem, ErasedError),
         )
         for callback, parts in read:
             is_last = callback.tries == MAX_TRIES
             with _span(callback, parts) as span:
-                _, error = _take_in(callback.id, parts, is_last=is_last)
+                _, error = _take_in(callback, parts, is_last=is_last)
                 if error:
                     span.set_status(StatusCode.ERROR)
             if error and not is_last:
@@ -126,24 +131,30 @@ def replay(aside: SetAside) -> bool:
     If the row is a whole callback, each such item becomes a row.
     """
     parts = parse(bytes(aside.body))
-    are_in, _ = _take_in(aside.id, parts, is_last=True)
+    are_in, _ = _take_in(aside, parts, is_last=True)
     if are_in or len(parts) > 1:
         aside.settle()
         deliver.bell.ring()
     return are_in
 
 
-def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[bool, str | None]:
+def _take_in(
+    source: Callback | SetAside, parts: Sequence[Part], *, is_last: bool
+) -> tuple[bool, str | None]:
     """Ingest each item in its own transaction, so that a bad one affects no other.
 
-    An item that fails in the last try is set aside. Returns whether all items are in, and the last error.
+    An item that fails in the last try is set aside. If the source was erased, the other items are dropped.
+    Returns whether all items are in, and the last error.
     """
     are_in, problem = True, None
     for part in parts:
         try:
-            are_in &= write(partial(_take_alone, part), *_keys(part)) is None
+            are_in &= write(partial(_take_alone, source, part), *_keys(part)) is None
+        except ErasedError:
+            logger.info("%s was erased", source.id)
+            return are_in, problem
         except Exception as error:
-            logger.exception("an item of %s was not ingested", source_id)
+            logger.exception("an item of %s was not ingested", source.id)
             are_in, problem = False, f"{type(error).__name__}: {error}"
             if is_last:
                 with writing():
@@ -151,8 +162,11 @@ def _take_in(source_id: str, parts: Sequence[Part], *, is_last: bool) -> tuple[b
     return are_in, problem
 
 
-def _take_alone(part: Part) -> Reason | None:
-    """Like ``_take``, in a batch of one."""
+def _take_alone(source: Callback | SetAside, part: Part) -> Reason | None:
+    """Like ``_take``, in a batch of one. Raises ErasedError if the source is no longer there."""
+    # An erasure excludes this transaction, so the source stays until its end.
+    if type(source).by_id(source.id) is None:
+        raise ErasedError
     with counting() as count:
         return _take(part, count)
 
@@ -217,6 +231,7 @@ def _update_status(item: StatusUpdate, count: UsageCount, sent: SentMessages) ->
         return Reason.FOREIGN_NUMBER
     if item.reference is None or not is_identifier(item.reference):
         return Reason.UNKNOWN_MESSAGE
-    # Each message is written before it is sent. So this one was removed, perhaps with its person.
-    logger.info("a status of message %s is ignored: the message was removed", item.reference)
+    # A message is stored before it is sent. So it was removed, it is newer than a restored backup, or it is
+    # another number's.
+    logger.info("a status is ignored: its number has no message %s", item.reference)
     return None

@@ -24,6 +24,8 @@ from models.notice import Notice
 from models.number import Number
 from models.tally import MessageTally
 from models.usage import UsageTotal
+from networks.callback_items import Part
+from networks.callbacks import parse
 from networks.interface import Acceptance
 from tasks import contacts, erasing, ingest, message_status
 from tests import factories
@@ -289,6 +291,25 @@ def test_items_of_others_in_the_same_callback_are_taken_in(number: Number) -> No
     erasing.erase(ana)
     ingest.work_off()
     assert [row.from_number for row in Message.select()] == [BEA["phone"]]
+
+
+def test_a_callback_that_is_erased_after_its_claim_brings_nothing_back(
+    number: Number, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = factories.contact(number, **ANA)
+    store(messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")]))
+
+    def parse_slowly(body: bytes) -> list[Part]:
+        monkeypatch.undo()
+        parts = list(parse(body))
+        erasing.erase(ana)
+        return parts
+
+    monkeypatch.setattr(ingest, "parse", parse_slowly)
+    ingest.work_off()
+    ingest.work_off()
+    assert [row.from_number for row in Message.select()] == [BEA["phone"]]
+    assert [row.phone for row in Contact.select()] == [BEA["phone"]]
 
 
 def test_a_message_that_arrives_during_the_erasure_is_kept(number: Number, clock: Clock) -> None:
