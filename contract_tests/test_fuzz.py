@@ -26,7 +26,7 @@ OPERATIONS = read_operations()
 # Those of contract_tests/fuzz_hooks.py, which only Schemathesis' own process loads.
 OWN_CHECKS = {"errors_name_their_status", "webhooks_stay_on_this_machine"}
 
-pytestmark = pytest.mark.timeout(300 + 6 * EXAMPLES)
+pytestmark = pytest.mark.timeout(600 + 6 * EXAMPLES)
 
 
 def choose_seed() -> int:
