@@ -97,10 +97,9 @@ class Erasure(Owned):
 
     @classmethod
     def of(cls, contact_id: str) -> Self | None:
-        """The unfinished erasure of a contact."""
+        """The unfinished erasure of a contact, or of the one that it was merged into."""
         with reading():
-            found: Self | None = cls.select().where(cls.contact_id == contact_id).first()
-            return found
+            return next((row for row in cls.select() if contact_id in row.contact_ids), None)
 
     def hold(self) -> None:
         """Renew the lease."""

@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import cli
 from models.contact import Contact
-from models.database import reading
+from models.database import reading, writing
 from models.erasure import Erasure
 from models.message import Message
 from models.number import Number
@@ -49,10 +49,16 @@ def test_nothing_is_erased_without_a_confirmation(contact: Contact) -> None:
     assert Contact.by_id(contact.id) is None
 
 
-def test_an_erasure_that_did_not_end_is_finished(contact: Contact) -> None:
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_an_erasure_that_did_not_end_is_finished(
+    number: Number, contact: Contact, *, is_merged: bool
+) -> None:
+    merged = factories.contact(number, phone="15550009999")
+    with writing():
+        merged.assign({"merged_into": contact.id})
     Erasure.begin(contact)
-    done = _erase(contact.id, "--json")
-    assert json.loads(done.stdout)["erased"] is True
+    done = _erase(merged.id if is_merged else contact.id, "--json")
+    assert done.exit_code == 0, done.stderr
     assert Erasure.of(contact.id) is None
 
 
