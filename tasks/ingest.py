@@ -66,10 +66,7 @@ def work_off() -> None:
 def _ingest(callbacks: Sequence[Callback]) -> None:
     """Ingest claimed callbacks. Ingesting one again changes nothing."""
     if callbacks[0].tries > MAX_TRIES:
-        # Earlier workers died or froze, perhaps because of this callback.
-        with writing():
-            SetAside.keep(Reason.FAILED, bytes(callbacks[0].body), error=NO_OUTCOME)
-            Callback.finish(callbacks[0].id)
+        _give_up(callbacks[0])
         return
     read = [(callback, parse(bytes(callback.body))) for callback in callbacks]
 
@@ -104,6 +101,15 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
             else:
                 with writing():
                     Callback.finish(callback.id)
+
+
+def _give_up(callback: Callback) -> None:
+    """Set a whole callback aside: earlier workers died or froze, perhaps because of it."""
+    with writing():
+        if Callback.finish(callback.id):
+            SetAside.keep(Reason.FAILED, bytes(callback.body), error=NO_OUTCOME)
+        else:
+            logger.info("%s was erased", callback.id)
 
 
 def _span(callback: Callback, parts: Sequence[Part]) -> AbstractContextManager[Span]:
@@ -158,17 +164,22 @@ def _take_in(
             are_in, problem = False, f"{type(error).__name__}: {error}"
             if is_last:
                 with writing():
-                    SetAside.keep(Reason.FAILED, part.body(), error=problem)
+                    if _is_there(source):
+                        SetAside.keep(Reason.FAILED, part.body(), error=problem)
     return are_in, problem
 
 
 def _take_alone(source: Callback | SetAside, part: Part) -> Reason | None:
     """Like ``_take``, in a batch of one. Raises ErasedError if the source is no longer there."""
-    # An erasure excludes this transaction, so the source stays until its end.
-    if type(source).by_id(source.id) is None:
+    if not _is_there(source):
         raise ErasedError
     with counting() as count:
         return _take(part, count)
+
+
+def _is_there(source: Callback | SetAside) -> bool:
+    """Whether no erasure removed it. An erasure waits for the end of the caller's transaction."""
+    return type(source).by_id(source.id) is not None
 
 
 def _take(part: Part, count: UsageCount, sent: SentMessages | None = None) -> Reason | None:

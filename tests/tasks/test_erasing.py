@@ -11,7 +11,7 @@ from models import clock, search
 from models.account import Account
 from models.api_request import ApiRequest
 from models.attempt import record_outcomes
-from models.callback import Callback, Reason, SetAside
+from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.claim import ClaimedDelivery, Terms
 from models.contact import Contact, Source
 from models.database import writing
@@ -30,7 +30,16 @@ from networks.interface import Acceptance
 from tasks import contacts, erasing, ingest, message_status
 from tests import factories
 from tests.conftest import Clock
-from tests.tasks.told import accepted_message, ingest_now, kinds, messages, status_of, store, text
+from tests.tasks.told import (
+    accepted_message,
+    ingest_now,
+    kinds,
+    messages,
+    refusing_text,
+    status_of,
+    store,
+    text,
+)
 
 TERMS = Terms(per_webhook=10, lease_ms=60_000)
 ANA = {
@@ -310,6 +319,35 @@ def test_a_callback_that_is_erased_after_its_claim_brings_nothing_back(
     ingest.work_off()
     assert [row.from_number for row in Message.select()] == [BEA["phone"]]
     assert [row.phone for row in Contact.select()] == [BEA["phone"]]
+
+
+@pytest.mark.parametrize("tries", [MAX_TRIES - 1, MAX_TRIES])
+def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
+    number: Number, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
+    ana = factories.contact(number, **ANA)
+    store(messages(messages=[_of(ANA, "wamid.ANA") | {"text": {"body": "bad"}}]))
+    with writing():
+        Callback.update(tries=tries).execute()
+    claim = Callback.claim
+
+    def erase(*_: Any) -> None:
+        monkeypatch.undo()
+        erasing.erase(ana)
+
+    def claim_slowly(limit: int) -> list[Callback]:
+        claimed = claim(limit)
+        erase()
+        return claimed
+
+    if tries == MAX_TRIES:
+        monkeypatch.setattr(Callback, "claim", claim_slowly)
+    else:
+        monkeypatch.setattr(ingest.logger, "exception", erase)
+    with refusing_text("bad"):
+        ingest.work_off()
+    assert Contact.select().count() == 0
+    assert SetAside.waiting() == []
 
 
 def test_a_message_that_arrives_during_the_erasure_is_kept(number: Number, clock: Clock) -> None:
