@@ -19,9 +19,9 @@ OVER_API = {
     "trigger": ("trigger", "Cause an event in the sandbox."),
 }
 ON_SERVER = {
-    "accounts": ("accounts", "Accounts: who owns numbers, keys and webhooks."),
+    "accounts": ("accounts", "Accounts: the owners of numbers, keys and webhooks."),
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
-    "contacts": ("contacts", "Contacts: the people whom numbers know."),
+    "contacts": ("contacts", "Contacts: people who exchange messages with a number."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
     "demo": ("demo", "Create and print new credentials of the demo account."),
     "doctor": ("doctor", "Check this installation, and say how to fix problems."),

@@ -38,7 +38,7 @@ def _with_state(account: Account) -> dict[str, Any]:
 
 @click.group()
 def accounts() -> None:
-    """Accounts: who owns numbers, keys and webhooks."""
+    """Accounts: the owners of numbers, keys and webhooks."""
 
 
 @accounts.command("create")

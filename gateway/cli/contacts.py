@@ -19,7 +19,7 @@ WARNING = "Its messages, events and history are removed as well. This cannot be 
 
 @click.group()
 def contacts() -> None:
-    """Contacts: the people whom numbers know."""
+    """Contacts: people who exchange messages with a number."""
 
 
 @contacts.command()
@@ -27,9 +27,9 @@ def contacts() -> None:
 @click.option("--yes", is_flag=True, help="Do not ask for a confirmation.")
 @prints()
 def erase(contact_id: str, *, yes: bool) -> dict[str, Any]:
-    """Erase a person: the contact, its messages, and all that mentions it.
+    """Erase a person: the contact, its messages, and all records about it.
 
-    Prints the number of removed rows by kind. The service may run meanwhile. Run it again to finish an
+    Prints the number of removed rows by kind. The service may keep running. Run it again to finish an
     erasure that was interrupted.
     """
     contact, unfinished = Contact.find(contact_id), Erasure.of(contact_id)
