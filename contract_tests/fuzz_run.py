@@ -1,10 +1,11 @@
 """Runs Schemathesis in as many passes as the requested number of examples needs."""
 
+import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from contract_tests.operations import ENDLESS
 
 METHODS = {"get", "put", "post", "patch", "delete"}
 MAX_PASSES = 20
+# Enough for chains to reach most of the linked operations.
+MIN_CHAINS = 50
 
 
 def read_operations() -> dict[str, dict[str, Any]]:
@@ -27,24 +30,26 @@ def read_operations() -> dict[str, dict[str, Any]]:
     }
 
 
-def _around(operations: Mapping[str, Any], wanted: str) -> list[str]:
-    """An operation and those that link to it. Without links, those of its tag and of its parent resources."""
-    operation, path = operations[wanted], wanted.split()[1]
-    before = [
-        name for name, other in operations.items() if operation["operationId"] in _linked(other)
-    ]
-    if before:
-        return [wanted, *before]
-    return [
-        name
-        for name, other in operations.items()
-        if operation["tags"] == other["tags"] or path.startswith(name.split()[1])
-    ]
+def linked_operations(operations: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The operations that links lead to, each with the operations whose responses have these links."""
+    sources = {
+        name: [
+            source
+            for source, other in operations.items()
+            if operation["operationId"] in _links(other)
+        ]
+        for name, operation in operations.items()
+    }
+    return {name: found for name, found in sources.items() if found}
 
 
-def _linked(operation: Mapping[str, Any]) -> set[str]:
+def _links(operation: Mapping[str, Any]) -> set[str]:
     links = (response.get("links", {}).values() for response in operation["responses"].values())
     return {link["operationId"] for each in links for link in each}
+
+
+def _including(operations: Iterable[str]) -> list[str]:
+    return [option for name in operations for option in ("--include-name", name)]
 
 
 @dataclass
@@ -55,45 +60,43 @@ class Fuzzer:
     environment: Mapping[str, str]
     examples: int
     seed: int
+    passes: int = field(default=0, init=False)
 
     def run(self) -> Report:
-        """All phases, then passes with other seeds for what the first pass left out.
+        """All phases, then passes with other seeds for what earlier passes left out.
 
         Hypothesis stops early and silently when its choices depend on earlier responses, as in chains of
         requests. And a chain begins only where Schemathesis expects success, unless an option restricts it
-        to chains.
+        to the operations of the chain.
         """
         report = Report()
-        options: list[str] | None = []
-        missing, passes = self.examples, 0
-        while options is not None and not report.faults:
-            if passes == MAX_PASSES + self.examples // 5:
-                report.faults.append(f"{passes} passes were not enough")
-                break
-            self._pass(report, passes, missing, options)
-            passes += 1
-            missing, options = self._next(report, passes)
+        self._pass(report, self.examples, ["--phases", "examples,coverage,fuzzing"])
+        while not report.faults and (missing := self._missing(report)):
+            if self.passes == MAX_PASSES + self.examples // 5:
+                report.faults.append(f"{self.passes} passes were not enough")
+            else:
+                self._pass(report, *missing)
         return report
 
-    def _next(self, report: Report, passes: int) -> tuple[int, list[str] | None]:
+    def _missing(self, report: Report) -> tuple[int, list[str]] | None:
         """The number of missing examples, and the options of the pass that adds them."""
         operations = read_operations()
         sent = {o: report.checked[o]["fuzzing"] for o in operations}
         if short := [o for o, count in sent.items() if count < self.examples]:
-            names = [option for o in short for option in ("--include-name", o)]
-            return self.examples - min(sent.values()), ["--phases", "fuzzing", *names]
-        stateful = ["--phases", "stateful"]
-        if (missing := self.examples - report.scenarios["stateful"]) > 0:
-            return missing, stateful
-        unmet = [o for o in operations if not report.checked[o]["stateful"]]
-        if unmet:
+            return self.examples - min(sent.values()), ["--phases", "fuzzing", *_including(short)]
+        stateful, linked = ["--phases", "stateful"], linked_operations(operations)
+        chains = max(self.examples, MIN_CHAINS)
+        if (missing := chains - report.scenarios["stateful"]) > 0:
+            group = {*linked, *itertools.chain(*linked.values())}
+            return missing, [*stateful, *_including(sorted(group))]
+        if unmet := [o for o in linked if not report.checked[o]["stateful"]]:
             # In turns: a pass may miss its operation, and must not keep the others waiting.
-            around = _around(operations, unmet[passes % len(unmet)])
-            names = [option for o in around for option in ("--include-name", o)]
-            return max(10, self.examples // 5), [*stateful, *names]
-        return 0, None
+            wanted = unmet[self.passes % len(unmet)]
+            return chains // 5, [*stateful, *_including([wanted, *linked[wanted]])]
+        return None
 
-    def _pass(self, report: Report, number: int, examples: int, options: list[str]) -> None:
+    def _pass(self, report: Report, examples: int, options: list[str]) -> None:
+        number, self.passes = self.passes, self.passes + 1
         events, log = self.folder / f"pass{number}.ndjson", self.folder / f"pass{number}.log"
         command = [
             *(str(Path(sys.executable).with_name("schemathesis")), "run", "openapi.yaml"),
