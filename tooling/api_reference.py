@@ -32,7 +32,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace the mark by the reference."""
     if MARK not in markdown:
         return markdown
-    return markdown.replace(MARK, reference(yaml.safe_load((ROOT / "openapi.yaml").read_text())))
+    contract = yaml.load((ROOT / "openapi.yaml").read_bytes(), Loader=yaml.CSafeLoader)
+    return markdown.replace(MARK, reference(contract))
 
 
 def reference(contract: Node) -> str:

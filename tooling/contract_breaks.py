@@ -204,7 +204,8 @@ def main(folder: Path = ROOT) -> int:
     if published is None:
         print(f"Breaking changes: cannot read openapi.yaml of {tag}; run git fetch --tags.")
         return 1
-    old, new = yaml.safe_load(published), yaml.safe_load((folder / "openapi.yaml").read_text())
+    texts = published, (folder / "openapi.yaml").read_text()
+    old, new = (yaml.load(text, Loader=yaml.CSafeLoader) for text in texts)
     found = breaks(old, new)
     print("\n".join([*found, f"Breaking changes since {tag}: {len(found)}."]))
     return int(bool(found) and _major(new) <= _major(old))

@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from zipfile import ZipFile
 
-import yaml
-
+from contract_tests.contract import load_contract
 from tooling.package import SETTINGS, VERSION, build, package_files
 from tooling.vendor import FILES, TARGET
 
@@ -14,8 +13,7 @@ TAG = re.compile(r"\b(?:messaging-gateway[a-z-]*:|newTag: )([0-9][\w.-]*)")
 
 
 def test_the_contract_has_the_version_of_the_package() -> None:
-    contract = yaml.safe_load((ROOT / "openapi.yaml").read_text())
-    assert contract["info"]["version"] == VERSION
+    assert load_contract()["info"]["version"] == VERSION
 
 
 def test_the_client_of_the_java_program_has_the_version_of_the_contract() -> None:

@@ -30,10 +30,20 @@ class Module:
     """One of our modules. The others are found in ``ours``, by their dotted names."""
 
     def __init__(self, text: str, ours: dict[str, "Module"]) -> None:
-        self.tree = ast.parse(text)
-        self._ours = ours
-        self._classes = {n.name: n for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)}
-        self._origins = {
+        self._text, self._ours = text, ours
+
+    # Parsing all modules takes seconds, and each test process creates them.
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self._text)
+
+    @cached_property
+    def _classes(self) -> dict[str, ast.ClassDef]:
+        return {n.name: n for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)}
+
+    @cached_property
+    def _origins(self) -> dict[str, tuple[str, str]]:
+        return {
             alias.asname or alias.name: (node.module or "", alias.name)
             for node in ast.walk(self.tree)
             if isinstance(node, ast.ImportFrom)
