@@ -195,7 +195,7 @@ def claim_check() -> Number | None:
     is due again then.
     """
     settings = get_settings()
-    # The time-out applies to connecting and to reading.
+    # A request to WhatsApp ends after one time-out. The second is a reserve for a busy process.
     lease_ms = round(2 * settings.network_timeout * 1000) + LEASE_SLACK_MS
     pause_ms = max(settings.number_check_interval * 1000, BACK_OFF_MS) * (1 + JITTER)
     while True:

@@ -75,7 +75,7 @@ def _settle() -> None:
 
     Each message has its own transaction, so a failure affects no other.
     """
-    # The network's time-out applies to connecting and to reading.
+    # A request to WhatsApp ends after one time-out. The second is a reserve for a busy process.
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
     for status, age_ms, settle in (
         (MessageStatus.PENDING, patience_ms, _make_unknown),
