@@ -11,7 +11,7 @@ PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
 CLIENTS := contract_tests/clients
 VENDORED := dashboard/static/vendored
-# Runs pip, and shows how far it is.
+# Runs pip and shows its progress.
 PIP := $(BIN)/python tooling/install.py
 
 # The existing packages and tests. A missing one is no error.
@@ -24,25 +24,25 @@ PYTEST_ARGS ?=
 # Headless Chromium: the same engine and pages for a third of the CPU time.
 BROWSER := chromium-headless-shell
 # More processes than cores, because many tests wait: for a window of a minute, a timeout, or a server's start.
-# In the order of contract_tests/conftest.py, the longest first, where xdist would put those with the most tests.
+# contract_tests/conftest.py sets the order, the longest files first. xdist's default starts files with many tests.
 # Tests that measure milliseconds run alone.
 ALONE := contract_tests/test_attacks.py
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
-# Besides all tests on SQLite, `make test` runs on PostgreSQL what is about the database, and what is about processes
-# that share the work; the latter also behind PgBouncer, and while all is killed. Redis has its own: test_chaos.py,
-# test_outage.py and test_several_webs.py start one wherever they run. `make backends` runs all on both.
+# `make test` runs all tests on SQLite. On PostgreSQL it runs the tests of the database and of processes that share
+# work, the latter also behind PgBouncer, together with the test that kills processes. test_chaos.py, test_outage.py
+# and test_several_webs.py always start a Redis of their own. `make backends` runs all tests on both other backends.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
 OF_KILLS := contract_tests/chaos/test_chaos.py
-# $(call on,BACKEND,TESTS), $(call alone). Arguments that choose none of the tests are no error.
+# $(call on,BACKEND,TESTS), $(call alone). Arguments that select no test are not an error.
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 alone = $(BIN)/pytest $(ALONE) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
-# npm and the linters start `node` by name. The virtual environment has the locked one.
+# npm and the linters start `node` by name. The virtual environment contains the locked version.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# Tests start the service about sixty times, and would otherwise compile its modules each time.
+# Tests start the service about sixty times. Without bytecode files, each start would compile all modules.
 unexport PYTHONDONTWRITEBYTECODE
-# The contract linters stay off the network.
+# The contract linters must not use the network.
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
@@ -91,7 +91,7 @@ usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
 	TEST_BACKEND=$$backend USAGE_MESSAGES=$${USAGE_MESSAGES:-10000} $(BIN)/pytest contract_tests/callbacks/test_usage.py $(PYTEST_ARGS); done
 
-# First builds fetch what they need from the registries of their languages, and take their time.
+# The first build downloads packages from the registries of each language, so it takes long.
 clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in eleven languages, build them, drive most of them
 	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(CLIENTS)/make_clients.py $(PYTEST_ARGS)
 
@@ -131,7 +131,7 @@ lint: node_modules/.installed ## Lint the contract, openapi.yaml
 	@$(NODE)/spectral lint --fail-severity=hint --ruleset=.spectral-oas.yaml openapi.yaml
 	@$(NODE)/spectral lint --fail-severity=hint --ruleset=.spectral-ibm.yaml openapi.yaml
 
-# tooling/words.yml is the word list, and .textlintrc.json has the longest sentence. Findings name the original file.
+# tooling/words.yml is the word list. .textlintrc.json limits the length of sentences. Findings name the original file.
 words: node_modules/.installed ## Lint the language of comments, messages, pages and documentation
 	@$(BIN)/python tooling/prose.py
 	@$(NODE)/textlint --format unix build/prose | sed -E 's#^.*/build/prose/##; s#^([^:]+\.(py|html|ya?ml))\.md:#\1:#'
@@ -139,13 +139,13 @@ words: node_modules/.installed ## Lint the language of comments, messages, pages
 breaks: $(VENV)/.dev ## Compare the contract with the latest release and list breaking changes
 	@$(BIN)/python -m tooling.contract_breaks
 
-# Installing the wheel takes a minute, so it is no part of `make test`.
+# Installing the wheel takes a minute, so `make test` does not include it.
 release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of this commit into dist/, and check them
 	@$(BIN)/python -m tooling.release
 	@$(BIN)/pytest --timeout=900 contract_tests/make_release.py $(PYTEST_ARGS)
 
-# Strict: a link that leads nowhere, or a page that loads something from another host, is an error. Not --quiet: what it
-# keeps silent is not counted either.
+# --strict: a broken link, or a page that loads a file from another host, is an error. Not with --quiet: hidden warnings
+# would not count as errors.
 docs: $(VENV)/.docs node_modules/.installed ## Build the documentation into build/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -153,7 +153,7 @@ format: $(VENV)/.dev ## Format the code and apply ruff's fixes
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
 
-# The locks name packages and hashes only: no index, no path. What is locked stays as it is, unless asked otherwise.
+# The locks contain only packages and hashes: no index, no path. Locked versions stay, except with LOCK_ARGS=--upgrade.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-config --custom-compile-command "make lock"
 
@@ -178,37 +178,37 @@ $(VENV)/bin/python:
 	@python=$$(tooling/find-python) || { echo "No Python 3.11 or newer found; install one, or name it: make PYTHON=..." >&2; exit 1; }; \
 	echo "Making $(VENV) with $$python" >&2; "$$python" -m venv --clear $(VENV)
 
-# Hashes are demanded of everything, and building this package fetches nothing: its build tools are locked as well.
+# Every package must match its locked hash. Building this package downloads nothing: its build tools are locked too.
 $(VENV)/.runtime: requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The development lock holds all of the runtime lock, at the same versions.
+# The development lock contains the runtime lock, at the same versions.
 $(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(VENV)/.runtime $@
 
-# Locked at the versions of the development lock, so that both fit into one environment.
+# Locked at the versions of the development lock, so that one environment can hold both.
 $(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
 	@$(PIP) --require-hashes -r requirements-docs.lock
 	@touch $@
 
-# The packages that write and validate the SBOM, locked like those of the documentation.
+# The packages that write and validate the SBOM, locked like those of the documentation above.
 $(VENV)/.release: requirements-release.lock | $(VENV)/.dev
 	@$(PIP) --require-hashes -r requirements-release.lock
 	@touch $@
 
-# The peers of the benchmarks stay out of the product's environment. Not `venv --clear`: it would empty whatever
-# a symbolic link in this place leads to.
+# The peers of the benchmarks have a separate environment. Not `venv --clear`: if this path is a symbolic link, that
+# would empty its target.
 $(PEERS)/.installed: benchmarks/peers/requirements.lock | $(VENV)/bin/python
 	@rm -rf $(PEERS)
 	@$(BIN)/python -m venv $(PEERS)
 	@$(PEERS)/bin/python tooling/install.py --require-hashes -r benchmarks/peers/requirements.lock
 	@touch $@
 
-# Not $(VENV)/.dev, which needs locks that agree with pyproject.toml. This target makes them agree.
+# Not $(VENV)/.dev, which fails if the locks do not match pyproject.toml: `make lock` must run in that state.
 $(VENV)/bin/uv: | $(VENV)/bin/python
 	@$(PIP) --require-hashes -r requirements-dev.lock
 
@@ -217,15 +217,15 @@ node_modules/.installed: package-lock.json package.json .npmrc | $(VENV)/.dev
 	@$(BIN)/npm ci --ignore-scripts --loglevel=error
 	@touch $@
 
-# What the pages of the contract load; the package, editable or not, is not built without it. Where there is no npm yet,
-# it comes from a lock of its own, at the version of the development lock.
+# The scripts, styles and fonts of the pages. The package, editable or not, cannot be built without them. If npm is
+# missing, requirements-pages.lock installs it, at the version of the development lock.
 $(VENDORED): package-lock.json tooling/vendor.py | $(VENV)/bin/python
 	@[ -d node_modules/redoc ] || command -v npm >/dev/null || \
 	$(PIP) --require-hashes -r requirements-pages.lock
 	@$(BIN)/python tooling/vendor.py
 	@touch $@
 
-# What `make clients` compiles in TypeScript, and a grammar: not for those who run the other tests.
+# The TypeScript packages and the grammar that only `make clients` needs.
 $(CLIENTS)/node/node_modules/.installed: $(CLIENTS)/node/package-lock.json $(CLIENTS)/node/package.json .npmrc | $(VENV)/.dev
 	@echo "Installing $(CLIENTS)/node/package-lock.json" >&2
 	@cd $(CLIENTS)/node && npm ci --ignore-scripts --loglevel=error
@@ -234,11 +234,12 @@ $(CLIENTS)/node/node_modules/.installed: $(CLIENTS)/node/package-lock.json $(CLI
 chromium:
 	@command -v $(BROWSER) >/dev/null || tooling/system-packages $(BROWSER)
 
-# For the snippets of docs/receiving.md: 42 MB. Go's packages have 450 MB, so its snippet is run only where Go is.
+# PHP and Ruby run the snippets of docs/receiving.md and take 42 MB. Go takes 450 MB, so its snippet runs only if Go is
+# installed.
 runtimes:
 	@{ command -v php && command -v ruby; } >/dev/null || tooling/system-packages php-cli ruby
 
-# For `make clients`. Go and Rust are only named: those of Debian 12 are older than what generated clients need.
+# For `make clients`. Go and Rust must be installed by hand: Debian 12's versions are too old for the generated clients.
 toolchains:
 	@missing=; \
 	{ command -v mvn && command -v javac; } >/dev/null || missing="maven default-jdk-headless"; \
@@ -249,7 +250,7 @@ toolchains:
 	@for tool in go cargo; do command -v $$tool >/dev/null || { \
 	echo "Missing: $$tool. Install Go 1.23 or newer and a current Rust, then run this again." >&2; exit 1; }; done
 
-# For tests and measurements, which start servers of their own: `command -v` does not see Debian's postgres.
+# The servers that tests and benchmarks start. Debian keeps postgres off the PATH, so `command -v` does not find it.
 servers:
 	@missing=; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing=postgresql; \

@@ -1,6 +1,6 @@
 """``make bench``: runs all benchmarks, or the named ones, with their baselines.
 
-Prints the tables and writes all rounds to build/bench.json. BENCH_ROUNDS=3 is the number of rounds.
+Prints the tables and writes all rounds to build/bench.json. BENCH_ROUNDS=3 sets the number of rounds.
 """
 
 import importlib
@@ -17,7 +17,7 @@ RESULTS = Path("build/bench.json")
 
 
 def main(names: list[str]) -> None:
-    """Run one after another, so that nothing else competes with the measurement."""
+    """Run them one after another, so that they do not compete for the processor."""
     rounds = int(os.environ.get("BENCH_ROUNDS", "3"))
     machine, tables = describe(), []
     print(json.dumps(machine, indent=2))
@@ -28,7 +28,7 @@ def main(names: list[str]) -> None:
             table.stolen = processors.stolen
             tables.append(table)
             print("", *table.lines(), sep="\n", flush=True)
-            # After each, so that an interrupted run keeps the finished results.
+            # After each table, so that an interrupted run keeps the finished ones.
             found = {"machine": machine, "tables": [each.as_json() for each in tables]}
             RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 

@@ -1,4 +1,4 @@
-"""The backends of a gateway's state, by their names in the tables."""
+"""The databases and queues of a gateway, by their names in the tables."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ def running_backend(name: str) -> Iterator[Backend]:
     if name == SQLITE:
         yield Backend()
         return
-    # A quarter of the machine's memory, as PostgreSQL's documentation has it: its default is 128 MB.
+    # A quarter of the machine's memory, as PostgreSQL's documentation recommends. The default is 128 MB.
     buffers = f"{memory() // 4 // 2**20}MB"
     with PostgresServer(shared_buffers=buffers) as postgresql, RedisServer() as redis:
         url = redis.url(0)

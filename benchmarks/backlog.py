@@ -1,10 +1,10 @@
-"""Does a backlog drain at a steady pace and with steady memory?
+"""Measures whether a backlog drains at a steady rate and with steady memory.
 
 ``make bench-backlog`` runs it.
 
-Writes 100,000 due deliveries over 20 webhooks, starts one worker, and prints for each 10,000 of them the
-rate and the worker's resident memory. Exits with 1 when the last 10,000 took more than 1.5 times as long
-as the second, or memory grew by more than a fifth after the second (the first 10,000 warm up).
+Writes 100,000 due deliveries over 20 webhooks, starts one worker, and prints the rate and the worker's
+resident memory after every 10,000. The first 10,000 warm up. Exits with 1 if the last 10,000 took more than
+1.5 times as long as the second, or if memory grew by more than a fifth after the second.
 """
 
 import os

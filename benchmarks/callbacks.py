@@ -1,4 +1,4 @@
-"""Signed callbacks of the network, stored durably before they are answered, beside a bare FlaskApp."""
+"""Measures signed callbacks of the network, which are stored before the response, against a bare FlaskApp."""
 
 import json
 import os
@@ -21,17 +21,17 @@ from gateway.settings import Settings
 SECONDS = float(os.environ.get("BENCH_SECONDS", "8"))
 OURS, BARE = "ours", "bare Connexion FlaskApp"
 PATIENCE_SECONDS = 60
-# Of the rate without a worker. At half of it web and worker together want more than two cores: then every
-# callback waits, and p99 is near p50 only because p50 is bad.
+# A share of the rate without a worker. At half of it, web and worker together need more than two cores:
+# every callback then waits, and p99 is close to p50 only because p50 is bad.
 SHARE = 0.25
 MIN_DELIVERED = 20
 PATH = "/network/callback"
 METHOD = (
     "POST /network/callback with one inbound message each, signed, through one web process each: 16 kept"
-    " connections in a closed loop, every answer checked. Ours checks the signature, commits the raw body"
-    " to SQLite (WAL, NORMAL) together with those that came with it, enqueues its ingestion, logs a line to"
-    " a file, and answers; no worker ran."
-    " The bare FlaskApp has a plain route that reads the raw body and answers a constant."
+    " connections in a closed loop, every response checked. Ours checks the signature, commits the raw body"
+    " to SQLite (WAL, NORMAL) in a batch with concurrent ones, enqueues its ingestion, logs a line to"
+    " a file, and responds; no worker ran."
+    " The bare FlaskApp has a plain route that reads the raw body and returns a constant."
 )
 BUSY_METHOD = (
     "The same callbacks at a quarter of that rate, evenly spaced. Latency counts from the due time."
@@ -41,7 +41,7 @@ BUSY_METHOD = (
 
 
 def run(rounds: int) -> list[Table]:
-    """The tables of callbacks without a worker, and while one delivers."""
+    """The tables of callbacks without a worker, and with one that delivers."""
     with tempfile.TemporaryDirectory() as folder, receivers() as receiver:
         with _contenders(Path(folder), receiver) as (gateway, loads):
             full = drive_in_turns(rounds, loads)
@@ -55,7 +55,7 @@ def run(rounds: int) -> list[Table]:
 
 
 def _arrivals(receiver: str) -> int:
-    """How many events have arrived, as soon as there is one: the worker takes a while to start."""
+    """The number of events that have arrived, once there is one: the worker takes a while to start."""
     answer = requests.get(f"{receiver}/arrivals/1", timeout=PATIENCE_SECONDS)
     return len(answer.json())
 
@@ -72,7 +72,7 @@ def _latency_table(calm: Rounds, delivered: float) -> Table:
     meanwhile = Figure("events delivered meanwhile", "1/s", (delivered,))
     goals = [
         Goal("ours, p99 to p50", p99.value / p50.value, 10, at_most=True),
-        # Else the latency above is of something else.
+        # Without deliveries, the latency above would not be that of a busy gateway.
         Goal("events delivered meanwhile", delivered, MIN_DELIVERED),
     ]
     return Table(
@@ -109,7 +109,7 @@ def _contenders(folder: Path, receiver: str) -> Iterator[tuple[Parts, dict[str, 
 
 
 def _callback(phone_number_id: str) -> dict[str, object]:
-    """An inbound message of a person who never wrote before."""
+    """An inbound message from a new person."""
     contact = {"profile": {"name": "Ada"}, "wa_id": FRESH}
     message = {
         "from": FRESH,

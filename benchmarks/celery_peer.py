@@ -16,19 +16,19 @@ _QUIET = ("--loglevel", "ERROR", "--without-gossip", "--without-mingle", "--with
 
 @dataclass(frozen=True)
 class CeleryPeer:
-    """One of the Celery applications under benchmarks/peers/. ``broker`` is a redis:// URL."""
+    """One of the Celery applications in benchmarks/peers/. ``broker`` is a redis:// URL."""
 
     name: str
     broker: str
     environment: dict[str, str] = field(default_factory=dict)
 
     def enqueue(self, count: int, urls: list[str]) -> None:
-        """Put ``count`` deliveries into its queue. Raises subprocess.CalledProcessError."""
+        """Enqueue ``count`` deliveries. Raises subprocess.CalledProcessError."""
         subprocess.run(self._enqueuing(count, urls), env=self._env(), check=True)
 
     @contextmanager
     def enqueuer(self, url: str) -> Iterator[Callable[[str], float]]:
-        """A function that enqueues one event by its name and returns the time (Unix seconds) just before."""
+        """A function that enqueues the event of a name and returns the time just before, in Unix seconds."""
         command = self._enqueuing(0, [url])
         with subprocess.Popen(
             command, env=self._env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -37,7 +37,7 @@ class CeleryPeer:
 
     @contextmanager
     def worker(self, log: Path) -> Iterator[None]:
-        """Its worker. Its output goes to the file ``log``."""
+        """Run its worker, with its output in the file ``log``."""
         app = f"benchmarks.peers.{self.name}.app"
         pool = ("--pool", "prefork", "--concurrency", str(PROCESSES))
         command = [str(PEERS_PYTHON), "-m", "celery", "-A", app, "worker", *pool, *_QUIET]
@@ -54,7 +54,7 @@ class CeleryPeer:
         return [str(PEERS_PYTHON), "-m", module, str(count), *urls]
 
     def _env(self) -> dict[str, str]:
-        # Warnings of peers are not ours to fix.
+        # We cannot fix the warnings of peers.
         own = {"BROKER_URL": self.broker, "PYTHONWARNINGS": "ignore"}
         return os.environ | own | self.environment
 

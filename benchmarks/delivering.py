@@ -1,8 +1,8 @@
-"""Deliveries a second of our worker, Celery, django-webhook and a bare loop.
+"""Measures deliveries a second of our worker, Celery, django-webhook and a bare loop.
 
-All deliver a backlog that was there before they started, of the same signed body of 500 bytes, to the
-same receiver process. The rate is taken from its arrivals between the first tenth and the last, so that
-no start-up counts.
+Each delivers a backlog, written before it starts, of the same signed body of 500 bytes to one receiver
+process. The rate is that of the arrivals between the first tenth and the last, so that start-up does not
+count.
 """
 
 import os
@@ -23,9 +23,9 @@ from benchmarks.services import PEERS_PYTHON
 from contract_tests.servers import RedisServer
 
 MANY, ONE = 20, 1
-# Even, for two that share it.
+# Even, because two processes may share it.
 COUNT = int(os.environ.get("BENCH_DELIVERIES", "6000"))
-# django-webhook is several times slower than the others: as many would only take longer.
+# Fewer, because django-webhook is several times slower than the others.
 SLOW_COUNT = COUNT // 3
 PATIENCE_SECONDS = 120
 TITLE = "Deliveries a second"
@@ -48,7 +48,7 @@ class Backlog:
 
     @property
     def urls(self) -> list[str]:
-        """The addresses; the events go to them in turns."""
+        """The URLs, which get the events in turns."""
         return [f"{self.receiver}/ok/{number}" for number in range(self.addresses)]
 
     def wait(self) -> None:
@@ -56,7 +56,7 @@ class Backlog:
         requests.get(f"{self.receiver}/arrivals/{self.count}", timeout=PATIENCE_SECONDS)
 
     def rate(self) -> float:
-        """Deliveries a second between the first and the last tenth of them."""
+        """Deliveries a second between the first and the last tenth."""
         arrivals = requests.get(f"{self.receiver}/arrivals/{self.count}", timeout=10).json()
         moments: list[float] = sorted(arrivals.values())
         tenth = self.count // 10
@@ -74,14 +74,14 @@ class Contender:
     rounds: list[float] = field(default_factory=list)
 
     def take_turn(self) -> None:
-        """Run once, against a receiver of its own."""
+        """Run one round, against a new receiver."""
         with receivers() as url:
             backlog = Backlog(url, self.addresses, self.count)
             self.drain(backlog)
             self.rounds.append(backlog.rate())
 
     def figure(self) -> Figure:
-        """What it reached."""
+        """Its rate in each round."""
         return Figure(self.name, "1/s", tuple(self.rounds))
 
 

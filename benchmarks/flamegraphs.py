@@ -1,7 +1,7 @@
 """``make flamegraphs``: profiles web and worker under whole lives of messages, on SQLite.
 
-py-spy looks at both for BENCH_SECONDS=30, so many times a second, while they are under load, and draws
-docs/flamegraphs/web.svg and worker.svg. What waits is left out: a look counts who holds Python's lock.
+py-spy samples both under load for BENCH_SECONDS=30, and writes docs/flamegraphs/web.svg and worker.svg. A
+sample counts only the thread that holds the GIL, so the graphs do not show waiting threads.
 """
 
 import os
@@ -36,7 +36,7 @@ def main() -> None:
         drive(load)
         for recorder in recorders:
             if recorder.wait() != 0:
-                raise SystemExit("py-spy failed; it may look at other processes as root only.")
+                raise SystemExit("py-spy failed; it needs root to sample other processes.")
 
 
 def _record(gateway: Parts, part: str) -> "subprocess.Popen[bytes]":
@@ -47,7 +47,7 @@ def _record(gateway: Parts, part: str) -> "subprocess.Popen[bytes]":
         "--output": str((FOLDER / f"{part}.svg").relative_to(ROOT)),
     }
     flags = ["--gil", "--function", "--format", "flamegraph"]
-    # py-spy writes its command into the picture, so it must not contain paths of this machine.
+    # py-spy writes its command into the graph, so the command must not contain absolute paths.
     command = [str(PEERS_PYTHON.with_name("py-spy").relative_to(ROOT)), "record", *flags]
     return subprocess.Popen(
         [*command, *(word for pair in options.items() for word in pair)], cwd=ROOT

@@ -1,6 +1,6 @@
-"""The process behind benchmarks.load: reads a Load from stdin, puts it on, prints the Answers.
+"""The process behind benchmarks.load: reads a Load from stdin, generates it, and prints the Answers.
 
-A bare protocol on asyncio, about 30 us a request: what it takes of the two cores the server cannot have.
+A bare asyncio protocol with about 30 us of CPU a request, which the server on the same two cores loses.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ Answered = Callable[["Connection"], None]
 
 
 def make_requests(load: Load) -> Iterator[bytes]:
-    """Whole requests, each with fresh digits; those of another run are others."""
+    """Complete requests, each with digits that no other request has, in this run or another."""
     parts = urlsplit(load.url)
     headers = {"Host": parts.netloc, **load.headers, "Content-Length": str(len(load.body))}
     if load.app_secret:
@@ -48,7 +48,7 @@ def make_requests(load: Load) -> Iterator[bytes]:
 
 
 class Connection(asyncio.Protocol):
-    """One kept connection, with at most one request under way, which was due at ``due``."""
+    """One kept connection with at most one running request, which was due at ``due``."""
 
     def __init__(self, answered: Answered, failed: asyncio.Future[None]) -> None:
         self._answered = answered
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
 
 
 class Generator:
-    """Puts one load on. Times are those of the loop, in seconds."""
+    """Generates one load. Times are those of the loop, in seconds."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -104,7 +104,7 @@ class Generator:
         self._begin = self._end = 0.0
 
     async def run(self) -> Answers:
-        """Connect, put the load on, and wait for the last answer. Raises LoadError."""
+        """Connect, generate the load, and wait for the last response. Raises LoadError."""
         host, port = _place(self._load.url)
         for _ in range(self._load.connections):
             _, connection = await self._loop.create_connection(
@@ -122,7 +122,7 @@ class Generator:
         if self._failed.done():
             self._failed.result()
         if not load.done():
-            raise LoadError("the last answers did not come")
+            raise LoadError("the last responses did not come")
         return self._sum_up()
 
     async def _ask_all(self) -> None:
@@ -142,7 +142,7 @@ class Generator:
         await self._settle()
 
     async def _settle(self) -> None:
-        """Wait until every connection has had its last answer."""
+        """Wait until every connection has its last response."""
         await asyncio.sleep(self._end - self._loop.time())
         self._settling = True
         self._look_if_settled()
@@ -170,11 +170,11 @@ class Generator:
         self._cpu_at_begin = cpu_seconds(self._load.pid)
 
     def _sum_up(self) -> Answers:
-        # Responses after the end of a closed loop come from a server with falling load.
+        # When a closed loop ends, the load falls, so later responses do not count.
         last = float("inf") if self._load.rate else self._end
         counted = [lag for at, lag in self._answers if self._begin <= at < last]
         if not counted:
-            raise LoadError("no answer came in the counted time")
+            raise LoadError("no response came in the counted time")
         lags = sorted(lag * 1000 for lag in counted)
         rate = len(lags) / self._load.seconds
         cpu = (cpu_seconds(self._load.pid) - self._cpu_at_begin) * 1000 / len(lags)
@@ -199,9 +199,9 @@ async def _run(load: Load) -> Answers:
 
 
 def main() -> None:
-    """One load."""
+    """Generate one load."""
     load = Load(**json.load(sys.stdin))
-    # Unlike epoll, select() waits for fractions of a millisecond, so that requests leave when due.
+    # Unlike epoll, select() can wait for less than a millisecond, so that requests are sent when due.
     with asyncio.Runner(
         loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())
     ) as runner:

@@ -1,8 +1,8 @@
 """Measures how lists, a send, a callback, a claim and retention slow down as the database grows.
 
-``make bench ARGS=growth`` runs it. BENCH_SIZES=1000,10000,100000,1000000 are the messages in the
-databases, which each run fills: the largest takes some minutes and 5 GB of the temporary folder.
-BENCH_GROWTH_BACKENDS=SQLite,PostgreSQL are their backends.
+``make bench ARGS=growth`` runs it. BENCH_SIZES=1000,10000,100000,1000000 sets the numbers of messages in
+the databases, BENCH_GROWTH_BACKENDS=SQLite,PostgreSQL their backends. Each run fills them: the largest takes
+some minutes and 5 GB of the temporary folder.
 """
 
 import os
@@ -47,7 +47,7 @@ class Stock:
     rounds: dict[str, list[float]] = field(default_factory=dict)
 
     def take_turn(self, name: str) -> None:
-        """Run an operation some times."""
+        """Run an operation several times."""
         database.connect(self.url)
         operation = self.operations[name]
         for _ in range(WARM_UPS):
@@ -74,12 +74,12 @@ def _fill(size: int, url: str) -> Stock:
 
 
 def stock_of(size: int, url: str, owner: Owner) -> Stock:
-    """A database that is filled already; the models must be pointed at it."""
+    """A filled database. The models must be connected to it."""
     return Stock(size, url, {**lists(owner), **changes(owner), **removals()})
 
 
 def run(rounds: int) -> Iterator[Table]:
-    """Fill the databases of each backend, and time everything on all of them in turns."""
+    """Fill the databases of each backend, and time every operation on all of them in turns."""
     secret.use_key(get_settings().encryption_key())
     for backend in BACKENDS:
         with empty_databases(backend, SIZES) as urls, accepting_network():
@@ -89,9 +89,9 @@ def run(rounds: int) -> Iterator[Table]:
 
 
 def measure(backend: str, stocks: list[Stock], rounds: int) -> Table:
-    """The table: every operation at every size, and how much it grew."""
+    """The time of every operation at every size, and its growth."""
     table = Table(f"Growth with the number of messages, on {backend}", METHOD)
-    # Rounds are the outer loop, so that a machine busy for a second slows only one round.
+    # Rounds are the outer loop, so that a machine that is busy for a second slows only one round.
     for _ in range(more_rounds(rounds)):
         for name in stocks[0].operations:
             for stock in stocks:

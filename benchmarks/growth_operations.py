@@ -1,6 +1,6 @@
 """The operations of the growth benchmark: the lists of the API, a send, a callback, a claim, retention.
 
-They are the product's own functions below its HTTP layer, whose cost does not depend on the database.
+They call the product's functions below HTTP, because the cost of HTTP does not depend on the database.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from tasks import ingest
 from tasks.retention import BATCH_SIZE, DAY_MS, KINDS
 from webhooks.envelope import timestamp
 
-# Milliseconds that one run took.
+# Returns the milliseconds of one run.
 Operation = Callable[[], float]
 PAGE, DEEP = 20, 500
 DUE = 20
@@ -54,7 +54,7 @@ def accepting_network() -> Iterator[None]:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """How long it took, in milliseconds."""
+    """The duration of the work, in milliseconds."""
     started = time.perf_counter()
     work()
     return (time.perf_counter() - started) * 1000
@@ -103,7 +103,7 @@ def lists(owner: Owner) -> dict[str, Operation]:
 
 
 def changes(owner: Owner) -> dict[str, Operation]:
-    """Sending, ingesting, claiming and recording. None leaves due work behind."""
+    """Sending, ingesting, claiming and recording. None leaves deliveries that are due."""
     return {
         "send": lambda: _finishing(lambda: timed(lambda: _send(owner))),
         "ingest a status": lambda: _finishing(lambda: _ingest(owner)),
@@ -134,7 +134,7 @@ def _ingest(owner: Owner) -> float:
 
 
 def _deliver(owner: Owner) -> tuple[float, float]:
-    """Make some due, claim them and record outcomes. How long the claim and the recording took."""
+    """Claim due deliveries and record outcomes. Returns the milliseconds of the claim and the recording."""
     with writing():
         for _ in range(DUE):
             event = Event.append(

@@ -1,4 +1,4 @@
-"""Shared by the benchmarks: a separate database, a worker process, and receivers in a process."""
+"""Shared by the benchmarks: a separate database, a worker process, webhooks and events."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ ROWS_PER_TRANSACTION = 1000
 
 @contextmanager
 def gateway_state(**settings: str) -> Iterator[Path]:
-    """A migrated database in a temporary folder, for this process and the workers that it starts."""
+    """A migrated database in a temporary folder, for this process and its workers."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ.update({"GATEWAY_DATA_DIR": folder, **settings})
         get_settings.cache_clear()
@@ -40,16 +40,16 @@ def gateway_state(**settings: str) -> Iterator[Path]:
         finally:
             for name in settings:
                 del os.environ[name]
-            # Its server may end with the benchmark, and this process continues with the next one.
+            # The queue's server may end with this benchmark, and the process continues with the next one.
             queue.huey.storage.close()
             queue.huey.storage = MemoryStorage(queue.NAME)
 
 
 @contextmanager
 def worker(**settings: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process, with settings of its own beside those of the state.
+    """A worker process, with these settings in addition to those of the state.
 
-    Its log goes to a file in the state's folder, as it would in production.
+    Its log goes to a file in the state's folder, as in production.
     """
     path = get_settings().data_dir / "worker.log"
     with path.open("ab") as log:
@@ -67,12 +67,12 @@ def worker(**settings: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def make_webhooks(urls: list[str]) -> list[Webhook]:
-    """One webhook for each address, each of an account of its own."""
+    """One webhook for each URL, each in a separate account."""
     return [Webhook.register(Account.open("Bench", "pro").id, url, [KIND], []) for url in urls]
 
 
 def emit(webhooks: Sequence[Webhook], name: str, *, wake: bool = True) -> None:
-    """One event of an account with a delivery to each webhook, committed, and the wake-up that follows it."""
+    """Commit one event of an account with a delivery to each webhook. Then wake the worker."""
     with writing():
         event = Event.append(
             webhooks[0].account_id,
@@ -88,7 +88,7 @@ def emit(webhooks: Sequence[Webhook], name: str, *, wake: bool = True) -> None:
 
 
 def emit_backlog(webhooks: list[Webhook], count: int) -> None:
-    """Committed events for the webhooks in turns, without a wake-up."""
+    """Commit events for the webhooks in turns, without a wake-up."""
     for start in range(0, count, ROWS_PER_TRANSACTION):
         with writing():
             for number in range(start, min(start + ROWS_PER_TRANSACTION, count)):
@@ -96,13 +96,13 @@ def emit_backlog(webhooks: list[Webhook], count: int) -> None:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which this share of the values lies."""
+    """The value that is above this share of the values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 def resident_mib(process: subprocess.Popen[bytes]) -> float:
-    """Resident memory of a process."""
+    """The resident memory of a process, in MiB."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024
@@ -110,5 +110,5 @@ def resident_mib(process: subprocess.Popen[bytes]) -> float:
 
 
 def sleep_until(moment: float) -> None:
-    """Wait for a moment of time.monotonic()."""
+    """Wait until time.monotonic() reaches ``moment``."""
     time.sleep(max(0.0, moment - time.monotonic()))

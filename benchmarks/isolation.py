@@ -1,9 +1,9 @@
-"""Do hostile accounts delay the events of the others?
+"""Measures whether hostile accounts delay the events of the others.
 
 ``make bench-isolation`` runs it. Each of twenty accounts has a webhook, and events come at a steady rate.
-First all are healthy. Then, in the same run, two accounts are hostile. Prints p50 and p99 from commit to
-receiver of the healthy accounts, and the ratio of p99 to the healthy round. Exits with 1 when a healthy
-delivery is missing, or p99 is above twice the healthy round's plus 20 ms.
+First all accounts are healthy. Then, in the same run, two are hostile. Prints the healthy accounts' p50 and
+p99 from commit to receiver, and the ratio of p99 to the healthy round. Exits with 1 if a healthy delivery is
+missing, or if p99 is above twice the healthy round's plus 20 ms.
 """
 
 import os
@@ -35,7 +35,7 @@ from models.webhook import Webhook
 from tasks.redeliver import redeliver_many
 
 ACCOUNTS, HOSTILE = 20, 2
-# Of each hostile account, where it has many.
+# The webhooks and redeliveries of each hostile account that has many.
 MOST_WEBHOOKS, REDELIVERED = 100, 10_000
 GRACE_MS = 20
 SETTLE_SECONDS = 5
@@ -47,9 +47,9 @@ BACKENDS = os.environ.get("BENCH_BACKENDS", f"{SQLITE},{POSTGRESQL_AND_REDIS}").
 
 @dataclass(frozen=True)
 class Round:
-    """A behaviour of hostile accounts. They get a tenth of the events, or with ``floods`` nine tenths.
+    """The behaviour of the hostile accounts. They get a tenth of the events, or with ``floods`` nine tenths.
 
-    ``receiver`` is the kind of their receivers, ``webhooks`` how many each of them has.
+    ``receiver`` is the kind of their receivers, ``webhooks`` the number of webhooks of each account.
     """
 
     name: str
@@ -119,7 +119,7 @@ def make_accounts(url: str, spec: Round) -> list[list[Webhook]]:
 
 
 def let_fail(webhooks: list[Webhook]) -> None:
-    """Deliveries that failed, for their accounts to redeliver."""
+    """Write failed deliveries, for their accounts to redeliver."""
     emit_backlog(webhooks, len(webhooks) * REDELIVERED)
     with writing():
         failed = {"state": DeliveryState.FAILED, "due": False, "next_attempt_at": None}
@@ -127,14 +127,14 @@ def let_fail(webhooks: list[Webhook]) -> None:
 
 
 def pick(count: int, *, floods: bool) -> int:
-    """Which account gets the event number ``count``."""
+    """The index of the account that gets the event number ``count``."""
     if not floods:
         return count % ACCOUNTS
     return count % HOSTILE if count % 10 else HOSTILE + (count // 10) % (ACCOUNTS - HOSTILE)
 
 
 def run_round(backend: str, rate: int, spec: Round) -> tuple[float, float, int]:
-    """p50 and p99 in ms from commit to receiver of the healthy accounts, and how many events are missing."""
+    """The healthy accounts' p50 and p99 from commit to receiver in ms, and the number of missing events."""
     sent: dict[str, float] = {}
     with (
         running_backend(backend) as state,

@@ -1,7 +1,7 @@
-"""Whole lives of messages, 100 a second: does the service keep up, everything included, on this machine?
+"""Measures whether the whole service keeps up with complete lives of messages, 100 a second.
 
-``make bench ARGS=life`` runs it. BENCH_LIFE_SECONDS=60 is how long (the claim is of 600), BENCH_LIFE_RATE=100
-how many messages a second, BENCH_LIFE_BACKENDS=SQLite,PostgreSQL+Redis what they are kept in.
+``make bench ARGS=life`` runs it. BENCH_LIFE_SECONDS=60 sets the duration (600 for the documented figures),
+BENCH_LIFE_RATE=100 the messages a second, and BENCH_LIFE_BACKENDS=SQLite,PostgreSQL+Redis the backends.
 """
 
 import os
@@ -34,10 +34,10 @@ RATE = float(os.environ.get("BENCH_LIFE_RATE", "100"))
 BACKENDS = os.environ.get("BENCH_LIFE_BACKENDS", "SQLite,PostgreSQL+Redis").split(",")
 WARM_UP, CONNECTIONS = 5.0, 32
 SAMPLE_SECONDS = 0.5
-# Seconds that running lives have to finish after the load.
+# Seconds for running lives to finish after the load.
 PATIENCE_SECONDS = 30
 SHARE_COMPLETE = 0.99
-# Seconds within which waiting work is normal and no backlog.
+# Work that arrived in the last seconds waits normally and is not a backlog.
 IN_HAND_SECONDS = 0.1
 EVENTS = ["message.sent", "message.delivered", "message.read"]
 PARTS = ("sandbox", "web", "worker")
@@ -55,7 +55,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class Sample:
-    """The waiting work at a time (Unix seconds)."""
+    """The waiting work at a time in Unix seconds."""
 
     at: float
     due: int
@@ -71,7 +71,7 @@ class Sample:
 class Course:
     """The result of a run. ``lives`` are pairs of creation and end in Unix seconds. CPU times are in seconds.
 
-    ``idle`` is the share of all cores that had nothing to do during the load, from 0 to 1.
+    ``idle`` is the idle share of all cores during the load, from 0 to 1.
     """
 
     begin: float
@@ -82,13 +82,13 @@ class Course:
     idle: float
 
     def backlogs(self, tenth: int) -> list[int]:
-        """The backlogs seen in a tenth of the time, from 0 to 9."""
+        """The backlogs sampled in a tenth of the time, from 0 to 9."""
         length = SECONDS / 10
         start = self.begin + tenth * length
         return [each.backlog for each in self.samples if start <= each.at < start + length]
 
     def lags(self, half: int) -> list[float]:
-        """How long the lives took that began in a half of the time, 0 or 1, in milliseconds."""
+        """The duration in milliseconds of the lives that began in a half of the time, 0 or 1."""
         start = self.begin + half * SECONDS / 2
         return [
             (end - created) * 1000
@@ -98,13 +98,13 @@ class Course:
 
     @property
     def rate(self) -> float:
-        """Lives a second that were completed in the counted time."""
+        """Lives completed a second in the counted time."""
         return sum(self.begin <= end < self.begin + SECONDS for _, end in self.lives) / SECONDS
 
 
 @contextmanager
 def receiver_process() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """Where a receiver of events listens, and its process."""
+    """The URL of a receiver of events, and its process."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "benchmarks.life_receiver", str(port)]
@@ -118,7 +118,7 @@ def receiver_process() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
 
 
 def _lives(receiver: str, count: int) -> list[tuple[float, float]] | None:
-    """The complete lives as soon as there are enough, or those at the timeout."""
+    """The complete lives, once there are enough or at the timeout."""
     try:
         found = requests.get(f"{receiver}/arrivals/{count}", timeout=PATIENCE_SECONDS).json()
     except requests.ReadTimeout:
@@ -129,7 +129,7 @@ def _lives(receiver: str, count: int) -> list[tuple[float, float]] | None:
 
 
 def make_load(gateway: Parts, receiver: str) -> Load:
-    """Sends of a new customer whose webhook wants the three events of each."""
+    """Sends of a new customer whose webhook subscribes to the three events."""
     gateway.behave(latency_ms=0)
     customer = gateway.customer()
     webhook = {"url": f"{receiver}/ok/0", "events": EVENTS}
@@ -148,7 +148,7 @@ def make_load(gateway: Parts, receiver: str) -> Load:
 
 
 class Sampler(threading.Thread):
-    """Samples the waiting work on a separate connection until it is stopped."""
+    """Samples the waiting work on a separate connection."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -156,14 +156,14 @@ class Sampler(threading.Thread):
         self._stop_asked = threading.Event()
 
     def run(self) -> None:
-        """Sample."""
+        """Sample until ``stop``."""
         while not self._stop_asked.wait(SAMPLE_SECONDS):
             with database.reading():
                 waiting = Callback.select().where(Callback.ingested_at.is_null()).count()
                 self.samples.append(Sample(time.time(), Backlog.read().due, waiting))
 
     def stop(self) -> list[Sample]:
-        """What was seen."""
+        """Stop sampling. Returns the samples."""
         self._stop_asked.set()
         self.join(WAIT_SECONDS)
         return self.samples
@@ -204,7 +204,7 @@ def _observe(
 
 
 def run(_rounds: int) -> Iterator[Table]:
-    """A run on each backend."""
+    """Run once on each backend."""
     for name in BACKENDS:
         yield _table(name, _run(name))
 

@@ -1,8 +1,8 @@
-"""The receiver of the benchmark of whole lives, in a separate process.
+"""The receiver of benchmarks.life, in a separate process.
 
-A life is complete when the message's three events have come, in any order and any number of times.
-``GET /arrivals/N`` is answered when at least N are. It gives the time of each one's end (Unix seconds) by
-its message's identifier and the time of its creation.
+A life is complete when the message's three events have arrived, in any order and any number of times.
+``GET /arrivals/N`` responds when at least N lives are complete, with the time of each end in Unix seconds.
+Its key is the message's identifier and time of creation.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Lives(Arrivals):
         self._missing: dict[bytes, set[bytes]] = {}
 
     def note(self, body: bytes) -> None:
-        """An event arrived."""
+        """Record an event that arrived."""
         kind, identifier, created_at = (
             pattern.search(body) for pattern in (_KIND, _IDENTIFIER, _CREATED_AT)
         )

@@ -1,6 +1,6 @@
-"""Puts load on an HTTP server from a separate process (benchmarks.generator), and returns the result.
+"""Generates load for an HTTP server in a separate process, benchmarks.generator, and returns the result.
 
-The same generator asks every contender, so what it costs itself is the same for all of them.
+All contenders get the same generator, so its own cost is the same for all.
 """
 
 import json
@@ -11,23 +11,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# A placeholder in head and body for 15 digits unique to each request: a recipient, an identifier.
+# A placeholder in head and body for 15 digits that are unique to each request, such as a recipient.
 FRESH = "100000000000000"
-# Seconds. A server that stops responding ends the benchmark.
+# Seconds after which a server that stopped responding ends the benchmark.
 PATIENCE_SECONDS = 60
 
 
 class LoadError(Exception):
-    """The generator gave up: an answer was wrong, or none came. The text says which."""
+    """The generator gave up: a response was wrong or missing. The text says which."""
 
 
 @dataclass(frozen=True)
 class Load:
     """POSTs of one body over kept connections, for ``seconds`` after ``warm_up`` seconds.
 
-    Without a ``rate`` each connection asks again as soon as it has its answer (a closed loop). With one,
-    requests are due at that many a second, evenly spaced, independent of the server (an open loop), and
-    their latency counts from the moment they were due.
+    Without a ``rate``, each connection sends its next request when it has the response (a closed loop). With
+    a ``rate`` a second, requests are evenly spaced and independent of the server (an open loop), and their
+    latency counts from the time when they were due.
     """
 
     url: str
@@ -39,16 +39,16 @@ class Load:
     rate: float = 0
     # Signs the body as the messaging network does.
     app_secret: str = ""
-    # The server's process, whose time on a processor is to be taken.
+    # The server's process, whose CPU time is measured.
     pid: int = 0
 
 
 @dataclass(frozen=True)
 class Answers:
-    """How many answers came in the counted time, how many a second that is, and how fast, in ms.
+    """The number of responses in the counted time, their rate a second, and their latency in ms.
 
-    ``cpu`` is the server's time on a processor for each answer, in ms, where its process was named. It
-    tells more than the rate on a machine that others use as well.
+    ``cpu`` is the server's CPU time for each response in ms, if the load names its process. On a shared
+    machine it is more reliable than the rate.
     """
 
     count: int
@@ -59,7 +59,7 @@ class Answers:
 
 
 def drive(load: Load) -> Answers:
-    """Put the load on. Raises LoadError unless every single answer was a 200."""
+    """Generate the load. Raises LoadError unless every response is a 200."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.generator"],
         input=json.dumps(asdict(load)),

@@ -1,4 +1,4 @@
-"""The machine that the figures are of, so that a reader knows what to compare them with."""
+"""Describes the machine of the figures, so that a reader can compare them."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 def describe() -> dict[str, str | int | float]:
     """Processor, cores, memory (GiB), kernel, and the versions that the figures depend on.
 
-    Of PostgreSQL and Redis only what is installed is named.
+    PostgreSQL and Redis are included if they are installed.
     """
     return {
         "cpu": _first_line_of("/proc/cpuinfo", "model name") or platform.processor(),
@@ -28,24 +28,24 @@ def describe() -> dict[str, str | int | float]:
 
 
 def memory() -> int:
-    """That of the whole machine, in bytes."""
+    """The memory of the whole machine, in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 class Processors:
-    """How the time of all cores was used since this was created, in shares from 0 to 1."""
+    """The use of all cores since this was created, in shares of their time from 0 to 1."""
 
     def __init__(self) -> None:
         self._begin = _processor_times()
 
     @property
     def idle(self) -> float:
-        """Without work."""
+        """The idle share."""
         return self._share("idle") + self._share("waiting")
 
     @property
     def stolen(self) -> float:
-        """Given to other machines on the same host while there was work here."""
+        """The share given to other machines on the same host while there was work here."""
         return self._share("stolen")
 
     def _share(self, name: str) -> float:
@@ -54,15 +54,15 @@ class Processors:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Seconds of a core that a process has used, with its children and those that have ended."""
+    """The CPU seconds of a process, including its running and ended children."""
     ticks = sum(sum(used) for process, parent, used in _all_processes() if pid in {process, parent})
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _all_processes() -> Iterator[tuple[int, int, Sequence[int]]]:
-    """Each process, its parent, and its ticks: its own and those of children that have ended."""
+    """Each process, its parent, and the ticks of itself and its ended children."""
     for entry in Path("/proc").iterdir():
-        # A process may end while it is looked at.
+        # A process may end while it is read.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if entry.name.isdecimal():
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
@@ -70,7 +70,7 @@ def _all_processes() -> Iterator[tuple[int, int, Sequence[int]]]:
 
 
 def _processor_times() -> dict[str, int]:
-    """Ticks of all cores so far. ``waiting`` is for a disk."""
+    """The ticks of all cores so far. ``waiting`` is the wait for a disk."""
     names = ("user", "nice", "system", "idle", "waiting", "interrupt", "soft interrupt", "stolen")
     ticks = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     return {name: int(each) for name, each in zip(names, ticks, strict=False)}
@@ -85,7 +85,7 @@ def _first_line_of(path: str, name: str) -> str | None:
 
 
 def _postgres() -> str | None:
-    """Debian keeps the server off the PATH, in a folder for each version."""
+    """Debian installs the server outside of the PATH, in a folder for each version."""
     installed = Path("/usr/lib/postgresql").glob("*/bin/postgres")
     newest = max(installed, key=lambda path: int(path.parts[-3]), default=None)
     return shutil.which("postgres") if newest is None else str(newest)

@@ -1,10 +1,10 @@
-"""How long does the overview of the dashboard take to make, for each of its ranges?
+"""Measures how long the dashboard takes to render its overview, for each range.
 
 ``make bench-overview`` runs it.
 
-Fills a database with 1,000,000 messages of 40 days, of which one account has 5 of 8, and asks for that
-account's page in this process: what HTTP adds does not depend on the database. BENCH_MESSAGES=1000000 and
-BENCH_GROWTH_BACKENDS=SQLite,PostgreSQL change that. Exits with 1 when a median is above 200 ms.
+Fills a database with 1,000,000 messages of 40 days, 5 of 8 in one account, and renders that account's page
+in this process: the cost of HTTP does not depend on the database. BENCH_MESSAGES=1000000 and
+BENCH_GROWTH_BACKENDS=SQLite,PostgreSQL change that. Exits with 1 if a median is above 200 ms.
 """
 
 import os
@@ -36,7 +36,7 @@ METHOD = (
 
 
 def pages(owner: Owner) -> dict[str, Operation]:
-    """Make the overview once, by range."""
+    """Render the overview once, by range."""
     app = Flask("overview")
     app.register_blueprint(blueprint)
     app.extensions[EXTENSION] = lambda _account: (500, 500, 0)
@@ -47,7 +47,7 @@ def pages(owner: Owner) -> dict[str, Operation]:
     def show(name: str) -> None:
         answer = browser.get(f"/dashboard/?range={name}")
         if answer.status_code != HTTPStatus.OK:
-            raise RuntimeError(f"the overview answered {answer.status}")
+            raise RuntimeError(f"the overview responded with {answer.status}")
 
     return {name: lambda name=name: timed(lambda: show(name)) for name in SPANS}  # type: ignore[misc]
 

@@ -1,4 +1,4 @@
-"""The event that every contender delivers. The peers import it too: the standard library is all it needs."""
+"""The event that every contender delivers. The peers import it too, so it needs only the standard library."""
 
 SIZE = 500
 _BEGINNING = '{"event":"message.received","timestamp":"2026-11-20T09:31:00.000Z","data":{"id":"'

@@ -1,8 +1,8 @@
-"""Fills a migrated database with the messages of forty days: realistic states, by bulk SQL, in seconds.
+"""Fills a migrated database with the messages of forty days, in realistic states, with bulk SQL.
 
-A message out of eight came in; the others went out and were nearly all delivered or read, some failed,
-the newest are under way. Each has its history, its events, 2.5 on average, and a delivery for each of
-those: nearly all delivered, one in 64 failed after all its attempts, as many skipped, the newest wait.
+One message in eight is inbound. Of the outbound ones nearly all are delivered or read, some failed, and the
+newest are pending. Each message has its history, 2.5 events on average, and a delivery for each event.
+Nearly all deliveries are delivered, one in 64 failed, one in 64 is skipped, and the newest are pending.
 """
 
 import json
@@ -25,22 +25,23 @@ from webhooks.kinds import EventKind
 
 SPAN_MS = 40 * 24 * 3_600_000
 DAY_MS = 24 * 3_600_000
-# PostgreSQL keeps each version of a tally in a transaction, and goes through all of them at the next change.
+# In a transaction, PostgreSQL keeps every version of a tally and reads all of them at the next change.
 MESSAGES_PER_TRANSACTION = 10_000
 CALLBACKS_PER_STATEMENT = 500
 # Callbacks are kept for a day, and two or three come for each message.
 CALLBACKS_PER_MESSAGE = 2.5
-# Of sixteen messages in a row: the first account is the large one, with two numbers.
+# Each account and its share of sixteen consecutive messages. The first account is the large one, with two
+# numbers.
 SHARES = ((0, 10), (1, 2), (2, 2), (3, 2))
 STATEMENTS = Path(__file__).with_suffix(".sql")
 CLOSED_PORT = 9
-# What each attempt of populate.sql took.
+# The duration of each attempt in populate.sql.
 ANSWER_MS = 23
 
 
 @dataclass(frozen=True)
 class Owner:
-    """An account with its numbers and its one webhook, which wants every event."""
+    """An account with its numbers and its one webhook, which subscribes to every event."""
 
     account: Account
     numbers: list[Number]
@@ -48,7 +49,7 @@ class Owner:
 
 
 def populate(messages: int) -> list[Owner]:
-    """Write this number of messages, the newest dated now. Returns the owners, the largest first."""
+    """Write this number of messages up to now. Returns the owners, the largest first."""
     owners = make_owners()
     values = {
         "places": ", ".join(places(owners)),
@@ -65,7 +66,7 @@ def populate(messages: int) -> list[Owner]:
 
 
 def _of_totals() -> dict[str, str]:
-    """The columns of attempt_total: all attempts took as long."""
+    """The columns of attempt_total, where all attempts have the same duration."""
     bucket = bucket_of(ANSWER_MS)
     counts = ["COUNT(*)" if name == bucket else "0" for name in BUCKETS]
     columns = {"buckets": ", ".join(BUCKETS), "counts": ", ".join(counts)}
@@ -100,19 +101,19 @@ def _number(account: Account, phone_number_id: str) -> Number:
 
 
 def places(owners: list[Owner]) -> Iterator[str]:
-    """SQL's rows of (place, account, number): whose the messages are, by their number's last four bits."""
+    """SQL rows of (place, account, number): the owner of messages, by the last four bits of their number."""
     owned = [owner for owner, (_, share) in zip(owners, SHARES, strict=True) for _ in range(share)]
     for place, owner in enumerate(owned):
         yield f"({place}, '{owner.account.id}', '{owner.numbers[place % 2].id}')"
 
 
 def _fill(values: dict[str, str], first: int, last: int) -> None:
-    """Messages number ``first`` to ``last``, in one transaction."""
+    """Write the messages number ``first`` to ``last`` in one transaction."""
     bounds = {"first": str(first), "last": str(last)}
     for name, number in (("first", first), ("last", last + 1)):
         at = int(values["begin"]) + number * SPAN_MS // int(values["count"])
         bounds[f"{name}_id"] = id_bound("msg", at)
-    # The rows of a message have its time and its number.
+    # The identifiers of a message's rows contain its time and its number.
     for kind, prefix in (("event", "evt"), ("delivery", "dlv")):
         for name in ("first", "last"):
             bounds[f"{name}_{kind}_id"] = prefix + bounds[f"{name}_id"].removeprefix("msg")
@@ -123,7 +124,7 @@ def _fill(values: dict[str, str], first: int, last: int) -> None:
 
 
 def _fill_callbacks(count: int) -> None:
-    """Callbacks of the last day, ingested."""
+    """Write the ingested callbacks of the last day."""
     now = clock.now()
     value = {"messaging_product": "whatsapp", "statuses": [{"id": "wamid.x" * 6, "pad": "x" * 300}]}
     body = json.dumps({"object": "whatsapp_business_account", "entry": [value]}).encode()
@@ -142,7 +143,7 @@ def _fill_callbacks(count: int) -> None:
 
 
 def tidy_up() -> None:
-    """Maintenance that the database would do by itself over time."""
+    """Run the maintenance that the database would do by itself over time."""
     is_postgresql = isinstance(database.obj, PostgresqlDatabase)
     with reading():
         database.execute_sql(

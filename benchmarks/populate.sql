@@ -1,9 +1,9 @@
--- Messages number $first to $last with all that belongs to them, for a database of the gateway. One statement follows
--- the other at a line with a semicolon. Runs on SQLite and on PostgreSQL; bits instead of remainders, because a
--- percent sign stands for a parameter there.
+-- The messages number $first to $last with their related rows, for a database of the gateway. A line with a semicolon
+-- separates the statements. They run on SQLite and PostgreSQL. They use bits instead of remainders, because the driver
+-- takes a percent sign for a parameter.
 --
--- Identifiers are the product's: a prefix, ten characters of time, sixteen others. The latter are the message's number
--- here, the step of its life and the attempt, so that whatever belongs to a message has nearly its identifier.
+-- Identifiers have the product's form: a prefix, ten characters of time, and sixteen others. Here the latter are the
+-- message's number, its step and the attempt, so that related rows have similar identifiers.
 
 INSERT INTO message (
     id, account_id, number_id, direction, from_number, to_number, type, body_json, status, wa_message_id, created_at
@@ -45,7 +45,7 @@ SELECT
     'text',
     '{"body": "Your order has left our warehouse and arrives on Tuesday between nine and eleven."}',
     status,
-    -- The network's identifiers come in no order, so neither do these.
+    -- Unordered, like the network's identifiers.
     CASE WHEN status <> 'pending' THEN
         'wamid.HBgLMTU1NTEyMzQ1NjcVAgARGBI' || CAST((n * 2654435761) & 4294967295 AS TEXT) || '_' || CAST(n AS TEXT)
     END,
@@ -150,13 +150,13 @@ SELECT
     23,
     success,
     CASE WHEN success THEN 200 ELSE 503 END,
-    CASE WHEN success THEN NULL ELSE 'The receiver answered 503.' END,
+    CASE WHEN success THEN NULL ELSE 'The receiver responded with 503.' END,
     CASE WHEN success THEN '{"received":true}' ELSE '<html><body>503 Service Unavailable</body></html>' END
 FROM answered
 ORDER BY id, number
 ;
 
--- As models.attempt counts them by the hour, with the bucket of 23 ms.
+-- The hourly totals of models.attempt, in the bucket of 23 ms.
 INSERT INTO attempt_total (webhook_id, width, start, delivered, retried, failed, $buckets)
 SELECT
     webhook_id,

@@ -1,8 +1,8 @@
 """Compares one and two web processes, and one and two workers, on PostgreSQL and Redis.
 
-Each process has a fixed share of a core, so that a machine with two cores can tell: the rest of it, for
-the databases, the sandbox, the receiver and the load, is not what is measured. BENCH_SHARE=0.2 is that
-share, BENCH_SECONDS=8 how long the webs are asked, BENCH_PROCESSES_BACKLOG=4000 what the workers deliver.
+Each process has a fixed share of a core. The databases, the sandbox, the receiver and the load use the rest,
+so two cores are enough to measure the difference. BENCH_SHARE=0.2 sets that share, BENCH_SECONDS=8 the
+duration of the load on webs, BENCH_PROCESSES_BACKLOG=4000 the deliveries of the workers.
 """
 
 import os
@@ -31,11 +31,11 @@ from tasks import deliver
 
 SHARE = float(os.environ.get("BENCH_SHARE", "0.2"))
 COUNT = int(os.environ.get("BENCH_PROCESSES_BACKLOG", "4000"))
-# One worker alone has room for five hundred, at ten each: it cannot take up all that is due.
+# At ten deliveries each, a worker with room for five hundred cannot claim all that is due.
 ADDRESSES = 100
 CONNECTIONS, WARM_UP = 8, 2
 FACTOR, IDLE = 1.6, 0.1
-# The wake-up of a backlog reaches one worker. The other one finds the work by polling.
+# The wake-up for a backlog reaches one worker. The other one finds the work by polling.
 SWEEP_SECONDS = "0.5"
 UNBOUNDED = "No control groups are permitted on this machine: the processes share all cores."
 SENDING = (
@@ -49,7 +49,7 @@ DELIVERING = (
     " arrivals."
 )
 
-# Work a second, and the share of the machine's cores that was idle meanwhile.
+# The rate of work a second, and the idle share of the machine's cores meanwhile.
 Measured = tuple[float, float]
 
 
@@ -93,7 +93,7 @@ def _table(title: str, method: str, found: Mapping[str, Sequence[Measured]]) -> 
 
 @contextmanager
 def _webs() -> Iterator[list[Load]]:
-    """Two web processes of one gateway, each with its load, up for all rounds: one not asked is idle."""
+    """Two web processes of one gateway, each with its load. They run in all rounds, idle without load."""
     with ExitStack() as stack:
         settings = dict(stack.enter_context(running_backend(POSTGRESQL_AND_REDIS)).settings)
         shares = [stack.enter_context(quota.share(SHARE)) for _ in range(2)]
@@ -137,7 +137,7 @@ def _drain(workers: int) -> Measured:
 
 @contextmanager
 def _worker() -> Iterator[None]:
-    """A worker with its share, up and idle."""
+    """A running, idle worker with its share."""
     at = f"127.0.0.1:{free_port()}"
     with quota.share(SHARE) as share, worker(GATEWAY_WORKER_METRICS_AT=at) as process:
         wait_for(lambda: _is_served(f"http://{at}"), "a worker", START_SECONDS)

@@ -1,6 +1,6 @@
-"""A fixed share of a core for a process, by a control group of Linux.
+"""Limits processes to a fixed share of a core with a Linux control group.
 
-The result then depends on the process's share, and not on how many cores are left for it.
+The result of a measurement then depends on the share, and not on the number of free cores.
 """
 
 import os
@@ -12,29 +12,29 @@ from pathlib import Path
 
 from contract_tests.waiting import wait_for
 
-# Version 1 has a folder for each of its controllers, version 2 one for all.
+# Version 1 has a folder for each controller, version 2 one folder for all.
 _VERSION_1, _VERSION_2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
-# The period of the share, in microseconds. It is short, because a process that has used up its part stands
-# still until the next period, with the locks that it holds.
+# The period of the share, in microseconds. It is short, because a process that has used its part is
+# suspended until the next period, together with the locks that it holds.
 PERIOD_US = 10_000
 _numbers = count()
 
 
 class Share:
-    """A share of a core, for the processes that are given to it; none holds them to nothing."""
+    """A share of a core. ``group`` None means no limit."""
 
     def __init__(self, group: Path | None) -> None:
         self._group = group
 
     def hold(self, pid: int) -> None:
-        """Give a process to it, with all its threads. What it starts from now on comes in as well."""
+        """Limit a process with all its threads and its future children."""
         if self._group is not None:
             (self._group / "cgroup.procs").write_text(str(pid))
 
 
 @contextmanager
 def share(cores: float) -> Iterator[Share]:
-    """A share of some cores, for processes that end first. None if control groups are unavailable."""
+    """A share of ``cores``, or no limit if control groups are unavailable. Its processes must end first."""
     if not is_available():
         yield Share(None)
         return
@@ -44,7 +44,7 @@ def share(cores: float) -> Iterator[Share]:
 
 @cache
 def is_available() -> bool:
-    """Whether this user may make control groups on this machine."""
+    """Whether this user may create control groups on this machine."""
     try:
         with _group(1):
             return True

@@ -1,10 +1,9 @@
 """Receivers for the benchmarks, in a separate process. They report when each event arrived.
 
-``/ok/N`` answers at once, ``/hang/N`` never, ``/slow/N`` after 9 s. ``GET /arrivals/N`` is answered when
-at least N events have arrived, and gives the time of arrival (Unix seconds) of each event by its
-identifier, first arrival only.
+``/ok/N`` responds at once, ``/hang/N`` never, ``/slow/N`` after 9 s. ``GET /arrivals/N`` responds when at
+least N events have arrived, with the time of each event's first arrival in Unix seconds, by its identifier.
 
-A bare protocol, because what a receiver costs is taken from the cores of the contenders.
+A bare protocol, because the receiver's CPU time is lost to the contenders.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ class Arrivals:
     waiting: list[tuple[int, asyncio.Transport]] = field(default_factory=list)
 
     def note(self, body: bytes) -> None:
-        """An event arrived."""
+        """Record an event that arrived."""
         found = _IDENTIFIER.search(body)
         if found is not None:
             self.times.setdefault(found[1].decode(), time.time())
@@ -64,7 +63,7 @@ class Receiver(asyncio.Protocol):
         length = int(found[1]) if found else 0
         if len(rest) < length:
             return
-        # A client sends its next request when it has this answer: nothing is behind the body.
+        # A client sends its next request after this response, so nothing follows the body.
         self._received = b""
         self._receive(head, rest)
 

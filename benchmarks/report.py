@@ -1,7 +1,7 @@
-"""The results of a benchmark: figures of contenders side by side, and ratios compared with goals.
+"""The results of a benchmark: the figures of all contenders, and ratios compared with goals.
 
-A figure is the median of its rounds. All contenders of a table ran in turns, in the same run: a busy
-machine slows all of them, so the ratios hold where the figures do not.
+A figure is the median of its rounds. All contenders of a table take turns in the same run. A busy machine
+slows all of them, so the ratios are more reliable than the figures.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound on a value, mostly a ratio of two figures. ``at_most`` turns the bound round."""
+    """A minimum of a value, mostly of a ratio of two figures. ``at_most`` makes it a maximum."""
 
     name: str
     value: float
@@ -41,10 +41,10 @@ class Goal:
 
 @dataclass
 class Table:
-    """The figures of one benchmark, the baselines among them, and its goals.
+    """The figures of one benchmark, including the baselines, and its goals.
 
     ``stolen`` is the share of the cores' time, from 0 to 1, that the host gave to other machines since
-    the benchmark began. With much of it, the figures say little about this one.
+    the benchmark began. If it is large, the figures say little about this machine.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Table:
     stolen: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """For machines: every round of every figure, and every goal."""
+        """Every round of every figure, and every goal, as JSON."""
         return {
             "title": self.title,
             "method": self.method,
@@ -64,7 +64,7 @@ class Table:
         }
 
     def lines(self) -> Iterable[str]:
-        """For people, at most 80 columns wide."""
+        """The table as text, at most 80 columns wide."""
         yield self.title
         for figure in self.figures:
             spread = f"{min(figure.rounds):,.4g} to {max(figure.rounds):,.4g}"

@@ -1,7 +1,7 @@
 """Measures the dashboard's search, and the cost of its index.
 
 ``make bench-search`` runs it, with BENCH_MESSAGES=1000000 messages of forty days and BENCH_CONTACTS=200000
-contacts, on BENCH_SEARCH_BACKENDS=SQLite,PostgreSQL. One account has 5 of 8 of both.
+contacts, on BENCH_SEARCH_BACKENDS=SQLite,PostgreSQL. One account has 5 of 8 messages and contacts.
 """
 
 import os
@@ -43,7 +43,7 @@ MOST_CPU = 0.1
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 SYLLABLES = "".join(f"{consonant}{vowel}" for consonant in "bdfgklmnprstvz"[:8] for vowel in "aeiu")
 METHOD = (
-    "A database with so many messages, each with an order's number and ten of 32,768 words. The product's"
+    "Each message has an order number and ten of 32,768 words. The product's"
     f" functions below HTTP find the newest {SHOWN}; each runs {RUNS} times. The last messages are not in the"
     " index yet, as in a running service."
 )
@@ -52,7 +52,7 @@ Work = Callable[[], object]
 
 
 def run(rounds: int) -> Iterator[Table]:
-    """Fill a database of each kind, index it and search it."""
+    """Fill a database on each backend, index it and search it."""
     secret.use_key(get_settings().encryption_key())
     for backend in BACKENDS:
         with _server(backend) as (url, pid):
@@ -64,7 +64,7 @@ def run(rounds: int) -> Iterator[Table]:
 
 @contextmanager
 def _server(backend: str) -> Iterator[tuple[str, int | None]]:
-    """The address of an empty database, and the process of its server if it has one."""
+    """The URL of an empty database, and the process of its server if it has one."""
     if backend == "PostgreSQL":
         with PostgresServer() as server:
             yield server.database("search"), server.process.pid if server.process else None
@@ -99,7 +99,7 @@ def _fill() -> Owner:
 
 
 def _time_part() -> str:
-    """SQL for the ten characters of an identifier that tell the time ``at``."""
+    """SQL for the ten characters of an identifier that encode the time ``at``."""
     digits = (
         f"substr('{ALPHABET}', CAST(((at >> {5 * place}) & 31) + 1 AS INTEGER), 1)"
         for place in reversed(range(10))
@@ -108,7 +108,7 @@ def _time_part() -> str:
 
 
 def _word(number: str, place: int) -> str:
-    """SQL for one of 32,768 words of three syllables, which nothing connects with the number."""
+    """SQL for a pseudo-random one of 32,768 words of three syllables."""
     mixed = f"(({number} + {place * 7919}) * 2654435761)"
     syllables = (
         f"substr('{SYLLABLES}', CAST((({mixed} >> {shift}) & 31) * 2 + 1 AS INTEGER), 2)"
@@ -134,7 +134,7 @@ def _measure(backend: str, owner: Owner, rounds: int, pid: int | None) -> Table:
 
 
 def _index(pid: int | None) -> float:
-    """Index everything but the last messages. What a message cost on a processor, here and at the server."""
+    """Index all but the last messages. Returns the CPU time of a message in ms, here and on the server."""
     now, added = clock.now(), 0
     began = _used(pid)
     while count := search.add(now - SETTLED_MS, 0, BATCH_SIZE):
@@ -143,12 +143,12 @@ def _index(pid: int | None) -> float:
 
 
 def _used(pid: int | None) -> float:
-    """Seconds of a core."""
+    """The CPU seconds of this process and of the server."""
     return time.process_time() + (0 if pid is None else cpu_seconds(pid))
 
 
 def _pages(account: Account) -> Mapping[str, Work]:
-    """The page, with all its queries."""
+    """The search page, with all its queries."""
     user = User.enrol(account, "bench@example.com", "correct horse battery")
     app = Flask("pages")
     app.register_blueprint(blueprint)

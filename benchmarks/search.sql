@@ -1,8 +1,8 @@
--- Messages number $first to $last and contacts of the same numbers, for a database of the gateway (benchmarks/search.py).
--- One statement follows the other at a line with a semicolon. Runs on SQLite and on PostgreSQL.
+-- The messages number $first to $last and their contacts, for a database of the gateway (benchmarks/search.py). A line
+-- with a semicolon separates the statements. They run on SQLite and PostgreSQL.
 --
--- A text has an order's number, which no other text has, and ten words of 32,768. Each text says north or south, none
--- both; one of 65,536 says zanzibar.
+-- A text has an order number, which is unique, and ten of 32,768 words. Each text contains north or south, never both.
+-- One in 65,536 contains zanzibar.
 
 INSERT INTO message (
     id, account_id, number_id, direction, from_number, to_number, type, body_json, status, wa_message_id, created_at

@@ -1,4 +1,4 @@
-"""POST /messages/send through one web process, beside a bare Connexion and FastAPI with the same steps."""
+"""Measures POST /messages/send in one web process, a bare Connexion, and FastAPI with the same steps."""
 
 import json
 import os
@@ -29,26 +29,26 @@ BARE_ASYNC = "bare Connexion AsyncApp"
 LATENCY_MS, SLOW_CONNECTIONS = 300, 512
 SLOW_WARM_UP = 4
 SLOW = f"ours, {LATENCY_MS} ms of the network, {SLOW_CONNECTIONS} connections"
-# Delivers nowhere: no worker runs.
+# Nothing listens there: no worker runs.
 RECEIVER = "http://127.0.0.1:9/events"
 PATH = "/api/messages/send"
 METHOD = (
     "One web process each, on SQLite (WAL, NORMAL): 16 kept connections in a closed loop, each request with"
-    " a fresh recipient and Idempotency-Key, every answer checked. Beside it ran the load generator and one"
-    " sandbox without latency that sends no statuses; no worker, ours or Celery's, so that deliveries wait"
-    " in their queues. Latency: more rounds, of half the length; requests due at half of the contender's own"
-    " rate, evenly spaced, counted from the moment they were due. Ours logs each request to a file; the"
-    " others log nothing. The bare Connexion validates the same four fields and answers a constant: no key,"
+    " a fresh recipient and Idempotency-Key, every response checked. Next to it ran the load generator and"
+    " one sandbox without latency that sends no statuses; no worker, ours or Celery's, so deliveries wait in"
+    " their queues. Latency: more rounds, of half the length; requests due at half of the contender's own"
+    " rate, evenly spaced, counted from the time when they were due. Ours logs each request to a file; the"
+    " others log nothing. The bare Connexion validates the same four fields and returns a constant: no key,"
     " no rate limit, no database."
 )
 SLOW_METHOD = (
-    f"One web process at its default settings and a sandbox that answers after {LATENCY_MS} ms;"
+    f"One web process at its default settings and a sandbox that responds after {LATENCY_MS} ms;"
     f" {SLOW_CONNECTIONS} kept connections in a closed loop."
 )
 
 
 def run(rounds: int) -> list[Table]:
-    """The tables of sends without and with the network's latency."""
+    """The tables of sends with and without latency of the network."""
     with tempfile.TemporaryDirectory() as folder:
         with _contenders(Path(folder)) as loads:
             full = drive_in_turns(rounds, loads)
@@ -95,7 +95,7 @@ def _drive_slowly(rounds: int, folder: Path) -> Rounds:
 
 @contextmanager
 def _contenders(folder: Path) -> Iterator[dict[str, Load]]:
-    """All servers, up for all rounds: one that is not asked is idle."""
+    """All servers. They run in all rounds, and are idle without load."""
     with ExitStack() as stack:
         gateway = stack.enter_context(parts(folder / "ours", "sandbox", "web"))
         gateway.behave(latency_ms=0, no_status=1)
@@ -118,7 +118,7 @@ def _contenders(folder: Path) -> Iterator[dict[str, Load]]:
 
 
 def make_customer(gateway: Parts) -> Customer:
-    """An account with a number, and a webhook that wants each message that was sent."""
+    """An account with a number, and a webhook that subscribes to message.sent."""
     customer = gateway.customer()
     webhook = {"url": RECEIVER, "events": ["message.sent"]}
     customer.request("POST", "/webhooks", json=webhook).raise_for_status()

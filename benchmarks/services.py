@@ -27,17 +27,17 @@ PIN = "000000"
 
 @dataclass(frozen=True)
 class Server:
-    """Where a server is, and its process."""
+    """The URL and the process of a server."""
 
     url: str
     pid: int
 
 
 class Parts(Gateway):
-    """The parts of a gateway that a benchmark names (web, worker, sandbox), on a folder of their own.
+    """Parts of a gateway (web, worker, sandbox), with a separate data folder.
 
-    None is started again when it dies, and no rate limit is ever reached. Settings are given as
-    GATEWAY_...; its commands, its customer and its sandbox's controls are those of the contract tests.
+    A part that dies is not restarted, and the rate limit is never reached. Settings are named GATEWAY_... The
+    commands, the customer and the controls of the sandbox are those of the contract tests.
     """
 
     def __init__(self, folder: Path, parts: Sequence[str], **settings: str) -> None:
@@ -48,14 +48,14 @@ class Parts(Gateway):
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> Self:
-        """Migrate, and begin all parts."""
+        """Migrate, and start all parts."""
         self.cli("migrate")
         for name in self._parts:
             self.begin(name)
         return self
 
     def begin(self, name: str) -> None:
-        """Start a part; one that listens does so when this returns."""
+        """Start a part, and wait until it listens if it does."""
         options = ("--port", str(self.port)) if name == "web" else ()
         command = [sys.executable, "-m", "gateway", name, *options]
         log = self.folder / f"{name}.log"
@@ -77,12 +77,12 @@ class Parts(Gateway):
         return Server(self.url, self.processes["web"].pid)
 
     def behave(self, **knobs: float) -> None:
-        """Turn knobs of the sandbox."""
+        """Set the sandbox's behaviour."""
         url = f"{self.sandbox}/_sandbox/behaviour"
         requests.put(url, json=knobs, timeout=WAIT_SECONDS).raise_for_status()
 
     def sender(self) -> Sender:
-        """Another number of the sandbox's, for a peer that sends without us."""
+        """Another number of the sandbox, for a peer that sends without the gateway."""
         grant = start_signup(self.sandbox, None)
         settings = Settings(sandbox_port=self.sandbox_port)
         network = CloudApi(
@@ -100,7 +100,7 @@ class Parts(Gateway):
 
 @contextmanager
 def parts(folder: Path, *names: str, **settings: str) -> Iterator[Parts]:
-    """Parts of a gateway, for a while."""
+    """Run parts of a gateway inside the block."""
     gateway = Parts(folder, names, **settings)
     try:
         yield gateway.start()
@@ -110,7 +110,7 @@ def parts(folder: Path, *names: str, **settings: str) -> Iterator[Parts]:
 
 @contextmanager
 def peer(folder: Path, name: str, **environment: str) -> Iterator[Server]:
-    """The application benchmarks/peers/NAME, served by uvicorn in one process without access log."""
+    """Serve the application benchmarks/peers/NAME with uvicorn, in one process without access log."""
     port = free_port()
     app = f"benchmarks.peers.{name}.app:app"
     options = ["--host", "127.0.0.1", "--port", str(port), "--no-access-log"]

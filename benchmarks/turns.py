@@ -1,4 +1,4 @@
-"""Loads contenders in turns, so that a busy machine slows all of them equally."""
+"""Runs contenders in turns, so that a busy machine slows all of them equally."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +11,9 @@ Rounds = dict[str, list[Answers]]
 
 
 def more_rounds(rounds: int) -> int:
-    """Rounds for the median of figures that a single stall can distort.
+    """More rounds, for the median of figures that a single stall can distort.
 
-    These are a p99, and operations of milliseconds (docs/performance.md).
+    These figures are a p99 and operations of milliseconds (docs/performance.md).
     """
     return 2 * rounds + 1
 
@@ -28,7 +28,7 @@ def drive_in_turns(rounds: int, loads: Mapping[str, Load]) -> Rounds:
 
 
 def at_share(share: float, answers: Rounds, loads: Mapping[str, Load]) -> dict[str, Load]:
-    """Run the loads again, paced at this share of each contender's rate."""
+    """The loads, paced at this share of each contender's rate."""
     return {
         name: replace(load, rate=share * median(each.rate for each in answers[name]))
         for name, load in loads.items()
@@ -36,14 +36,14 @@ def at_share(share: float, answers: Rounds, loads: Mapping[str, Load]) -> dict[s
 
 
 def rates(answers: Rounds) -> list[Figure]:
-    """Answers a second."""
+    """Responses a second."""
     return [
         Figure(name, "1/s", tuple(each.rate for each in found)) for name, found in answers.items()
     ]
 
 
 def costs(answers: Rounds) -> list[Figure]:
-    """The servers' time on a processor for each answer, in ms."""
+    """The servers' CPU time for each response, in ms."""
     return [
         Figure(f"{name}, CPU", "ms", tuple(each.cpu for each in found))
         for name, found in answers.items()
@@ -51,7 +51,7 @@ def costs(answers: Rounds) -> list[Figure]:
 
 
 def latencies(answers: Rounds) -> list[Figure]:
-    """p50 and p99 in ms."""
+    """The p50 and p99 of the latency, in ms."""
     return [
         Figure(f"{name}, {label}", "ms", values)
         for name, found in answers.items()

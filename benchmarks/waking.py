@@ -1,7 +1,7 @@
 """Measures the time from an event's commit to its arrival, on an idle service.
 
-One event at a time, at moments that no poll can be in step with. Ours on each of its backends, and
-Celery on Redis, in turns; for Celery the commit is the moment before the task is enqueued.
+One event at a time, at irregular times, so that polling cannot be in step. The gateway on each backend and
+Celery on Redis take turns. For Celery the commit is the time just before the task is enqueued.
 """
 
 import os
@@ -24,7 +24,7 @@ from contract_tests.servers import PostgresServer, RedisServer
 from tasks import deliver
 
 EVENTS = int(os.environ.get("BENCH_WAKE_UPS", "150"))
-# They come before it counts: the worker starts, opens its connections and fills its caches.
+# Events that do not count: the worker opens its connections and fills its caches.
 WARM_UP = 10
 PAUSE_SECONDS, JITTER_SECONDS = 0.1, 0.1
 START_SECONDS, ARRIVAL_SECONDS = 30, 10
@@ -37,7 +37,7 @@ METHOD = (
     " 2 processes, Redis, requests with a kept session."
 )
 
-# Begins one delivery of the event of this name, and gives the moment (Unix seconds) of its commit.
+# Starts one delivery of the event of this name, and returns the time of its commit in Unix seconds.
 Begin = Callable[[str], float]
 
 
@@ -51,7 +51,7 @@ class Contender:
     p99: list[float] = field(default_factory=list)
 
     def take_turn(self) -> None:
-        """Measure once, against a receiver of its own."""
+        """Measure one round, against a new receiver."""
         with receivers() as url, contextmanager(self.ready)(url) as begin:
             lags = _measure(url, begin)
         self.p50.append(percentile(lags, 0.5))
@@ -64,7 +64,7 @@ class Contender:
 
 
 def _measure(receiver: str, begin: Begin) -> list[float]:
-    """Milliseconds from commit to arrival, of each event after the warm-up."""
+    """The milliseconds from commit to arrival of each event after the warm-up."""
     begun = {"first": begin("first")}
     _arrivals(receiver, 1, START_SECONDS)
     for number in range(WARM_UP + EVENTS):
@@ -75,7 +75,7 @@ def _measure(receiver: str, begin: Begin) -> list[float]:
 
 
 def _arrivals(receiver: str, count: int, patience: float) -> dict[str, float]:
-    """The arrival of each event, once this number have arrived. Raises requests.ReadTimeout."""
+    """The arrivals, once there are this many. Raises requests.ReadTimeout."""
     answer = requests.get(f"{receiver}/arrivals/{count}", timeout=patience)
     arrived: dict[str, float] = answer.json()
     return arrived

@@ -1,8 +1,8 @@
 """Writes the API reference from the contract, openapi.yaml, while MkDocs builds the documentation.
 
 MkDocs replaces the mark on docs/api-reference.md (mkdocs.yml, hooks). Each schema has a heading with an
-anchor of its own, so that the search of the site finds its properties. These headings are HTML: in
-Markdown they would fill the table of contents.
+anchor, so that the search of the site finds its properties. These headings are HTML: in Markdown they
+would fill the table of contents.
 """
 
 import html
@@ -29,7 +29,7 @@ Node = dict[str, Any]
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replace the mark by the reference."""
+    """Replace the mark with the reference."""
     if MARK not in markdown:
         return markdown
     contract = yaml.load((ROOT / "openapi.yaml").read_bytes(), Loader=yaml.CSafeLoader)
@@ -72,7 +72,7 @@ class Reference:
             yield from self._schema(schema)
 
     def _resolve(self, node: Node) -> Node:
-        """The node itself, or the one that it refers to."""
+        """The node, or the target of its reference."""
         if "$ref" not in node:
             return node
         found: Any = self.contract

@@ -172,12 +172,12 @@ def _part(node: Node, key: str) -> Node:
 
 
 def breaks(old: Node, new: Node) -> list[str]:
-    """One line for each breaking change: its JSON pointer, and what happened there."""
+    """One line for each breaking change: its JSON pointer and a description."""
     return list(dict.fromkeys(f"{place}: {what}" for place, what in Comparison(old, new).breaks()))
 
 
 def latest_release(folder: Path) -> str | None:
-    """The newest version tag of the branch, else of the repository: a shallow clone knows no history."""
+    """The newest version tag of the branch, or of the repository if a shallow clone has no history."""
     for only in (["--merged", "HEAD"], []):
         listed = _git(folder, "tag", "--list", "v[0-9]*", "--sort=-version:refname", *only)
         if listed:
@@ -198,7 +198,9 @@ def main(folder: Path = ROOT) -> int:
     """Print the breaking changes. Returns the exit status."""
     tag = latest_release(folder)
     if tag is None:
-        print("Breaking changes: not checked, for there is no tag v* to compare openapi.yaml with.")
+        print(
+            "Breaking changes: not checked, because no tag v* exists to compare openapi.yaml with."
+        )
         return 0
     published = _git(folder, "show", f"{tag}:openapi.yaml")
     if published is None:

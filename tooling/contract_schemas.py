@@ -1,7 +1,8 @@
 """Rules that find breaking changes between two versions of a schema.
 
-Part of ``tooling.contract_breaks``. A request schema may only accept more, a response schema only promise
-more. Responses may gain properties, enum values and alternatives with a discriminator: clients ignore those.
+Part of ``tooling.contract_breaks``. A request schema may only become wider, a response schema only
+narrower. Responses may gain properties, enum values and alternatives with a discriminator, because clients
+ignore unknown ones.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 Node = dict[str, Any]
-# The place as a JSON pointer, and what broke there.
+# A JSON pointer, and a description of the breaking change there.
 Break = tuple[str, str]
 
 
@@ -22,7 +23,7 @@ class Direction(Enum):
 
 CEILINGS = ("maximum", "maxLength", "maxItems", "maxProperties")
 FLOORS = ("minimum", "minLength", "minItems", "minProperties")
-# A list that the gateway renders may grow with the enum values in it.
+# A list that the gateway renders grows with the enum values in it.
 GROWS = {("maxItems", Direction.RESPONSE)}
 # These values have no order from narrow to wide, so any change is a break.
 OPAQUE = (
@@ -52,7 +53,7 @@ class Schemas:
         self._seen: set[tuple[str, str, Direction]] = set()
 
     def both(self, old: Node, new: Node, place: str) -> tuple[Node, Node, str]:
-        """Both nodes without references, and where the old one stands."""
+        """Both nodes with their references resolved, and the place of the old one."""
         place = old.get("$ref", place)
         return resolved(self._old, old), resolved(self._new, new), place
 
@@ -95,7 +96,7 @@ def _members(old: Node, new: Node) -> Iterator[tuple[tuple[str, ...], Node, Node
 
 
 def _alternatives(schema: Node) -> dict[str, Node]:
-    """The alternatives of a schema, by the component that each refers to, else by position."""
+    """The alternatives of a schema, by the component that each refers to, or by position."""
     return {s.get("$ref", str(at)): s for at, s in enumerate(schema.get("oneOf", []))}
 
 

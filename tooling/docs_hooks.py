@@ -14,18 +14,18 @@ STATIC = ROOT / "dashboard" / "static"
 FONTS = "vendored/@fontsource-variable/inter/*"
 LIST_OF_DECISIONS = "<!-- decisions -->"
 SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
-# A tag that loads something from elsewhere; a plain link (<a href>) is the reader's own choice.
+# A tag that loads a file from another host. A plain link (<a href>) is fine: the reader decides.
 LOADS = re.compile(
     r"""<(?:script|img|iframe|source|link\b[^>]*?rel="?(?:stylesheet|preload|icon))\b
     [^>]*?\s(?:src|href)="?((?:https?:)?//[^"\s>]+)""",
     re.VERBOSE,
 )
-# Below this logger a warning fails the strict build.
+# A warning of this logger or its children fails the strict build.
 log = logging.getLogger("mkdocs.hooks.docs")
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    """Put every decision into the last section of the navigation, so that none is forgotten."""
+    """Add every decision to the last section of the navigation."""
     pages = ["decisions/index.md", *(f"decisions/{path.name}" for path in decisions())]
     (last,) = config["nav"][-1].values()
     last.append({"Decisions": pages})
@@ -33,7 +33,7 @@ def on_config(config: Any, **_: Any) -> Any:
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
-    """Add the dashboard's colours, font and logo: they are the documentation's as well."""
+    """Add the dashboard's colours, font and logo, which the documentation shares."""
     from mkdocs.structure.files import File  # noqa: PLC0415 - tests read the rest without MkDocs
 
     fonts = (path.relative_to(STATIC).as_posix() for path in STATIC.glob(FONTS))
@@ -53,14 +53,14 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Warn of a page that would load something from another host, and name its search dialog."""
+    """Warn about files that a page would load from another host, and name its search dialog."""
     for address in LOADS.findall(output):
         log.warning("%s loads %s", page.file.src_uri, address)
     return with_search_named(output)
 
 
 def on_post_template(output_content: str, **_: Any) -> str:
-    """Name the search dialog of the page for addresses that do not exist."""
+    """Name the search dialog of the page for unknown addresses."""
     return with_search_named(output_content)
 
 

@@ -1,6 +1,6 @@
-"""Draws the Mermaid diagrams of the documentation with a script of the site's own.
+"""Adds Mermaid, which draws the diagrams of the documentation, to the site.
 
-The theme draws them. Without a script in the page it loads one from another host (mkdocs.yml, hooks).
+Without it, the theme would load the script from another host (mkdocs.yml, hooks).
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 SCRIPT = "mermaid.tiny.js"
 BLOCK = '<pre class="mermaid"><code>'
 # Mermaid's default look colours boxes inline. This one takes the colours of the theme, also in dark mode.
-# The theme does not colour heads of arrows: this gray is visible on light and dark.
+# The theme does not colour arrowheads. This grey is visible on light and dark.
 LOOK = """---
 config:
   theme: default

@@ -1,7 +1,7 @@
 """Runs ``pip install`` in the environment of this Python and shows the progress.
 
-Takes the options of pip; ``-r FILE`` names the step. A terminal shows a counter of packages; any other
-output, such as the log of CI, gets two lines for each step. The output of pip itself appears if pip fails.
+Takes the options of pip. ``-r FILE`` names the step. A terminal shows a counter of packages. Other output,
+such as a CI log, gets two lines for each step. The output of pip appears only if pip fails.
 """
 
 import re
@@ -38,7 +38,7 @@ class Progress:
         self._watcher = threading.Thread(target=self._watch)
 
     def read(self, output: Iterable[str]) -> None:
-        """Follow the output to its end, then clear the counter."""
+        """Read the output to its end, then clear the counter."""
         for line in output:
             self.lines.append(line)
             self._follow(line)

@@ -1,4 +1,4 @@
-"""The package as it is built: its name and version, its files, and the build itself."""
+"""Builds the package, and reads its name, version and files."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ VERSION: str = SETTINGS["project"]["version"]
 
 
 def build(source: Path, target: Path, *kinds: str, made_at: int) -> None:
-    """Build the wheel, the sdist or both. Their files are dated to ``made_at``, in seconds since 1970."""
+    """Build the wheel, the sdist or both. Their files have the time ``made_at``, in seconds since 1970."""
     wanted = [word for kind in kinds for word in ("--target", kind)]
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", *wanted, "--directory", target],
@@ -25,7 +25,7 @@ def build(source: Path, target: Path, *kinds: str, made_at: int) -> None:
 
 
 def package_files(*, untracked: bool) -> set[str]:
-    """The files of the repository that belong into a wheel, untracked ones too if they may."""
+    """The files of the repository that a wheel contains, with untracked ones if requested."""
     packages = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     kinds = ["--cached", *(["--others", "--exclude-standard"] if untracked else [])]
     listed = git("ls-files", *kinds, "--", *packages).splitlines()
@@ -38,7 +38,7 @@ def commit_time() -> int:
 
 
 def git(*words: str) -> str:
-    """What git prints about this repository."""
+    """The output of a git command on this repository."""
     return subprocess.run(
         ["git", *words], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "prose"
 NO_PROSE = ("#!", "# noqa", "# type:")
-# Fewer words are a name, a key or a format.
+# Strings of fewer words are names, keys or formats.
 FEWEST_WORDS = 4
 CODE = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|PRAGMA|EXPLAIN|COPY|SET|import|from|def|class|window|curl)\b"

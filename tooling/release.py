@@ -1,6 +1,6 @@
 """Builds the files of a release into dist/: ``make release`` runs this as ``python -m tooling.release``.
 
-Nothing is uploaded, and no tag is made. Every time in the files is that of the commit, so the same commit
+Nothing is uploaded, and no tag is created. All times in the files are the commit's, so the same commit
 gives the same bytes. contract_tests/make_release.py checks the files.
 """
 
@@ -14,7 +14,7 @@ from tooling.sbom import sbom
 
 DIST = ROOT / "dist"
 CONTAINERFILE = ROOT / "deploy" / "Containerfile"
-# The first stage installs the wheel. The last one is that of deploy/Containerfile.
+# The first stage installs the wheel. The last one is copied from deploy/Containerfile.
 IMAGE = """\
 # The image of Messaging Gateway {version}. Build it in the folder of the release's files:
 #   docker build -f Containerfile -t messaging-gateway:{version} .
@@ -35,7 +35,7 @@ def _digest(path: Path) -> str:
 
 
 def requirements(wheel: Path) -> str:
-    """The runtime lock with the wheel itself: one file that pip installs, each hash checked."""
+    """The runtime lock and the wheel, with hashes, as one file for pip."""
     lock = (ROOT / "requirements.lock").read_text()
     return f"{lock}./{wheel.name} \\\n    --hash=sha256:{_digest(wheel)}\n"
 
@@ -56,7 +56,7 @@ def containerfile(wheel: Path) -> str:
 
 
 def main() -> None:
-    """Replace dist/ by the files of this commit."""
+    """Replace dist/ with the files of this commit."""
     if changed := git("status", "--porcelain"):
         sys.exit(f"A release is built from a commit. Commit or remove these first:\n{changed}")
     shutil.rmtree(DIST, ignore_errors=True)

@@ -27,7 +27,7 @@ PINNED = re.compile(
     r"^([\w.-]+)==([^\s;]+).*\\\n((?: +--hash=sha256:[0-9a-f]{64}.*\n)+)", re.MULTILINE
 )
 HASH = re.compile(r"[0-9a-f]{64}")
-# Scripts of others that a wheel contains. htmx is in the repository, the rest comes from tooling/vendor.py.
+# Third-party scripts in a wheel. htmx is in the repository, tooling/vendor.py adds the others.
 BUNDLED = (*FILES, "htmx.org")
 ALGORITHMS = {"sha512": HashAlgorithm.SHA_512}
 # Longer ones are whole texts of licenses.
@@ -35,7 +35,7 @@ MAX_LICENSE = 100
 
 
 def sbom(made_at: int) -> str:
-    """The JSON text, made at a time in seconds since 1970."""
+    """The JSON text, with its time of creation in seconds since 1970."""
     components = [*_required(), *_bundled()]
     bom = Bom(components=components)
     bom.metadata.timestamp = datetime.fromtimestamp(made_at, UTC)
@@ -52,7 +52,7 @@ def _product() -> Component:
 
 
 def _required() -> Iterator[Component]:
-    """Each package of the runtime lock, also those that only other platforms need."""
+    """Each package of the runtime lock, including those that only other platforms need."""
     for name, version, hashes in PINNED.findall((ROOT / "requirements.lock").read_text()):
         digests = [HashType(alg=HashAlgorithm.SHA_256, content=h) for h in HASH.findall(hashes)]
         yield _component(PackageURL("pypi", name=name, version=version), _license(name), digests)
@@ -88,7 +88,7 @@ def _component(
 
 
 def _license(name: str) -> str | None:
-    """What the installed package declares; one that this platform does not need is not installed."""
+    """The license that the installed package declares. Packages for other platforms are not installed."""
     try:
         about = metadata(name)
     except PackageNotFoundError:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fills dashboard/static/vendored/ with the scripts, styles and fonts that others published.
+"""Fills dashboard/static/vendored/ with third-party scripts, styles and fonts.
 
-They come at the versions of package-lock.json: out of node_modules if they are installed there, else through
-`npm pack`, checked by the locked hash. Needs nothing but Python, so that the build of an image can run it.
+Their versions are those of package-lock.json. They come from node_modules if installed there, otherwise from
+`npm pack`, with the locked hash checked. Needs only the standard library, so that an image build can run it.
 """
 
 import base64
@@ -32,13 +32,13 @@ FILES = {
         "LICENSE",
     ),
 }
-# Redoc loads its makers' logo from their server, and no option prevents it. Browsers hide an empty image.
+# Redoc loads its vendor's logo from another server, without an option. Browsers hide an empty image.
 LOGO = b"https://cdn.redoc.ly/redoc/logo-mini.svg"
 NO_IMAGE = b"data:,"
 
 
 def _package(name: str, lock: dict[str, str], scratch: Path) -> Path:
-    """Where the files of a package lie, at the locked version."""
+    """The folder with the files of a package, at the locked version."""
     installed = ROOT / "node_modules" / name
     about = installed / "package.json"
     if about.exists() and json.loads(about.read_bytes())["version"] == lock["version"]:
@@ -72,7 +72,7 @@ def _content(path: Path) -> bytes:
 
 
 def main() -> None:
-    """Replace the folder as a whole, so that it is never incomplete."""
+    """Replace the whole folder, so that it is never incomplete."""
     packages = json.loads((ROOT / "package-lock.json").read_bytes())["packages"]
     with tempfile.TemporaryDirectory(dir=TARGET.parent, prefix="vendored.") as folder:
         scratch, new = Path(folder), Path(folder) / "vendored"

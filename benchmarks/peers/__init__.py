@@ -1,1 +1,1 @@
-"""What we are measured against. It runs in benchmarks/peers/.venv, which has none of our packages."""
+"""The peers and baselines of the benchmarks. They run in benchmarks/peers/.venv, without our packages."""

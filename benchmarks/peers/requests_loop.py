@@ -1,6 +1,6 @@
-"""The least that Python with requests can do: sign and post, one after the other, and nothing else.
+"""The minimum with Python and requests: sign and post, one after the other.
 
-``python -m benchmarks.peers.requests_loop FIRST COUNT URL...`` sends the events numbered from FIRST on.
+``python -m benchmarks.peers.requests_loop FIRST COUNT URL...`` sends COUNT events, numbered from FIRST.
 """
 
 import sys
@@ -10,7 +10,7 @@ from benchmarks.peers.signing import kept_session, signed_post
 
 
 def send_all(first: int, count: int, urls: list[str]) -> None:
-    """Send to the addresses in turns."""
+    """Send to the URLs in turns."""
     with kept_session() as session:
         for number in range(first, first + count):
             signed_post(session, urls[number % len(urls)], event_body(f"msg_{number}"))

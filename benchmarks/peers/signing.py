@@ -1,4 +1,4 @@
-"""The signature that the peers put on the body, by the same function as ours."""
+"""Signs and sends the bodies of peers, with our algorithm."""
 
 import hashlib
 import hmac
@@ -9,14 +9,14 @@ SECRET = b"whsec_a-secret-of-the-benchmarks-and-of-nothing-else"
 
 
 def kept_session() -> requests.Session:
-    """A session at its fastest: it does not look for proxies and passwords at each request."""
+    """A fast session: it does not look for proxies and passwords at each request."""
     session = requests.Session()
     session.trust_env = False
     return session
 
 
 def signed_post(session: requests.Session, url: str, body: str) -> None:
-    """Sign and send. Raises requests.RequestException when no 2xx comes back."""
+    """Sign and send. Raises requests.RequestException unless the response is 2xx."""
     raw = body.encode()
     headers = {
         "Content-Type": "application/json",

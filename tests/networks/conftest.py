@@ -1,4 +1,4 @@
-"""Fixtures: no test leaves a connection open."""
+"""Closes the connections that a test opened."""
 
 from collections.abc import Iterator
 from typing import Any

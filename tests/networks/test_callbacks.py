@@ -1,4 +1,4 @@
-"""Parsing callbacks of the platform, in the shapes seen in practice."""
+"""Callbacks of the platform are parsed in all shapes seen in practice."""
 
 import json
 import time
@@ -265,7 +265,7 @@ def test_each_part_makes_a_callback_that_says_the_same() -> None:
     for part in parts:
         [again] = parse(part.body())
         assert again.item == part.item
-        assert again.body() == part.body(), "so that an item is known by its body"
+        assert again.body() == part.body(), "the body identifies the item"
 
 
 def test_messages_that_the_owner_sent_elsewhere_are_ignored() -> None:
@@ -368,7 +368,7 @@ _json = st.recursive(
 )
 
 
-# How fast a busy machine is says nothing about the parser.
+# The speed of a busy machine says nothing about the parser.
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(entries=st.lists(_json), value=_json, field=st.sampled_from(["messages", "account_update"]))
 def test_no_callback_whatever_its_shape_is_a_crash(

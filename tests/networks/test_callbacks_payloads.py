@@ -44,7 +44,7 @@ EACH = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda each: each.name)
 
 
 def made(item: Item) -> Made:
-    """What an item is, as cases name it."""
+    """The name of an item in the cases."""
     match item:
         case InboundMessage():
             word = item.type
@@ -60,7 +60,7 @@ def made(item: Item) -> Made:
 
 
 def whose(item: Item) -> str:
-    """The number or account that an item is about."""
+    """The number or account of an item."""
     name = (
         "waba_id" if isinstance(item, AccountUpdate | callback_items.Notice) else "phone_number_id"
     )
@@ -86,7 +86,7 @@ def test_a_callback_is_parsed_into_the_expected_items(payload: Payload) -> None:
 
 @EACH
 def test_a_callback_is_read_alike_in_the_other_order(payload: Payload) -> None:
-    """The platform writes field and value in either order, and more entries before and after."""
+    """The platform writes field and value in either order, and other entries before and after."""
     callback = json.loads(payload.body())
     [entry] = callback["entry"]
     [change] = entry["changes"]
@@ -98,7 +98,7 @@ def test_a_callback_is_read_alike_in_the_other_order(payload: Payload) -> None:
 
 @pytest.fixture
 def numbers(account: Account, clock: Clock, configure: Configure) -> list[Number]:
-    """Two numbers with a template and messages that the network accepted, all of it long ago."""
+    """Two numbers with an old template and old messages that the network accepted."""
     configure(NETWORK_APP_ID=APP_ID)
     theirs = factories.active_number(account, NUMBER_ID, WABA, phone_number=NUMBER)
     own = factories.active_number(account, OWN_NUMBER_ID, OWN_ACCOUNT)
@@ -131,7 +131,7 @@ def test_a_callback_has_its_expected_effect_and_is_never_dropped(
     Notice.delete().execute()
     seen = Event.select().count()
     callback = ingest_now(payload.entry())
-    # The answer to the send has told that it was sent.
+    # The response to the send has emitted message.sent already.
     assert caused(numbers, seen) == payload.causes - {"message.sent"}
     assert SetAside.select().count() == 0
     now, told = caused(numbers, seen), Event.select().count()

@@ -15,7 +15,7 @@ from networks.exceptions import (
     ThrottledError,
 )
 
-# The HTTP statuses are those that were seen: for throttling they differ between copies of the reference.
+# The HTTP statuses are those seen in practice: for throttling, copies of the reference differ.
 TABLE: dict[type[NetworkError], list[tuple[int, tuple[int, ...]]]] = {
     NumberLostError: [(0, (401,)), (33, (400,)), (190, (401,)), (133010, (400,))],
     NumberBannedError: [(131031, (403,))],

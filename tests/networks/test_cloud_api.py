@@ -102,7 +102,7 @@ def test_an_answer_that_does_not_come_in_time_is_ambiguous(receiver: Receiver) -
         _send(_api(receiver.url(""), timeout=0.2))
     assert caught.value.code == "timeout"
     assert time.monotonic() - started < 3
-    assert len(receiver.at(MESSAGES)) == 1, "what may have arrived is never repeated"
+    assert len(receiver.at(MESSAGES)) == 1, "a request that may have arrived is never repeated"
 
 
 def _close(exchange: Exchange) -> None:

@@ -33,7 +33,7 @@ CONTENTS: dict[str, Any] = {
 
 
 def sent(receiver: Receiver, type_: str, content: Any, quoted: str | None = None) -> Any:
-    """The body that the network got."""
+    """The body that the network received."""
     receiver.behave(answer(200, ACCEPTED, Content_Type="application/json"), PATH)
     api = CloudApi(receiver.url(""), "v25.0", "app-1", "secret", 5)
     message = OutboundMessage("15551234567", type_, content, reference="msg_1", quoted=quoted)

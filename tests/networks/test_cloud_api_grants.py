@@ -1,4 +1,4 @@
-"""The permissions of a customer's token, also if the platform's response is incomplete."""
+"""The permissions of a customer's token, including incomplete responses of the platform."""
 
 from typing import Any
 

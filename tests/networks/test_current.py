@@ -1,4 +1,4 @@
-"""The event loop for callers of the network that have none."""
+"""The event loop for callers of the network without one."""
 
 import asyncio
 import sys

@@ -40,7 +40,7 @@ def _json(status: int, body: Any) -> Callable[[Exchange], None]:
 
 
 def _describe(receiver: Receiver, **changes: Any) -> None:
-    """What the network says of the media object."""
+    """The network's metadata of the media object."""
     found = {
         "messaging_product": "whatsapp",
         "url": receiver.url(BYTES),
@@ -66,7 +66,7 @@ def _download(api: CloudApi) -> bytes:
 
 
 def _pieces(download: MediaDownload) -> Iterator[bytes]:
-    """The pieces of a download, as a caller that waits gets them."""
+    """The pieces of a download, for a blocking caller."""
     pieces = aiter(download)
     try:
         while piece := wait_for(_next(pieces)):

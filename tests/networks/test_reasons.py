@@ -1,4 +1,4 @@
-"""Why a number is lost, in sentences."""
+"""The reasons of a lost number, in sentences."""
 
 import pytest
 

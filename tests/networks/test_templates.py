@@ -146,7 +146,7 @@ def test_a_template_is_deleted_by_name_or_identifier(
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        # The business account may be out of the token's sight, and the number still send.
+        # The number may still send, even if the token cannot access the business account.
         ({"code": 100, "error_subcode": 33}, NumberInDoubtError),
         ({"code": 190}, NumberLostError),
         ({"code": 100, "error_subcode": 2388024}, RefusedError),

@@ -32,7 +32,7 @@ SUFFIX = re.compile(r"_(bucket|count|sum)$")
 
 @pytest.fixture
 def exposed(state: Stored) -> str:
-    """The output of /metrics, including the workers' metrics, which are declared in the same module."""
+    """The output of /metrics. It includes the workers' metrics, which the same module declares."""
     assert state.environment
     app = Flask("probe")
     app.register_blueprint(metrics.blueprint)
@@ -59,7 +59,7 @@ def test_every_metric_is_on_the_dashboard(exposed: str) -> None:
 def test_every_label_value_that_an_alert_looks_for_exists(exposed: str) -> None:
     for text in EXPRESSIONS:
         for metric, label, values in SERIES.findall(text):
-            # Statuses of responses come as they come.
+            # A status has a series only after such a response.
             for value in values.split("|") if label != "status" else ():
                 assert f'{metric}{{{label}="{value}"}}' in exposed
 

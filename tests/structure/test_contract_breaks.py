@@ -1,4 +1,4 @@
-"""The check of the contract against the latest release finds each kind of breaking change."""
+"""The comparison of the contract with the latest release finds each kind of breaking change."""
 
 import subprocess
 from copy import deepcopy
@@ -48,7 +48,7 @@ def test_an_additive_change_is_no_break(change: dict[str, Any]) -> None:
 
 
 def test_every_schema_of_the_real_contract_is_compared() -> None:
-    """Each gets another type; those that only compose others have none."""
+    """Each schema gets a different type. Schemas that only compose others have none."""
     contract = load_contract()
     new = deepcopy(contract)
     schemas = new["components"]["schemas"]
@@ -62,14 +62,14 @@ def test_every_schema_of_the_real_contract_is_compared() -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with the small contract, and no tag."""
+    """A repository with the small contract and without a tag."""
     git(tmp_path, "init", "--quiet")
     commit(tmp_path, SMALL)
     return tmp_path
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git as somebody, without the settings of this machine."""
+    """Run git with a test identity, without the settings of this machine."""
     someone = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *someone, *words], cwd=folder, check=True, capture_output=True)
 
@@ -86,7 +86,7 @@ def test_without_a_release_the_check_says_that_it_compares_nothing(
 ) -> None:
     git(repository, "tag", "vacation")
     assert main(repository) == 0
-    assert "not checked, for there is no tag v*" in capsys.readouterr().out
+    assert "not checked, because no tag v* exists" in capsys.readouterr().out
 
 
 def test_the_contract_is_compared_with_the_newest_release(

@@ -1,4 +1,4 @@
-"""The contract keeps to what the client generators understand (docs/decisions/0014)."""
+"""The contract uses only what client generators support (docs/decisions/0014)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,12 +19,12 @@ OPERATIONS: list[dict[str, Any]] = [
     if method.lower() in item
 ]
 HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"}
-# Names that shadow what a language brings along.
+# Names that shadow built-in names of a language.
 TAKEN = {"Error", "Number", "String", "Object", "Map", "Set", "Exception", "Response", "Request"}
 
 
 def _schemas(value: Any) -> Iterator[dict[str, Any]]:
-    """Every object below ``value``, ``value`` included. Examples hold none that count."""
+    """Every object below and including ``value``. Examples are skipped."""
     if isinstance(value, dict):
         yield value
         for name, inner in value.items():
@@ -46,7 +46,7 @@ def _target(reference: dict[str, Any]) -> str:
 def test_a_union_is_of_named_schemas_that_a_program_can_tell_apart(name: str) -> None:
     alternatives = [_target(each) for each in SCHEMAS[name]["oneOf"]]
     if "discriminator" not in SCHEMAS[name]:
-        # By link or by id: each alternative is closed and requires another property.
+        # A link or an id: each alternative is closed and requires a different property.
         required = [SCHEMAS[each]["required"] for each in alternatives]
         assert required == [["link"], ["id"]]
         assert all(SCHEMAS[each]["additionalProperties"] is False for each in alternatives)
@@ -89,7 +89,7 @@ def test_a_keyword_that_generators_get_wrong_does_not_occur(keyword: str) -> Non
 
 
 def test_every_object_says_whether_it_may_gain_properties_but_a_form_cannot() -> None:
-    """Java and Go refuse a property that the schema does not announce (OpenAPI Generator's default)."""
+    """Java and Go refuse properties that a schema does not declare (OpenAPI Generator's default)."""
     objects = {name: each for name, each in SCHEMAS.items() if each.get("type") == "object"}
     silent = {name for name, each in objects.items() if "additionalProperties" not in each}
     assert silent == {"UploadMediaRequest"}
@@ -103,7 +103,7 @@ def test_every_object_says_whether_it_may_gain_properties_but_a_form_cannot() ->
     ],
 )
 def test_a_detail_has_all_that_its_resource_has(detail: str, resource: str, more: set[str]) -> None:
-    """It is written out, because an ``allOf`` of open objects loses its properties in some generators."""
+    """All properties are repeated: an ``allOf`` of open objects loses its properties in some generators."""
     properties: dict[str, Any] = SCHEMAS[detail]["properties"]
     assert properties.keys() == SCHEMAS[resource]["properties"].keys() | more
     for name, inner in SCHEMAS[resource]["properties"].items():
@@ -152,5 +152,5 @@ def test_the_texts_are_for_readers() -> None:
 
 
 def test_no_schema_is_called_like_the_constructor_of_another_one() -> None:
-    """A client in Go has a function NewMessage for a schema Message."""
+    """A Go client has a function NewMessage for a schema Message."""
     assert [name for name in SCHEMAS if f"New{name}" in SCHEMAS] == []

@@ -41,7 +41,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     if method in item
 }
 HANDLER_OF = handlers_of(CONTRACT["paths"])
-# The contract looks at two numbers of an address. These blocks have special addresses, and public ones.
+# The contract checks two numbers of an address. These blocks contain both special and public addresses.
 PARTLY_PUBLIC = {"168.63", "192.0", "192.88", "198.51", "203.0"}
 # The schema of an event's data.
 DATA_OF = {
@@ -58,7 +58,7 @@ def test_every_operation_has_a_handler_in_the_module_of_its_tag(operation_id: st
     operation = OPERATIONS[operation_id]
     module = importlib.import_module(f"handlers.{operation['tags'][0]}")
     handler = HANDLER_OF(operation_id)
-    # The longest of them has a module of its own, which the tag's module imports it from.
+    # The longest handler is in a separate module, and the tag's module imports it.
     home = "handlers.sending" if operation_id == "sendMessage" else module.__name__
     assert handler.__module__ == home
     assert handler is getattr(module, handler.__name__)
@@ -145,7 +145,7 @@ def test_the_contract_holds_no_python_names() -> None:
 URL = SCHEMAS["WebhookUrl"]
 
 
-# A gateway with the sandbox accepts them all: http, loopback, and names without a look-up.
+# A gateway with the sandbox accepts all of them: http, loopback, and names without a DNS look-up.
 @given(st.from_regex(re.compile(URL["pattern"], re.ASCII), fullmatch=True))
 @settings(max_examples=1000)
 def test_a_url_of_the_contract_s_form_is_accepted_by_the_gateway(url: str) -> None:

@@ -1,4 +1,4 @@
-"""What the code renders is what the contract describes."""
+"""The code renders resources as the contract describes them."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ CONTRACT = contract.load()
 
 
 def check_shape(schema: str, rendered: Any) -> None:
-    """The value fits the schema, and shows no property that the contract does not know."""
+    """Assert that the value matches the schema and has no other property."""
     wanted = {"allOf": [{"$ref": f"#/components/schemas/{schema}"}]}
     errors = OAS30Validator({**wanted, "components": CONTRACT["components"]}).iter_errors(rendered)
     assert [error.message for error in errors] == []

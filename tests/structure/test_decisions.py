@@ -6,11 +6,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/decisions"
-# "ADR 6", and "docs/decisions/0006-the-engine-and-the-queue.md" or its beginning.
+# "ADR 6", or "docs/decisions/0006-the-engine-and-the-queue.md", or the start of such a path.
 POINTER = re.compile(r"\bADR (\d+)|\bdecisions/(\d{4}[\w-]*)")
-# A newcomer reads them all.
+# A newcomer reads all of them.
 MOST, MOST_WORDS = 25, 310
-# The reasons of the linters' rules are a list.
+# The list of disabled linter rules and their reasons may be longer.
 LONGER = {"0038-findings-of-linters-that-stay.md": 450}
 
 
@@ -19,7 +19,7 @@ def _decisions() -> list[Path]:
 
 
 def _pointers() -> set[str]:
-    """The beginnings of the names of files that the repository refers to."""
+    """The numbers of the decisions that the repository refers to."""
     tracked = subprocess.run(
         ["git", "grep", "-I", "-h", "-E", r"ADR [0-9]|decisions/[0-9]"],
         cwd=ROOT,

@@ -10,13 +10,13 @@ from tests.deployment import DEPLOY, STOP_SECONDS, find, parse
 
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
-# What an operator fills in, by the test of each example. Empty values mean the defaults.
+# The values that an operator fills in, in the test of each example. Empty values mean the defaults.
 EXAMPLES = {
     "systemd and containers": ["gateway.env.example"],
     "kubernetes": ["settings.env", "secret.env.example"],
 }
 FILLED_IN = dict.fromkeys(NETWORK_SECRETS, "s" * 32) | dict.fromkeys(NETWORK_IDS, "1")
-# Both as it is typed or started, and within a sentence: in a line of its own, or in quotes of code.
+# A command on a separate line, in a unit, or as code within a sentence.
 TYPED = re.compile(r"(?:/opt/gateway/bin/|^ *|`|web )gateway ((?:[a-z-]+ ?)+)", re.MULTILINE)
 
 
@@ -61,7 +61,7 @@ def test_a_unit_gives_up_all_rights_that_it_does_not_need(path: Path) -> None:
 
 
 def _read(names: list[str]) -> dict[str, str]:
-    """The settings of examples, each found by its name."""
+    """The settings of the examples, by their names."""
     lines = [line for name in names for line in next(DEPLOY.rglob(name)).read_text().splitlines()]
     return dict(line.split("=", 1) for line in lines if not line.startswith("#"))
 
@@ -74,7 +74,7 @@ def test_an_example_has_every_setting_that_production_needs(
     assert {PREFIX + name.upper() for name in FILLED_IN} <= set(given)
     for name, value in given.items():
         monkeypatch.setenv(name, FILLED_IN.get(name.removeprefix(PREFIX).lower(), value))
-    # The placeholder must not become the key of an installation.
+    # An installation must not start with the placeholder as its key.
     assert find_mistakes() == ["GATEWAY_SECRET_KEY must have at least 32 characters in production"]
     monkeypatch.setenv("GATEWAY_SECRET_KEY", "k" * 32)
     assert find_mistakes() == []

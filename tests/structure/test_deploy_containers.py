@@ -27,7 +27,7 @@ PACKAGES: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool
     "build"
 ]["targets"]["wheel"]["packages"]
 USER = "10001:10001"
-# A requirement of the lock file, and the requirements that it is there for.
+# A requirement of the lock file, and the packages that require it.
 LOCKED = re.compile(
     r"^([a-z0-9-]+)==.*\n(?:    --hash.*\n)*    # via(.*(?:\n    #   .*)*)", re.MULTILINE
 )
@@ -51,7 +51,7 @@ def test_a_container_has_no_rights_that_it_does_not_need(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(SERVICES) - {"migrate", "web"}))
 def test_a_container_has_a_health_check(name: str) -> None:
-    # The web has that of the image, and migrate ends by itself.
+    # The web uses the image's health check, and migrate exits.
     assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
 
 

@@ -21,9 +21,9 @@ from tests.deployment import DEPLOY, STOP_SECONDS, parse
 FOLDER = DEPLOY / "kubernetes"
 EXAMPLE = Path("overlays/example")
 KUSTOMIZATIONS = sorted(FOLDER.rglob("kustomization.yaml"))
-# The oldest that has every field which the manifests use, and the newest that the checker knows.
+# The oldest version with every field of the manifests, and the newest that the checker knows.
 VERSIONS = ("1.30", "1.37")
-# Not of Kubernetes itself, so the checker has no schema for it.
+# Not part of Kubernetes, so the checker has no schema for it.
 FOREIGN = {"ScaledObject"}
 KUBECTL = shutil.which("kubectl")
 
@@ -61,7 +61,7 @@ def _of_kind(kind: str) -> list[dict[str, Any]]:
 
 
 def _validate(*paths: Path) -> None:
-    """Fail for an error, for a property that the schema does not have, and for an unknown kind."""
+    """Fail for an error, an unknown property, or an unknown kind."""
     versions = [part for version in VERSIONS for part in ("-k", version)]
     command = [sys.executable, "-m", "kubernetes_validate", "--strict", *versions, *map(str, paths)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -78,7 +78,7 @@ def test_every_manifest_is_valid_for_kubernetes() -> None:
 
 def test_every_file_is_named_by_a_kustomization_and_every_name_has_a_file() -> None:
     named = {path for each in KUSTOMIZATIONS for paths in _named(each).values() for path in paths}
-    # The operator makes the file of secrets from its example.
+    # The operator creates the file of secrets from its example.
     found = {path.with_name(path.name.removesuffix(".example")) for path in FOLDER.rglob("*.*")}
     files = found - set(KUSTOMIZATIONS)
     assert {path for path in named if path.suffix} == files

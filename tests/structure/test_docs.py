@@ -23,7 +23,7 @@ CONTRACT = load_contract()
 SCHEMAS = CONTRACT["components"]["schemas"]
 EXAMPLES = CONTRACT["components"]["examples"]
 
-# In all pages of the section Use together, code and tables included.
+# The words of all pages of the section Use, code and tables included.
 MOST_WORDS = 12_000
 
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
@@ -32,12 +32,12 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def prose(page: Path) -> str:
-    """A page without its blocks of code."""
+    """A page without its code blocks."""
     return FENCE.sub("", page.read_text())
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as MkDocs and GitHub make them."""
+    """The anchors of a page's headings, in the form of MkDocs and GitHub."""
     titles = (
         re.sub(r"[^\w\s-]", "", title).strip().lower() for title in HEADING.findall(prose(page))
     )
@@ -62,7 +62,7 @@ def leads_somewhere(page: Path, target: str) -> bool:
 
 
 def named(page: str) -> set[str]:
-    """What stands between backticks on a page of docs/."""
+    """The texts between backticks on a page of docs/."""
     return set(re.findall(r"`([^`\n]+)`", prose(DOCS / page)))
 
 
@@ -126,7 +126,7 @@ def test_the_tables_of_the_network_s_codes_are_the_code_s() -> None:
         )
         for row in re.findall(r"^\| \d.*$", text, re.MULTILINE)
     ]
-    # One row for all of this range.
+    # The page has one row for this range.
     codes = sorted(ERROR_CODES.keys() - set(PERMISSIONS[1:]))
     assert {ERROR_CODES[code] for code in PERMISSIONS} == {ERROR_CODES[PERMISSIONS[0]]}
     rows = [(status_of(code), f"| {label(code)} | {explanation(str(code))} |") for code in codes]
@@ -134,12 +134,12 @@ def test_the_tables_of_the_network_s_codes_are_the_code_s() -> None:
 
 
 def status_of(code: int) -> int:
-    """The status of a request that gets this code."""
+    """The HTTP status of a response with this code."""
     return ANSWERS[ERROR_CODES[code].error][0].status
 
 
 def label(code: int) -> str:
-    """How the page names a code, or the range that begins with it."""
+    """The page's name of a code, or of the range that begins with it."""
     return f"{PERMISSIONS[0]} to {PERMISSIONS[-1]}" if code == PERMISSIONS[0] else str(code)
 
 
@@ -161,7 +161,7 @@ def test_the_tables_of_sending_are_the_examples_of_the_contract() -> None:
 
 
 def row_of(name: str, request: dict[str, Any]) -> str:
-    """How the row of an example begins; empty for templates, which have a page of their own."""
+    """The start of an example's row. Empty for templates, which have a separate page."""
     content = request[request["type"]]
     match request["type"]:
         case "template":
@@ -180,7 +180,7 @@ def test_the_page_about_templates_names_every_example_of_the_contract() -> None:
 
 
 def sending_examples() -> dict[str, Any]:
-    """The requests that the contract shows as examples of sending, by what they are called."""
+    """The contract's examples of send requests, by their summaries."""
     body = CONTRACT["paths"]["/messages/send"]["post"]["requestBody"]["content"]
     names = (e["$ref"].rpartition("/")[2] for e in body["application/json"]["examples"].values())
     return {EXAMPLES[name]["summary"]: EXAMPLES[name]["value"] for name in names}
@@ -190,7 +190,7 @@ def sending_examples() -> dict[str, Any]:
 def test_a_test_runs_every_block_of_the_customer_s_pages(page: str) -> None:
     found = blocks(page)
     assert [block for block in found if not is_run(page, block)] == []
-    # None is written in a way that blocks() does not find.
+    # blocks() finds every fence.
     fences = re.findall(r"^[ >]*(?:```|~~~)", (ROOT / page).read_text(), re.MULTILINE)
     assert len(fences) == 2 * len(found)
 
@@ -202,7 +202,7 @@ def test_the_customer_s_pages_are_short() -> None:
 
 
 def is_run(page: str, block: Block) -> bool:
-    """Whether a test runs a block: test_docs.py, or the one that names the page."""
+    """Whether a test runs a block: test_docs.py, or the test that names the page."""
     file = RUN_BY.get((page, block.language))
     return block.language in ACTIONS if file is None else page in (ROOT / file).read_text()
 

@@ -1,4 +1,4 @@
-"""docs/going-live.md names the settings that production needs, and none that does not exist."""
+"""docs/going-live.md names all settings that production needs, and only existing ones."""
 
 import re
 from pathlib import Path

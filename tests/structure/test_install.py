@@ -1,4 +1,4 @@
-"""make shows the progress of an installation, and the reason of a failure."""
+"""make shows the progress of an installation and the error of a failed one."""
 
 import os
 import pty
@@ -16,7 +16,7 @@ HASH = f"--hash=sha256:{'0' * 64}"
 
 @pytest.fixture
 def lock(tmp_path: Path) -> Path:
-    """A lock of two installed packages, and of one for another system."""
+    """A lock with two installed packages and one for another system."""
     elsewhere = f"pywin32==1 ; sys_platform == 'win32' \\\n    {HASH}"
     here = [f"{name}=={version(name)} \\\n    {HASH}" for name in ("click", "yarl")]
     path = tmp_path / "some.lock"

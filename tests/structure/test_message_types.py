@@ -1,4 +1,4 @@
-"""The contract and the sandbox know the same types of messages, in the same shapes."""
+"""The contract and the sandbox have the same types of messages, in the same shapes."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def test_a_request_is_closed_and_requires_the_content_that_its_type_names(kind: 
     request = SCHEMAS[f"Send{kind.capitalize()}Request"]
     assert request["additionalProperties"] is False
     assert request["required"] == ["number_id", "to", "type", kind]
-    # A reaction names its message itself.
+    # A reaction refers to its message in its content.
     context = set() if kind == "reaction" else {"context"}
     assert request["properties"].keys() == {*request["required"], *context}
     assert request["properties"]["type"]["enum"] == [kind]

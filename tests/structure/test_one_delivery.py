@@ -1,4 +1,4 @@
-"""docs/architecture.md, "One delivery", names the modules that a delivery enters, and no others."""
+"""docs/architecture.md, "One delivery", names exactly the modules that a delivery enters."""
 
 import re
 import threading
@@ -18,8 +18,8 @@ from webhooks.client import WebhookClient
 from webhooks.schedule import RetrySchedule
 
 ROOT = Path(__file__).parents[2]
-# A newcomer reads them all. The numbers may only fall. The second is of models/ and tasks/, where the
-# database's modules count as one.
+# A newcomer reads all of them, so the numbers may only fall. The second counts models/ and tasks/, with the
+# database's modules as one.
 MOST, MOST_OF_OURS = 13, 7
 DATABASE = "models/database/"
 TEST = "tests/structure/test_one_delivery.py"
@@ -45,7 +45,7 @@ def test_a_delivery_enters_the_modules_that_the_documentation_names(
     trace, webhook = Trace(), factories.webhook(account, receiver.url())
     client = WebhookClient(timeout=10, allow_local=True, user_agent="Gateway/1")
     engine = Engine(client, RetrySchedule((30.0,)), 10, 10)
-    # Of the threads that start now: the engine's. The first delivery fills the caches.
+    # Traces threads that start from now on: the engine's. The first delivery fills the caches.
     threading.setprofile(trace)
     engine.start()
     _deliver(engine, account, webhook)

@@ -1,4 +1,4 @@
-"""docs/architecture.md, "One request", names the modules that a send enters, and no others."""
+"""docs/architecture.md, "One request", names exactly the modules that a send enters."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# A newcomer reads them all. The number rises only with what a send does.
+# A newcomer reads all of them, so the number grows only if a send does more.
 MOST = 29
 TEST = "tests/structure/test_one_request.py"
 

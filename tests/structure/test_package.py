@@ -1,4 +1,4 @@
-"""The package has one version everywhere. A wheel contains our files and the vendored ones, and no others."""
+"""The package has one version everywhere. A wheel contains exactly our files and the vendored ones."""
 
 import re
 from pathlib import Path

@@ -13,12 +13,12 @@ import pytest
 
 from tests.structure.test_rooms import MODULES, PACKAGES, ROOT
 
-# How a method names its object or class.
+# A method's names for its object and class.
 OWN = {"self", "cls"}
 BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
-# Of Peewee's models, the module os, and named tuples.
+# Documented names of Peewee's models, the module os, and named tuples.
 DOCUMENTED = {"_meta", "_exit", "_replace"}
-# Peewee has no other place to say how a connection is opened.
+# Peewee has no other hook to open a connection.
 EXCEPTIONS = {
     "models/database/postgresql.py": {"_connect", "_connections", "_is_closed"},
     "models/database/sqlite.py": {"_connect"},
@@ -27,7 +27,7 @@ Names = frozenset[str]
 
 
 class Module:
-    """One of our modules. The others are found in ``ours``, by their dotted names."""
+    """One of our modules. ``ours`` has the others by their dotted names."""
 
     def __init__(self, text: str, ours: dict[str, "Module"]) -> None:
         self._text, self._ours = text, ours
@@ -58,7 +58,7 @@ class Module:
         return found + list(self._used(self.tree, {}))
 
     def _used(self, tree: ast.AST, own: dict[str, Names]) -> Iterator[str]:
-        """``own`` are the names that are known of the object, the class and its bases."""
+        """``own`` are the known names of the object, the class and its bases."""
         for node in ast.iter_child_nodes(tree):
             owner, name = _access(node)
             if _is_private(name) and name not in own.get(owner, self._defined_here):
@@ -101,7 +101,7 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def _access(node: ast.AST) -> tuple[str, str]:
-    """The object and the name of ``object.name``, also where it is written as ``getattr``."""
+    """The object and the name of ``object.name``, also if written with ``getattr``."""
     match node:
         case ast.Attribute(value=value, attr=name):
             return ast.unparse(value), name

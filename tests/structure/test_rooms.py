@@ -29,18 +29,18 @@ SOCKETS = {"socket", "ssl", "socketserver", "aiohttp", "requests", "urllib3", "h
 }
 OPENS_SOCKETS = {
     "networks/graph.py": "speaks to the messaging network",
-    "networks/media.py": "sends and reads media over what networks/graph.py opened",
-    "networks/checkup.py": "checks whether the network responds, and plays its part in the handshake",
+    "networks/media.py": "uploads and downloads media over connections of networks/graph.py",
+    "networks/checkup.py": "checks whether the network responds, and imitates its handshake",
     "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
-    "webhooks/client.py": "the one door through which deliveries leave",
+    "webhooks/client.py": "sends deliveries, as the only module",
     "webhooks/mail.py": "speaks to the operator's mail server",
-    "webhooks/address.py": "reads the spelling of addresses, and connects to nothing",
-    "webhooks/resolver.py": "asks name servers, and connects to nothing else",
-    "gateway/cli/remote.py": "asks the API of a gateway, on a developer's machine",
+    "webhooks/address.py": "parses addresses, and connects to nothing",
+    "webhooks/resolver.py": "queries name servers, and connects to nothing else",
+    "gateway/cli/remote.py": "calls the API of a gateway, on a developer's machine",
     "gateway/cli/stream.py": "reads the stream of events that remote.py opened",
-    "gateway/cli/forward.py": "hands events to a developer's own receiver",
-    "gateway/cli/trigger.py": "plays the person or the platform at the sandbox",
-    "gateway/cli/up.py": "probes whether the ports of its own parts are open",
+    "gateway/cli/forward.py": "forwards events to a developer's receiver",
+    "gateway/cli/trigger.py": "controls the sandbox",
+    "gateway/cli/up.py": "checks whether the ports of its parts are open",
 }
 
 
@@ -76,7 +76,7 @@ def test_only_the_ways_out_open_sockets() -> None:
 
 
 def test_each_doorbell_wakes_a_part_of_the_worker() -> None:
-    """The consumer knows the tasks of modules that are imported."""
+    """The consumer knows only the tasks of imported modules."""
     found = {
         path.stem for path in (ROOT / "tasks").glob("*.py") if "= Doorbell(" in path.read_text()
     }

@@ -1,4 +1,4 @@
-"""Every setting is documented with its default, and nothing else is."""
+"""The documentation has exactly the existing settings, with their defaults."""
 
 import re
 from pathlib import Path

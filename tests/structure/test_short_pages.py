@@ -1,4 +1,4 @@
-"""The front door and the contributor's pages stay short."""
+"""The README, the changelog and the contributor's pages stay short."""
 
 import re
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# The most words of each page, code and tables included.
+# The maximum words of each page, code and tables included.
 MOST = {
     "README.md": 500,
     "CONTRIBUTING.md": 620,
     "docs/architecture.md": 1_100,
     "docs/performance.md": 1_000,
 }
-# The most lines of the README above the end of the first request.
+# The maximum lines of the README up to the end of the first request.
 FIRST_SEND = 40
-# The most lines of a release in the changelog.
+# The maximum lines of a release in the changelog.
 RELEASE = 150
 
 

@@ -7,7 +7,7 @@ import pytest
 from contract_tests.doc_blocks import blocks
 from dashboard.verifying import LANGUAGES, SNIPPETS, Language
 
-# What a fence of the documentation calls the language of a file.
+# The language of a fence in the documentation, by the suffix of the file.
 FENCES = {"py": "python", "mjs": "js", "go": "go", "php": "php", "rb": "ruby"}
 
 

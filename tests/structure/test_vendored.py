@@ -1,4 +1,4 @@
-"""Files of others are what their authors published."""
+"""Third-party files are identical to the published ones."""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ import yaml
 from tooling import prose
 
 ROOT = Path(__file__).parents[2]
-# One case for each rule. No kind of file that the linter reads, for it would find them.
+# One case for each rule, in a text file, which `make words` does not read.
 RIDDLES = (Path(__file__).parent / "riddles.txt").read_text()
 
 

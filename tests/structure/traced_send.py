@@ -1,4 +1,4 @@
-"""A process that serves the web part, sends to itself, and prints our modules entered by the last send."""
+"""Serves the web part, sends messages through it, and prints the modules that the last send entered."""
 
 import asyncio
 import http.client
@@ -25,12 +25,12 @@ from tests import factories
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 WARM_UP = 2
-# The wake-up of the worker, and the line of the log.
+# The modules of the worker's wake-up and of the log line.
 AFTERWARDS = {"tasks/queue.py", "gateway/ops/logs.py"}
 
 
 class Trace:
-    """The modules whose functions are entered while it is ``on``, in the order of their first entry."""
+    """The modules whose functions run while it is ``on``, in the order of their first call."""
 
     def __init__(self) -> None:
         self.on = False
@@ -43,14 +43,14 @@ class Trace:
 
     @property
     def modules(self) -> list[str]:
-        """Their paths below the root of the repository."""
+        """The paths of the modules below the root of the repository."""
         files = (Path(code.co_filename) for code in list(self._entered))
         ours = (str(f.relative_to(ROOT)) for f in files if f.is_relative_to(ROOT))
         return list(dict.fromkeys(path for path in ours if path.startswith(PACKAGES)))
 
 
 async def _accept(request: web.Request) -> web.Response:
-    """The network's answer to a send."""
+    """The network's response to a send."""
     await request.read()
     return web.json_response({"messages": [{"id": f"wamid.{id(request)}"}]})
 
@@ -81,7 +81,7 @@ def _ask(client: http.client.HTTPConnection, number: int) -> int:
 
 
 def _drive(port: int, trace: Trace) -> None:
-    """Send over one kept connection, and print what the last send entered."""
+    """Send over one kept connection, and print the modules that the last send entered."""
 
     def is_served() -> bool:
         try:

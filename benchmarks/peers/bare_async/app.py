@@ -7,7 +7,7 @@ from connexion import AsyncApp
 
 SENT = {"id": "msg_01JD4Y8Q3V0000000000000000", "waMessageId": "wamid.constant", "status": "sent"}
 
-# The contract of the bare FlaskApp, whose operationId names a module beside it.
+# The contract of the bare FlaskApp. Its operationId names a module next to it.
 CONTRACT = Path(__file__).parent.parent / "bare_connexion" / "openapi.yaml"
 
 app = AsyncApp(__name__, specification_dir=CONTRACT.parent)

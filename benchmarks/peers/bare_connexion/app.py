@@ -19,7 +19,7 @@ def send_message(body: dict[str, Any]) -> dict[str, str]:
 
 @app.app.post("/network/callback")
 def receive() -> str:
-    """Read the raw body, and answer."""
+    """Read the raw body and respond."""
     request.get_data()
     return ""
 

@@ -1,6 +1,6 @@
-"""Deliveries as most services begin: a Celery task that signs and posts with a kept session.
+"""Deliveries as most services start: a Celery task that signs and posts with a kept session.
 
-It claims nothing and logs nothing. Results, gossip and rate limits are off, as they cost time.
+It has no claims and no log. Results, gossip and rate limits are disabled, because they cost time.
 """
 
 import os
@@ -30,7 +30,7 @@ def open_session(**_: object) -> None:
 
 @app.task(max_retries=3)
 def deliver(url: str, body: str) -> None:
-    """One delivery. One that fails is tried again, as ours."""
+    """Send one delivery. A failed one is retried, like ours."""
     if _session is None:
         raise RuntimeError("The worker was not initialised.")
     try:

@@ -1,7 +1,7 @@
-"""Puts deliveries into Celery's queue: COUNT of them at once, or one at each line of stdin.
+"""Enqueues deliveries with Celery: COUNT at once, or one for each line of stdin.
 
-``python -m benchmarks.peers.celery_requests.enqueue COUNT URL...`` enqueues and ends. With COUNT 0 it
-reads names of events, one a line, and answers each with the moment at which it began to enqueue it.
+``python -m benchmarks.peers.celery_requests.enqueue COUNT URL...`` enqueues and exits. With COUNT 0 it reads
+the names of events, one a line, and prints for each the time just before it was enqueued.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Makes django-webhook's tables and webhooks, and enqueues its task as its signal handler does.
+"""Creates django-webhook's tables and webhooks, and enqueues its task like its signal handler.
 
 ``python -m benchmarks.peers.django_webhook_app.enqueue COUNT URL...``
 """
@@ -12,7 +12,7 @@ from benchmarks.peers.signing import SECRET
 
 def make_webhooks(urls: list[str]) -> list[int]:
     """A webhook with a secret for each address. Returns their identifiers."""
-    # Its models are there only after Django was set up, which importing the application does.
+    # Its models exist only after django.setup(), which importing the application calls.
     from django.core.management import call_command  # noqa: PLC0415
     from django_webhook.models import Webhook, WebhookSecret  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Django with django-webhook, tuned: SQLite in WAL mode as ours, and connections that are kept."""
+"""Django with django-webhook, tuned: SQLite in WAL mode like ours, and persistent connections."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""POST /api/messages/send, and the account that may use it."""
+"""POST /api/messages/send, and its authentication."""
 
 import hashlib
 import json
@@ -74,7 +74,7 @@ app = FastAPI()
 
 
 def account(response: Response, authorization: Annotated[str, Header()]) -> str:
-    """The account of the key, within its rate limit."""
+    """The account of the key. Raises an error past its rate limit."""
     with Session(engine) as session:
         key = session.get(ApiKey, _digest(authorization.removeprefix("Bearer ")))
     if key is None:
@@ -92,7 +92,7 @@ def send_message(
     account_id: Annotated[str, Depends(account)],
     idempotency_key: Annotated[str, Header(min_length=1, max_length=255)],
 ) -> dict[str, Any]:
-    """Claim and write down, ask the network, record what it said, enqueue, answer."""
+    """Store the claim and the message, call the network, store the outcome, enqueue, respond."""
     content = body.model_dump_json()
     number, message_id, known = _claim(account_id, idempotency_key, body, content)
     if known is not None:
@@ -116,7 +116,7 @@ def send_message(
 def _claim(
     account_id: str, key: str, body: SendRequest, content: str
 ) -> tuple[Number, str, dict[str, Any] | None]:
-    """The number, the identifier of the new message, and the answer if the key has one already."""
+    """The number, the identifier of the new message, and the key's stored response if there is one."""
     with Session(engine, expire_on_commit=False) as session:
         number = session.get(Number, body.number_id)
     if number is None or number.account_id != account_id:
@@ -143,7 +143,7 @@ def _claim(
                 created_at=now(),
             )
         )
-        # The claim names the message, so it has to be there.
+        # The claim refers to the message, so the message comes first.
         session.flush()
         session.add(
             IdempotencyKey(
@@ -167,7 +167,7 @@ def _answer_of(known: IdempotencyKey, fingerprint: str) -> dict[str, Any]:
 def _record(
     account_id: str, message_id: str, wa_message_id: str, answer: dict[str, Any]
 ) -> list[str]:
-    """The outcome, its event, the deliveries and the response in one transaction."""
+    """Store the outcome, its event, the deliveries and the response in one transaction."""
     with one_writer, Session(writing_engine) as session, session.begin():
         message = session.get_one(Message, message_id)
         message.status, message.wa_message_id = "sent", wa_message_id

@@ -1,4 +1,4 @@
-"""The tables, and one engine: a pool of kept connections to SQLite (WAL, NORMAL)."""
+"""The tables, and one engine with a pool of connections to SQLite (WAL, NORMAL)."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, UniqueConstraint, create_engine, event
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-# FastAPI runs as many plain functions at a time.
+# FastAPI's default number of threads for plain functions.
 THREADS = 40
 
 engine = create_engine(
@@ -17,9 +17,9 @@ engine = create_engine(
     pool_size=THREADS,
     connect_args={"timeout": 30, "check_same_thread": False},
 )
-# The same pool. A read transaction that turned into a writing one would fail where another writes.
+# The same pool. A read transaction that starts to write fails while another one writes.
 writing_engine = engine.execution_options(writes=True)
-# SQLite lets a second writer sleep for up to 100 ms; in a queue before it the threads of a process do not.
+# SQLite makes a second writer sleep for up to 100 ms. A lock in this process avoids that.
 one_writer = threading.Lock()
 
 
@@ -47,11 +47,11 @@ def now() -> int:
 
 
 class Base(DeclarativeBase):
-    """What all tables share."""
+    """The base class of all tables."""
 
 
 class ApiKey(Base):
-    """A key of an account, as its digest."""
+    """The digest of an account's API key."""
 
     __tablename__ = "api_key"
     digest: Mapped[str] = mapped_column(primary_key=True)
@@ -70,7 +70,7 @@ class Number(Base):
 
 
 class Webhook(Base):
-    """A customer's address; ``events`` is its kinds with commas between."""
+    """A customer's URL. ``events`` is a comma-separated list of kinds."""
 
     __tablename__ = "webhook"
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -80,7 +80,7 @@ class Webhook(Base):
 
 
 class Message(Base):
-    """A message and where it is."""
+    """A message and its status."""
 
     __tablename__ = "message"
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -94,7 +94,7 @@ class Message(Base):
 
 
 class IdempotencyKey(Base):
-    """A claim, and the response once there is one."""
+    """The claim of an idempotency key, and its response once there is one."""
 
     __tablename__ = "idempotency_key"
     __table_args__ = (UniqueConstraint("account_id", "key"),)
@@ -108,7 +108,7 @@ class IdempotencyKey(Base):
 
 
 class Event(Base):
-    """What happened, as the bytes that go out."""
+    """An event, as the bytes to deliver."""
 
     __tablename__ = "event"
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -120,7 +120,7 @@ class Event(Base):
 
 
 class Delivery(Base):
-    """An event on its way to a webhook."""
+    """The delivery of an event to a webhook."""
 
     __tablename__ = "delivery"
     id: Mapped[str] = mapped_column(primary_key=True)

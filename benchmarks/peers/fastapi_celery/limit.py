@@ -10,7 +10,7 @@ _windows: dict[str, tuple[int, float]] = {}
 
 
 def count(account_id: str) -> dict[str, str] | None:
-    """Count a request. Returns the headers that tell where the account stands, None past the limit."""
+    """Count a request. Returns the rate limit headers of the account, or None past the limit."""
     now = time.time()
     with _lock:
         used, reset = _windows.get(account_id, (0, now + WINDOW_SECONDS))

@@ -1,4 +1,4 @@
-"""The messaging network, over a kept session."""
+"""Calls the messaging network over a kept session."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""The queue: Celery on Redis. Nobody works on it here, as nobody works on ours while sends are measured."""
+"""The queue, Celery on Redis. Like the gateway, it has no worker while sends are measured."""
 
 import os
 
@@ -10,5 +10,5 @@ app.conf.update(task_ignore_result=True)
 
 @app.task
 def deliver(delivery_id: str) -> None:
-    """Deliver what waits under this identifier."""
+    """Send the delivery with this identifier."""
     raise NotImplementedError(delivery_id)

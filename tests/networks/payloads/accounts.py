@@ -42,17 +42,17 @@ ENTITY = {"entity_type": "PHONE_NUMBER", "entity_id": NUMBER_ID}
 
 
 def ban(state: str) -> dict[str, str]:
-    """An account update, and the events, notices and checks that it must cause."""
+    """The ``ban_info`` of a state."""
     return {"waba_ban_state": state, "waba_ban_date": "May 2, 2026"}
 
 
 def told(field: str, variant: str, value: dict[str, Any]) -> Payload:
-    """Callbacks that emit events of their numbers."""
+    """A callback that becomes a notice and emits number.updated."""
     return notice(field, variant, value, NUMBER_UPDATED)
 
 
 def quality(variant: str, **value: Any) -> Payload:
-    """A callback about quality without its value, so the number's quality is requested."""
+    """A callback about quality. It lacks the quality itself, so the gateway requests it."""
     return notice("phone_number_quality_update", variant, SHOWN | value, NUMBER_UPDATED, CHECKED)
 
 
@@ -101,11 +101,11 @@ UPDATES = [
         for kind in RESTRICTIONS
     ),
     account(
-        "ACCOUNT_RESTRICTION", "for good", restriction_info=[{"restriction_type": RESTRICTIONS[0]}]
+        "ACCOUNT_RESTRICTION", "permanent", restriction_info=[{"restriction_type": RESTRICTIONS[0]}]
     ),
     account("AD_ACCOUNT_LINKED", "", waba_info=INFO | {"ad_account_linked": "384759203948576"}),
     account("MM_LITE_TERMS_SIGNED", "", waba_info=INFO),
-    account("VERIFIED_ACCOUNT", "of old", phone_number=NUMBER),
+    account("VERIFIED_ACCOUNT", "legacy", phone_number=NUMBER),
     account("BUSINESS_PRIMARY_LOCATION_COUNTRY_UPDATE", "", country="DE"),
     account(
         "AUTH_INTL_PRICE_ELIGIBILITY_UPDATE",

@@ -1,4 +1,4 @@
-"""What people write: each type of message, and its variants."""
+"""Inbound messages: each type and its variants."""
 
 from typing import Any
 
@@ -26,12 +26,12 @@ UNSUPPORTED = {
 
 
 def media(mime_type: str, **more: Any) -> dict[str, Any]:
-    """A file as callbacks name it."""
+    """The media object of a callback."""
     return {"id": "1003383421387256", "mime_type": mime_type, "sha256": "SfInY0gGKTs=", **more}
 
 
 def interactive(kind: str, **reply: Any) -> dict[str, Any]:
-    """The answer to an interactive message."""
+    """The reply to an interactive message."""
     return {"type": kind, kind: reply}
 
 
@@ -41,12 +41,12 @@ MEDIA = [
     message(
         "image with an address", "image", media("image/jpeg", url="https://lookaside.example/1")
     ),
-    message("image that answers", "image", media("image/jpeg"), context=CONTEXT),
+    message("image that replies", "image", media("image/jpeg"), context=CONTEXT),
     message("video", "video", media("video/mp4")),
     message("video with a caption", "video", media("video/3gp", caption="Look")),
     message("audio file", "audio", media("audio/mpeg")),
     message("voice note", "audio", media("audio/ogg; codecs=opus", voice=True)),
-    message("audio that is no voice note", "audio", media("audio/aac", voice=False)),
+    message("audio that is not a voice note", "audio", media("audio/aac", voice=False)),
     message("document", "document", media("application/pdf", filename="a.pdf")),
     message("document without a name", "document", media("text/plain")),
     message("document with a caption", "document", media("application/pdf", caption="Bill")),
@@ -60,7 +60,7 @@ MEDIA = [
 TEXTS = [
     message("text", "text", {"body": "Hi"}),
     message("text beyond ASCII", "text", {"body": "ol\u00e1 \U0001f600"}),
-    message("text that answers", "text", {"body": "Yes"}, context=CONTEXT),
+    message("text that replies", "text", {"body": "Yes"}, context=CONTEXT),
     message("forwarded text", "text", {"body": "Hi"}, context={"forwarded": True}),
     message(
         "text forwarded many times", "text", {"body": "Hi"}, context={"frequently_forwarded": True}
@@ -98,7 +98,7 @@ TEXTS = [
         {"body": "Hi"},
         identity={"hash": "x", "acknowledged": True},
     ),
-    message("text whose time is a number", "text", {"body": "Hi"}, timestamp=1_749_416_383),
+    message("text with a numeric time", "text", {"body": "Hi"}, timestamp=1_749_416_383),
     message("text in milliseconds", "text", {"body": "Hi"}, timestamp="1749416383123"),
 ]
 
@@ -115,7 +115,7 @@ PLACES_AND_PEOPLE = [
             "url": "https://a.example",
         },
     ),
-    message("location as asked for", "location", {"latitude": 1, "longitude": 2}, context=CONTEXT),
+    message("requested location", "location", {"latitude": 1, "longitude": 2}, context=CONTEXT),
     message(
         "contact card",
         "contacts",
@@ -138,19 +138,19 @@ PLACES_AND_PEOPLE = [
         ],
     ),
     message(
-        "contact info as asked for",
+        "requested contact info",
         "contacts",
         [{"vcard": "BEGIN:VCARD\nEND:VCARD", "phones": [{"phone": "16505551234"}]}],
         origin="contact_request",
         context=CONTEXT,
     ),
-    message("contact card passed on", "contacts", [{"name": NAME}], origin="other"),
+    message("forwarded contact card", "contacts", [{"name": NAME}], origin="other"),
 ]
 
 ANSWERS = [
     message("reaction", "reaction", {"message_id": OUT, "emoji": "\U0001f44d"}),
-    message("reaction taken back", "reaction", {"message_id": OUT, "emoji": ""}),
-    message("reaction taken back without an emoji", "reaction", {"message_id": OUT}),
+    message("removed reaction", "reaction", {"message_id": OUT, "emoji": ""}),
+    message("removed reaction without an emoji", "reaction", {"message_id": OUT}),
     message("button of a template", "button", {"payload": "STOP", "text": "Stop"}, context=CONTEXT),
     message("button without a context", "button", {"payload": "YES", "text": "Yes"}),
     message(
@@ -166,30 +166,30 @@ ANSWERS = [
         interactive("list_reply", id="r1", title="Row", description="Details"),
     ),
     message(
-        "answer of a flow",
+        "reply of a flow",
         "interactive",
         interactive("nfm_reply", name="flow", body="Sent", response_json='{"flow_token":"t"}'),
         context=CONTEXT,
     ),
     message(
-        "answer of a flow that is no object",
+        "reply of a flow that is not an object",
         "interactive",
         interactive("nfm_reply", name="flow", body="Sent", response_json="[1]"),
     ),
     message(
-        "answer with an address",
+        "reply with an address",
         "interactive",
         interactive(
             "nfm_reply", name="address_message", body="Berlin", response_json='{"values":{}}'
         ),
     ),
     message(
-        "answer of a payment",
+        "reply of a payment",
         "interactive",
         interactive("nfm_reply", name="payment_method", response_json='{"payment_method":"pix"}'),
     ),
     message(
-        "leave to call, for a time",
+        "temporary call permission",
         "interactive",
         interactive(
             "call_permission_reply",
@@ -199,15 +199,17 @@ ANSWERS = [
         ),
     ),
     message(
-        "leave to call, for good",
+        "permanent call permission",
         "interactive",
         interactive("call_permission_reply", response="accept", is_permanent=True),
     ),
     message(
-        "no leave to call", "interactive", interactive("call_permission_reply", response="reject")
+        "refused call permission",
+        "interactive",
+        interactive("call_permission_reply", response="reject"),
     ),
-    message("interactive answer without content", "interactive"),
-    message("interactive answer of a new kind", "interactive", interactive("dance_reply", id="d1")),
+    message("interactive reply without content", "interactive"),
+    message("interactive reply of a new kind", "interactive", interactive("dance_reply", id="d1")),
     message("order", "order", {"catalog_id": "1", "product_items": [ITEM]}),
     message(
         "order with a text",
@@ -230,12 +232,12 @@ CHANGES = [
             "message": {"type": "image", "image": media("image/jpeg", caption="New")},
         },
     ),
-    message("message taken back", "revoke", {"original_message_id": "wamid.A"}),
+    message("revoked message", "revoke", {"original_message_id": "wamid.A"}),
     message("chat opened", "request_welcome"),
-    message("type without support", "unsupported", errors=[UNSUPPORTED]),
+    message("unsupported type", "unsupported", errors=[UNSUPPORTED]),
     message("poll", "unsupported", {"type": "poll"}, errors=[UNSUPPORTED]),
     message("view-once message", "unsupported", {"type": "view_once"}, errors=[UNSUPPORTED]),
-    message("type unknown", "unknown", errors=[UNSUPPORTED]),
+    message("unknown type", "unknown", errors=[UNSUPPORTED]),
     message("type of a later version", "hologram", {"beam": 1}),
     message("type without an object", "hologram"),
 ]

@@ -24,7 +24,7 @@ TEMPLATE = {
 
 
 def template(field: str, variant: str, *causes: str, **more: Any) -> Payload:
-    """A callback about a template. All but some change it, and have its list read."""
+    """A callback about a template. Most callbacks change it and make the gateway read its list."""
     return notice(field, variant, TEMPLATE | more, *(causes or (TEMPLATE_UPDATED, LISTED)))
 
 
@@ -138,13 +138,13 @@ GROUPS = [
 
 
 def call(variant: str, **more: Any) -> Payload:
-    """A call."""
+    """A callback about a call."""
     told = {"id": "wacid.A", "to": NUMBER, "from": ANA, "timestamp": str(AT), **more}
     return notice("calls", variant, value(contacts=[contact()], calls=[told]))
 
 
 def call_status(word: str) -> Payload:
-    """The state of a call of the business."""
+    """A callback with the status of a call by the business."""
     told = {
         "id": "wacid.A",
         "type": "call",

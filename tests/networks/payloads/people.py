@@ -24,7 +24,7 @@ NEW_PHONE, NEW_ID = "16505559999", "US.9"
 
 
 def writes(name: str, who: dict[str, Any], *contacts: dict[str, Any]) -> Payload:
-    """A text from somebody."""
+    """A text of this sender."""
     members = {"contacts": list(contacts)} if contacts else {}
     told = value(**members, messages=[who | HI])
     return Payload(
@@ -33,7 +33,7 @@ def writes(name: str, who: dict[str, Any], *contacts: dict[str, Any]) -> Payload
 
 
 def system(name: str, type_: str, who: dict[str, Any], **more: Any) -> Payload:
-    """A callback about a person."""
+    """A system message about a person."""
     told = {"body": "Something about a person has changed", "type": type_, **more}
     item = who | {"id": "wamid.SYS", "timestamp": str(AT), "type": "system", "system": told}
     all_, made = value(messages=[item]), ((MESSAGE, "system"),)
@@ -41,32 +41,32 @@ def system(name: str, type_: str, who: dict[str, Any], **more: Any) -> Payload:
 
 
 def changed(name: str, type_: str, who: dict[str, Any], **more: Any) -> Payload:
-    """A callback with other identifiers of a known person."""
+    """A system message that changes identifiers of a known person."""
     told = system(name, type_, who, **more)
     return replace(told, causes=told.causes | {CONTACT_UPDATED}, first=KNOWN)
 
 
 def of_person(field: str, name: str, told: dict[str, Any]) -> Payload:
-    """News that change a contact."""
+    """A callback that changes a contact."""
     caused = frozenset({CONTACT_UPDATED})
     return Payload(f"{field} {name}", field, told, (PERSON,), caused, first=KNOWN)
 
 
 def preference(name: str, word: str, contacts: Any, **who: Any) -> Payload:
-    """Marketing, wanted or not."""
+    """A preference of a person about marketing."""
     told = {"category": "marketing_messages", "value": word, "timestamp": AT, "detail": "As asked"}
     all_ = value(contacts=contacts, user_preferences=[told | who])
     return of_person("user_preferences", name, all_)
 
 
 def new_user_id(name: str, **more: Any) -> Payload:
-    """Another user id."""
+    """A change of a user id."""
     update = {"user_id": {"previous": USER_ID, "current": NEW_ID}, "timestamp": AT, **more}
     return of_person("user_id_update", name, value(user_id_update=[update]))
 
 
 def action(name: str, type_: str, told: dict[str, Any]) -> Payload:
-    """What a person did with a message."""
+    """An action of a person on a message."""
     done = FULL | {"id": "wamid.OUT", "timestamp": str(AT), "action_type": type_, type_: told}
     all_ = value(contacts=[contact()], user_actions=[done])
     made = ((NOTICE, "messages"),)
@@ -75,12 +75,12 @@ def action(name: str, type_: str, told: dict[str, Any]) -> Payload:
 
 FULL = {"from": ANA, "from_user_id": USER_ID}
 HIDDEN = {"from_user_id": USER_ID}
-KNOWN = writes("a person who is known", FULL, contact())
+KNOWN = writes("a known person", FULL, contact())
 STOP = preference("stop", "stop", [contact()], wa_id=ANA)
 PEOPLE: list[Payload] = [
     writes("a phone number", {"from": ANA}, contact(user_id=None)),
     writes("somebody with a parent id", FULL | {"from_parent_user_id": PARENT_ID}, contact()),
-    writes("a user id alone", HIDDEN, contact(wa_id=None)),
+    writes("only a user id", HIDDEN, contact(wa_id=None)),
     writes(
         "a username",
         HIDDEN,
@@ -99,13 +99,13 @@ PEOPLE: list[Payload] = [
         {"from": "5215512345678"},
         contact(wa_id="5215512345678"),
     ),
-    writes("nobody that is named", {}),
+    writes("an unnamed sender", {}),
     changed("number changed", "user_changed_number", {"from": ANA}, wa_id=NEW_PHONE),
     changed(
         "number changed, with ids", "user_changed_number", FULL, wa_id=NEW_PHONE, user_id=NEW_ID
     ),
     changed(
-        "number changed, as of old", "customer_changed_number", {"from": ANA}, new_wa_id=NEW_PHONE
+        "number changed, legacy", "customer_changed_number", {"from": ANA}, new_wa_id=NEW_PHONE
     ),
     changed(
         "user id changed", "user_changed_user_id", {}, user_id=NEW_ID, previous_user_id=USER_ID
@@ -131,7 +131,7 @@ PEOPLE: list[Payload] = [
     preference(
         "stop with ids", "stop", [contact()], wa_id=ANA, user_id=USER_ID, parent_user_id=PARENT_ID
     ),
-    preference("stop of a user id alone", "stop", [contact(wa_id=None)], user_id=USER_ID),
+    preference("stop with only a user id", "stop", [contact(wa_id=None)], user_id=USER_ID),
     preference("without contacts", "stop", [], wa_id=ANA),
     new_user_id("plain"),
     new_user_id("with a phone number", wa_id=ANA),
@@ -139,14 +139,14 @@ PEOPLE: list[Payload] = [
     action("link of a marketing message", "cta_url", {"url": "https://example.com/sale"}),
     action("of a later version", "nod", {"times": 2}),
     Payload(
-        "text beside members of a later version",
+        "text with members of a later version",
         "messages",
         value(contacts=[contact()], messages=[FULL | HI], moods=[{"mood": "good"}]),
         ((MESSAGE, "text"), (NOTICE, "messages")),
         frozenset({RECEIVED, KEPT}),
     ),
     Payload(
-        "a member of a later version that says no",
+        "a false member of a later version",
         "messages",
         value(has_more=False),
         ((NOTICE, "messages"),),
@@ -163,7 +163,7 @@ PEOPLE: list[Payload] = [
         frozenset({RECEIVED}),
     ),
     Payload(
-        "text beside a problem of the account",
+        "text with a problem of the account",
         "messages",
         value(messages=[FULL | HI], errors=[{"code": 131031, "title": "Account locked"}]),
         ((MESSAGE, "text"), (NOTICE, "messages")),

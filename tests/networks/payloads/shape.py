@@ -1,23 +1,23 @@
-"""What a case is: one change of a callback, what parse() has to make of it, and what that has to cause."""
+"""The shape of a case: one change of a callback, the items that parse() returns for it, and their effects."""
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
 WABA, NUMBER_ID, NUMBER = "102290129340398", "106540352242922", "15550783881"
-# The account, the number and the app of a customer whose news come under the provider's own business.
+# A customer's account, number and app whose callbacks come under the provider's business.
 OWN_ACCOUNT, OWN_NUMBER_ID, APP_ID = "980198427658004", "106540352242923", "4711"
 ANA, USER_ID, PARENT_ID = "16505551234", "US.13491208655302741918", "US.ENT.11815799212886844830"
 AT = 1_749_416_383
 TEMPLATE_ID = 12345678
 
-# The classes of networks.callbacks, and the word of the platform that tells an item from others of its
-# class: a message's type, a status, an event, a field.
+# The classes of networks.callbacks. The platform's word tells the items of a class apart: a message's type, a
+# status, an event or a field.
 MESSAGE, STATUS, ACCOUNT, NOTICE = "InboundMessage", "StatusUpdate", "AccountUpdate", "Notice"
 PERSON = ("PersonUpdate", "")
 Made = tuple[str, str]
 
-# What an item causes: an event of that kind, or one of these.
+# The effects of an item: an event of a kind, or one of these.
 KEPT, CHECKED, LISTED = "notice", "check of the number", "reading of the templates"
 NUMBER_UPDATED, TEMPLATE_UPDATED, CONTACT_UPDATED = (
     "number.updated",
@@ -38,8 +38,8 @@ EVENT_OF = {
 class Payload:
     """One documented kind or variant.
 
-    ``makes`` is each item that parse() has to make of it, ``causes`` all that becomes of these in a gateway
-    whose numbers have this ``number_status``, and which has taken in ``first`` before.
+    ``makes`` are the items that parse() must return, and ``causes`` are all their effects in a gateway whose
+    numbers have the status ``number_status`` and which has ingested ``first`` before.
     """
 
     name: str
@@ -52,11 +52,11 @@ class Payload:
     first: "Payload | None" = None
 
     def body(self) -> bytes:
-        """The callback as it arrives."""
+        """The body of the callback."""
         return json.dumps({"object": "whatsapp_business_account", "entry": [self.entry()]}).encode()
 
     def entry(self) -> dict[str, Any]:
-        """Its only entry."""
+        """The only entry of the callback."""
         entry: dict[str, Any] = {"id": self.entry_id}
         if self.field != "messages":
             entry["time"] = AT
@@ -64,19 +64,19 @@ class Payload:
 
 
 def value(**members: Any) -> dict[str, Any]:
-    """A value of a field that is about a number."""
+    """The value of a field about a number."""
     metadata = {"display_phone_number": NUMBER, "phone_number_id": NUMBER_ID}
     return {"messaging_product": "whatsapp", "metadata": metadata, **members}
 
 
 def contact(**members: Any) -> dict[str, Any]:
-    """Who wrote, or was written to; None leaves a member out."""
+    """The sender or recipient. None removes a member."""
     told = {"profile": {"name": "Ana"}, "wa_id": ANA, "user_id": USER_ID} | members
     return {name: each for name, each in told.items() if each is not None}
 
 
 def message(name: str, type_: str, content: Any = None, **beside: Any) -> Payload:
-    """A message with this content; ``beside`` goes over what stands beside it, None leaves out."""
+    """A message with this content. ``beside`` replaces its other members. None removes one."""
     told = {"from": ANA, "from_user_id": USER_ID, "id": "wamid.IN", "timestamp": str(AT)}
     typed = {"type": type_} | ({} if content is None else {type_: content})
     item = {key: each for key, each in (told | typed | beside).items() if each is not None}
@@ -85,7 +85,7 @@ def message(name: str, type_: str, content: Any = None, **beside: Any) -> Payloa
 
 
 def status(name: str, word: str, contacts: Any = None, **more: Any) -> Payload:
-    """A status; what is None in ``more`` is left out. One that no message has becomes a notice."""
+    """A status. None in ``more`` removes a member. A status that messages cannot have becomes a notice."""
     told = {"id": "wamid.OUT", "status": word, "timestamp": str(AT), "recipient_id": ANA}
     item = {key: each for key, each in (told | more).items() if each is not None}
     members = {} if contacts is None else {"contacts": contacts}
@@ -95,13 +95,13 @@ def status(name: str, word: str, contacts: Any = None, **more: Any) -> Payload:
 
 
 def account(event: str, variant: str, *causes: str, **members: Any) -> Payload:
-    """An ``account_update``. One that says nothing of a number's life is kept and told."""
+    """An ``account_update``. Without ``causes`` it becomes a notice and emits number.updated."""
     name = f"account update {event} {variant}".rstrip()
     made, caused = ((ACCOUNT, event),), frozenset(causes or (KEPT, NUMBER_UPDATED))
     return Payload(name, "account_update", {"event": event, **members}, made, caused)
 
 
 def notice(field: str, variant: str, told: dict[str, Any], *also: str) -> Payload:
-    """News that become a notice, and what they cause besides."""
+    """A callback that becomes a notice, and its other effects."""
     name, made = f"{field} {variant}".rstrip(), ((NOTICE, field),)
     return Payload(name, field, told, made, frozenset({KEPT, *also}))

@@ -24,13 +24,13 @@ from tests.networks.payloads.shape import (
 
 
 def price(type_: str, category: str) -> dict[str, Any]:
-    """A price as of 2025."""
+    """The pricing of a status, in the form of 2025."""
     billable = type_ == "regular"
     return {"billable": billable, "pricing_model": "PMP", "type": type_, "category": category}
 
 
 def failed(code: int, title: str, *also: str, **more: Any) -> Payload:
-    """A failure as the platform words it, and what it causes besides."""
+    """A failed status in the platform's words, and its other effects."""
     details = {"details": f"Message failed to send: {title}."}
     error = {"code": code, "title": title, "message": title, "error_data": details}
     errors = {"errors": [error | {"href": "https://developers.facebook.com/docs/"}]}
@@ -46,7 +46,7 @@ SENT = {"id": "wamid.OUT", "status": "sent", "timestamp": str(AT), "recipient_id
 
 STATUSES: list[Payload] = [
     *(status(f"{word}, bare", word) for word in ("sent", "delivered", "read", "played")),
-    *(status(f"{word}, of old", word) for word in ("deleted", "warning")),
+    *(status(f"{word}, legacy", word) for word in ("deleted", "warning")),
     *(
         status(f"{word} with ids and contacts", word, NAMED, **IDS)
         for word in ("sent", "delivered", "read", "played")
@@ -80,13 +80,13 @@ STATUSES: list[Payload] = [
     ),
     status("read at once, with its price", "read", pricing=price("regular", "utility")),
     status(
-        "sent with a price as of old",
+        "sent with a legacy price",
         "sent",
         conversation=CONVERSATION | {"expiration_timestamp": "1749500000"},
         pricing={"billable": True, "pricing_model": "CBP", "category": "business_initiated"},
     ),
     status(
-        "sent, whose end is a number",
+        "sent with a numeric expiration",
         "sent",
         conversation=CONVERSATION | {"expiration_timestamp": AT},
     ),
@@ -115,9 +115,9 @@ STATUSES: list[Payload] = [
         recipient_participant_user_id=USER_ID,
     ),
     status("delivered to a known identity", "delivered", recipient_identity_key_hash="DF2lS5v2W6x"),
-    status("delivered, whose contact has no profile", "delivered", [contact(profile=None)]),
+    status("delivered to a contact without a profile", "delivered", [contact(profile=None)]),
     status(
-        "sent, of a payment",
+        "captured payment",
         "captured",
         type="payment",
         payment={
@@ -151,7 +151,7 @@ STATUSES: list[Payload] = [
         frozenset({EVENT_OF["sent"], EVENT_OF["read"]}),
     ),
     Payload(
-        "a status beside a message",
+        "a status next to a message",
         "messages",
         value(
             statuses=[SENT],
@@ -161,7 +161,7 @@ STATUSES: list[Payload] = [
         frozenset({RECEIVED, EVENT_OF["sent"]}),
     ),
     Payload(
-        "a problem that belongs to no message",
+        "a problem without a message",
         "messages",
         value(errors=[{"code": 130429, "title": "Rate limit hit"}]),
         ((NOTICE, "messages"),),
