@@ -150,7 +150,7 @@ SELECT
     23,
     success,
     CASE WHEN success THEN 200 ELSE 503 END,
-    CASE WHEN success THEN NULL ELSE 'The receiver responded with 503.' END,
+    CASE WHEN success THEN NULL ELSE 'The receiver returned 503.' END,
     CASE WHEN success THEN '{"received":true}' ELSE '<html><body>503 Service Unavailable</body></html>' END
 FROM answered
 ORDER BY id, number

@@ -112,7 +112,7 @@ def test_the_deadline_bounds_the_exchange_with_receivers_that_take_their_time(
     for webhook_id in _deliver(customer, urls):
         attempt = _attempts(customer, webhook_id)[0]
         assert (attempt["success"], attempt["statusCode"]) == (False, None)
-        assert attempt["error"] == f"No answer: timed out after {TIMEOUT} s."
+        assert attempt["error"] == f"No response: timed out after {TIMEOUT} s."
         # A timer may fire a millisecond early.
         assert TIMEOUT - 0.01 <= attempt["durationMs"] / 1000 < TIMEOUT + 2
         assert attempt["responseBody"] is None
@@ -187,4 +187,4 @@ def test_a_failure_has_a_readable_reason(customer: Customer) -> None:
     urls = [f"http://127.0.0.1:{port}/", f"https://127.0.0.1:{port}/"]
     for webhook_id in _deliver(customer, urls):
         attempt = _attempts(customer, webhook_id)[0]
-        assert attempt["error"] == "No answer: could not connect."
+        assert attempt["error"] == "No response: could not connect."

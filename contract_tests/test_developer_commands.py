@@ -154,7 +154,7 @@ def test_a_webhook_is_created_and_its_delivery_shown(
     shown = developer.text("deliveries", "show", identifier)
     assert f"ID               {identifier}" in shown
     assert "1       2" in shown
-    assert "The receiver answered 500." in shown
+    assert "The receiver returned 500." in shown
     assert customer.request("DELETE", f"/webhooks/{made['id']}").status_code == 204
 
 

@@ -22,7 +22,7 @@ def breakable(path: str) -> Markup:
 
 def beside_badge(error: str | None) -> str:
     """The error of an attempt without its first words, which repeat the badge "no response"."""
-    text = (error or "").removeprefix("No answer: ")
+    text = (error or "").removeprefix("No response: ")
     return text[:1].upper() + text[1:]
 
 

@@ -112,5 +112,5 @@ async def test_webhook(
         "success": answer.success,
         "statusCode": answer.status_code or 0,
         "responseTimeMs": answer.duration_ms,
-        "message": answer.error or f"The receiver answered {answer.status_code}.",
+        "message": answer.error or f"The receiver returned {answer.status_code}.",
     }

@@ -37,7 +37,7 @@ RetryDelay = Callable[[int], float | None]
 class Outcome:
     """The result of one attempt. Times in milliseconds. ``status_code`` is None without a response.
 
-    ``proven_url`` is the url of a webhook on trial that answered 2xx.
+    ``proven_url`` is the url of a webhook on trial that responded with 2xx.
     """
 
     delivery_id: str

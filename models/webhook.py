@@ -18,7 +18,7 @@ from models.message import Message
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
 SECRET_BYTES = 32
-# The most events a minute for a url that has never answered 2xx. Retries do not count.
+# The most events a minute for a url that has never responded with 2xx. Retries do not count.
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # For this many ms after a rotation the previous secret also signs (decision 32).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
@@ -63,7 +63,7 @@ class Webhook(Owned):
 
     @property
     def on_trial(self) -> bool:
-        """Whether its url has never answered an event with 2xx."""
+        """Whether its url has never responded to an event with 2xx."""
         return self.trial_minute_at is not None
 
     @property

@@ -58,7 +58,7 @@ def _get(url: str, timeout: float, query: Mapping[str, str] | None = None) -> _A
     except aiohttp.ClientSSLError:
         raise NotReachedError("tls", "Its certificate is not accepted.") from None
     except TimeoutError:
-        raise NotReachedError("timeout", f"No answer within {timeout:g} s.") from None
+        raise NotReachedError("timeout", f"No response within {timeout:g} s.") from None
     except aiohttp.ClientError:
         raise NotReachedError("unreachable", "Nobody answers there.") from None
 

@@ -72,7 +72,7 @@ class Client:
         try:
             status = await self._post(url, body)
         except TimeoutError:
-            error = "no answer in time"
+            error = "no response in time"
         except (aiohttp.ClientError, OSError) as failure:
             error = type(failure).__name__
         return Attempt(at, time.perf_counter() - started, status, error)

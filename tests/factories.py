@@ -130,12 +130,12 @@ def deliveries(account: Account, *webhooks: Webhook, count: int = 1) -> list[Del
 
 
 def failure(claimed: ClaimedDelivery) -> Outcome:
-    """The receiver of a claimed delivery answered 500."""
+    """The receiver of a claimed delivery responded with 500."""
     return _outcome(claimed, 500)
 
 
 def success(claimed: ClaimedDelivery) -> Outcome:
-    """The receiver of a claimed delivery answered 200."""
+    """The receiver of a claimed delivery responded with 200."""
     return _outcome(claimed, 200)
 
 
@@ -147,7 +147,7 @@ def _outcome(claimed: ClaimedDelivery, status: int) -> Outcome:
         duration_ms=5,
         success=status == 200,
         status_code=status,
-        error=None if status == 200 else f"The receiver answered {status}.",
+        error=None if status == 200 else f"The receiver returned {status}.",
         response_body="",
     )
 

@@ -47,7 +47,7 @@ class Answer:
 
     @property
     def success(self) -> bool:
-        """Whether the receiver answered 2xx in time."""
+        """Whether the receiver responded with 2xx in time."""
         return self.error is None
 
 
@@ -245,14 +245,14 @@ class WebhookClient:
         try:
             async with asyncio.timeout(self._timeout):
                 status, kept = await self._exchange(url, payload, headers)
-            error = None if status in SUCCESS else f"The receiver answered {status}."
+            error = None if status in SUCCESS else f"The receiver returned {status}."
         except TimeoutError:
             timed_out = True
-            error = f"No answer: timed out after {self._timeout:g} s."
+            error = f"No response: timed out after {self._timeout:g} s."
         except Exception as exception:  # noqa: BLE001 - an attempt that raises must still be recorded
             if payload.is_withdrawn:
                 raise WithdrawnError from None
-            error = f"No answer: {_reason(exception)}"
+            error = f"No response: {_reason(exception)}"
         duration_ms = round((time.monotonic() - started) * 1000)
         return Answer(status, error, kept, duration_ms, timed_out)
 

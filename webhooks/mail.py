@@ -54,7 +54,7 @@ def _errors() -> Iterator[None]:
     except smtplib.SMTPAuthenticationError as error:
         raise LoginError(f"The mail server refused the login with {error.smtp_code}.") from None
     except smtplib.SMTPResponseException as error:
-        raise MailError(f"The mail server answered {error.smtp_code}.") from None
+        raise MailError(f"The mail server responded with {error.smtp_code}.") from None
     except smtplib.SMTPRecipientsRefused as error:
         [(code, _)] = error.recipients.values()
         raise MailError(f"The mail server refused the recipient with {code}.") from None

@@ -57,7 +57,7 @@ def test_a_button_pressed_while_signed_out_leads_to_the_sign_in_and_back(
     expect(page).to_have_url(re.compile(f"{hook}$"))
     assert receiver.at() == []
     press(page, TEST)
-    expect(page.locator("#answer")).to_contain_text("The receiver answered 200.")
+    expect(page.locator("#answer")).to_contain_text("The receiver returned 200.")
 
 
 def test_a_page_that_reloads_itself_leads_to_the_sign_in_and_back(
@@ -103,4 +103,4 @@ def test_an_unreachable_gateway_is_shown_and_can_be_retried(
     assert receiver.at() == []
     page.unroute("**/test")
     press(page, TEST)
-    expect(page.locator("#answer")).to_contain_text("The receiver answered 200.")
+    expect(page.locator("#answer")).to_contain_text("The receiver returned 200.")

@@ -73,7 +73,7 @@ def test_a_failed_delivery_says_why_and_shows_the_headers_that_the_receiver_got(
     hook = _hook(owner, receiver.url("/broken"))
     delivery_id = _delivery(owner, hook, "failed")
     signed_in(page, person, f"/dashboard/deliveries/{delivery_id}")
-    expect(page.locator("#why")).to_contain_text("The receiver answered 500.")
+    expect(page.locator("#why")).to_contain_text("The receiver returned 500.")
     expect(page.locator("#means")).to_contain_text("Failed after all retries (4 attempts).")
     requests_ = receiver.wait("/broken", 4)
     attempts = page.locator("ol.timeline > li.attempt")
@@ -115,13 +115,13 @@ def test_a_receivers_response_is_shown_as_text(page: Page, person: Person, owner
     receiver.close()
     signed_in(page, person, f"/dashboard/deliveries/{delivery_id}")
     expect(page.locator("ol.timeline pre").first).to_have_text(MARKUP.decode())
-    expect(page.locator("#why")).to_contain_text("The receiver answered 503.")
+    expect(page.locator("#why")).to_contain_text("The receiver returned 503.")
 
 
 def test_an_unreachable_receiver_shows_a_connection_error(person: Person, owner: Customer) -> None:
     hook = _hook(owner, "http://127.0.0.1:9/nobody")
     shown = person.get(f"/dashboard/deliveries/{_delivery(owner, hook, 'failed')}").text
-    assert "Why it has not arrived:</strong> No answer: could not connect." in shown
+    assert "Why it has not arrived:</strong> No response: could not connect." in shown
 
 
 def test_redelivering_shows_its_progress_without_reloading_the_page(

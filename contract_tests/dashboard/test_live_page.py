@@ -113,7 +113,7 @@ def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
 ) -> None:
     attempt = {"timestamp": "2026-11-20T09:30:00.000Z", "deliveryId": "dlv_1", "attempt": 1}
     attempt |= {"event": "message.sent", "url": "https://a.example/", "durationMs": 10_000}
-    failed = attempt | {"statusCode": None, "error": "No answer within 10 s."}
+    failed = attempt | {"statusCode": None, "error": "No response within 10 s."}
     blocks = [("attempt.failed", failed), ("omitted", {"kind": "attempt.failed", "count": 12})]
     blocks += [("attempt.succeeded", attempt | {"statusCode": 200, "error": None})] * 500
     body = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in blocks)
@@ -126,7 +126,7 @@ def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("12 more failed delivery attempts")
     expect(rows.last).to_contain_text("Failed: no response")
-    expect(rows.last).to_contain_text("to https://a.example/: No answer within 10 s.")
+    expect(rows.last).to_contain_text("to https://a.example/: No response within 10 s.")
 
 
 def test_a_reconnecting_browser_misses_nothing(

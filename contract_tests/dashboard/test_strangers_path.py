@@ -127,7 +127,7 @@ def test_a_new_user_gets_from_the_sign_in_to_a_fixed_receiver(
     _send(page, key, command, tmp_path)
     _open_delivery(page, receiver.url())
     expect(heading).to_contain_text("failed")
-    expect(page.locator("#why")).to_contain_text("The receiver answered 500.")
+    expect(page.locator("#why")).to_contain_text("The receiver returned 500.")
     expect(page.get_by_role("listitem").filter(has_text="Attempt 4")).to_be_visible()
 
     # Once it is fixed, all missed events are redelivered.

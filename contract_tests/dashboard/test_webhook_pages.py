@@ -72,13 +72,13 @@ def test_the_result_of_a_test_appears_in_place(
     page.evaluate("window.isTheSamePage = true")
     press(page, "Send a test event")
     answer = page.locator("#answer")
-    expect(answer).to_contain_text("arrived The receiver answered 200. It took")
+    expect(answer).to_contain_text("arrived The receiver returned 200. It took")
     expect(answer.locator("pre")).to_have_text("ok")
     [received] = receiver.wait("/tested")
     assert received.is_signed_with(hook["secret"])
     receiver.status = 503
     press(page, "Send a test event")
-    expect(answer).to_contain_text("did not arrive The receiver answered 503.")
+    expect(answer).to_contain_text("did not arrive The receiver returned 503.")
     assert page.evaluate("window.isTheSamePage")
     assert page.url.endswith(hook["id"])
 
@@ -100,7 +100,7 @@ def test_a_running_test_cannot_be_sent_twice(
     button = member_page.get_by_role("button", name="Send a test event")
     expect(button).to_be_disabled()
     may_answer.set()
-    expect(member_page.locator("#answer")).to_contain_text("The receiver answered 200.")
+    expect(member_page.locator("#answer")).to_contain_text("The receiver returned 200.")
     expect(button).to_be_enabled()
 
 
@@ -118,7 +118,7 @@ def test_a_payload_is_edited_and_sent_by_keyboard(
     payload.fill('{"event": "message.read", "timestamp": "now", "data": {"mine": true}}')
     page.get_by_role("button", name="Send").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("arrived The receiver answered 200.")
+    expect(page.get_by_role("status")).to_contain_text("arrived The receiver returned 200.")
     assert faults(page, "composed") == []
     [received] = receiver.wait("/composed")
     assert received.is_signed_with(hook["secret"])
@@ -129,7 +129,7 @@ def test_a_test_without_a_response_shows_the_reason(member_page: Page, owner: Cu
     hook = register(owner, "http://127.0.0.1:9/nobody")
     member_page.goto(f"{WEBHOOKS}/{hook['id']}")
     press(member_page, "Send a test event")
-    expect(member_page.locator("#answer")).to_contain_text("No answer: could not connect.")
+    expect(member_page.locator("#answer")).to_contain_text("No response: could not connect.")
 
 
 def test_a_test_works_without_scripts(
@@ -141,7 +141,7 @@ def test_a_test_works_without_scripts(
     page = context.new_page()
     page.goto(f"{WEBHOOKS}/{hook['id']}")
     press(page, "Send a test event")
-    expect(page.locator("#answer")).to_contain_text("The receiver answered 200.")
+    expect(page.locator("#answer")).to_contain_text("The receiver returned 200.")
     expect(page.get_by_role("heading", level=1)).to_contain_text(hook["url"])
     context.close()
 
@@ -212,12 +212,12 @@ def test_a_failing_webhook_shows_its_error_and_what_to_do(
     follow(page, hook["url"])
     trouble = page.get_by_role("region", name="Disabled since")
     expect(trouble).to_contain_text("2 deliveries in a row failed")
-    expect(trouble).to_contain_text("The last error: The receiver answered 500.")
+    expect(trouble).to_contain_text("The last error: The receiver returned 500.")
     failed = f"/dashboard/deliveries?webhook={hook['id']}&state=failed"
     expect(trouble.get_by_role("link", name="Failed deliveries")).to_have_attribute("href", failed)
     receiver.status = 200
     press(page, "Send a test event")
-    expect(page.locator("#answer")).to_contain_text("The receiver answered 200.")
+    expect(page.locator("#answer")).to_contain_text("The receiver returned 200.")
     press(page, "Enable")
     expect(page.get_by_role("heading", level=1)).to_contain_text("some failures")
     expect(trouble).to_have_count(0)

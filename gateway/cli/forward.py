@@ -30,7 +30,7 @@ class Try:
 
     @property
     def is_done(self) -> bool:
-        """Whether the receiver answered 2xx."""
+        """Whether the receiver responded with 2xx."""
         return self.status in SUCCESS
 
 

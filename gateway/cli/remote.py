@@ -29,7 +29,7 @@ _REASONS = {
 
 
 class RefusedError(click.ClickException):
-    """The gateway answered with an error. ``code`` is that of the contract."""
+    """The gateway responded with an error. ``code`` is that of the contract."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(f"{status} {code}: {message}")

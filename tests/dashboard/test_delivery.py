@@ -36,7 +36,7 @@ def hook(account: Account) -> Webhook:
 
 def _attempt(status: int | None, body: str = "", *, retry: int | None = None, ms: int = 5) -> None:
     """Attempt all due deliveries."""
-    error = None if status == 200 else f"The receiver answered {status}."
+    error = None if status == 200 else f"The receiver returned {status}."
     outcomes = [
         Outcome(
             each.delivery_id,
@@ -62,7 +62,7 @@ def test_the_timeline_goes_from_the_event_to_the_next_attempt(
     clock.advance(seconds=30)
     page = visit(f"deliveries/{row.id}")
     assert row.event_id in page
-    assert "The receiver answered 503." in page
+    assert "The receiver returned 503." in page
     assert "&lt;b&gt;busy&lt;/b&gt;" in page
     assert 'Next attempt</strong> <span class="soft">in 4 min' in page
     assert "/compare" not in page

@@ -73,7 +73,7 @@ def test_a_test_notification_shows_its_result(
         receiver.behave(answer(404))
         page = submit("notifications/test", 200).text
     assert [title for _, title in mail.subjects] == ["[Messaging Gateway] Test notification"]
-    assert "The receiver answered 404." in page
+    assert "The receiver returned 404." in page
     assert page.count(">sent<") == page.count(">failed<") == 1
 
 

@@ -32,7 +32,7 @@ def _answered(
 ) -> None:
     factories.deliveries(account, hook)
     [claimed] = factories.claim_due(1, Terms(10, 1000))
-    error = "No answer: timed out." if status is None else f"The receiver answered {status}."
+    error = "No response: timed out." if status is None else f"The receiver returned {status}."
     outcome = Outcome(
         claimed.delivery_id,
         claimed.lease_token,
@@ -53,7 +53,7 @@ def test_recent_failures_are_shown_by_cause(visit: Visit, account: Account, hook
     page = visit(f"webhooks/{hook.id}")
     counts = re.findall(r'data-label="Deliveries">(\d+)<', page)
     assert counts == ["3", "1"]
-    assert "The receiver answered 503." in page
+    assert "The receiver returned 503." in page
     assert "no response</span> Timed out." in page
     assert f"/dashboard/deliveries/{newest.id}" in page
     assert f"/dashboard/deliveries?webhook={hook.id}&amp;answer=5xx" in page
@@ -79,7 +79,7 @@ def test_the_sample_of_an_event_is_there_to_be_edited_and_sent(
     sample = _typed(visit(f"webhooks/{hook.id}/compose?kind={kind}"))
     assert sample["event"] == kind
     page = submit(f"webhooks/{hook.id}/compose", 200, kind=kind, payload=json.dumps(sample)).text
-    assert "The receiver answered 200." in page
+    assert "The receiver returned 200." in page
     [request] = receiver.at()
     assert (request.event, request.headers["x-service-event"]) == (sample, kind)
 
@@ -97,7 +97,7 @@ def test_an_edited_payload_is_sent_signed_and_not_recorded(
     receiver.behave(answer(418, b"<b>tea</b>"))
     typed = json.dumps(ENVELOPE, indent=4)
     page = submit(f"webhooks/{hook.id}/compose", 200, payload=typed).text
-    assert "The receiver answered 418." in page
+    assert "The receiver returned 418." in page
     assert "&lt;b&gt;tea&lt;/b&gt;" in page
     assert _typed(page) == ENVELOPE
     [request] = receiver.at()

@@ -19,7 +19,7 @@ def test_every_attempt_is_on_record(business: Business, receiver: Receiver) -> N
     assert (record["state"], record["attempt_count"]) == ("delivered", 3)
     assert (record["url"], record["bytes"]) == (receiver.url, len(receiver.callbacks[0].raw))
     shown = [(each["status"], each["error"]) for each in record["attempts"]]
-    assert shown == [(500, None), (None, "no answer in time"), (200, None)]
+    assert shown == [(500, None), (None, "no response in time"), (200, None)]
     times = [each["at"] for each in record["attempts"]]
     assert times == sorted(times)
     assert record["attempts"][1]["took_ms"] >= 1000

@@ -95,7 +95,7 @@ def test_a_failing_receiver_gets_the_first_attempt_and_all_retries(
     assert len({request.body for request in requests}) == 1
     assert _states(webhook) == [DeliveryState.FAILED]
     log = [(a.number, a.status_code, a.error, a.response_body) for a in Attempt.of(delivery)]
-    assert log == [(n, 500, "The receiver answered 500.", "broken") for n in (1, 2, 3, 4)]
+    assert log == [(n, 500, "The receiver returned 500.", "broken") for n in (1, 2, 3, 4)]
 
 
 def test_a_receiver_that_recovers_gets_its_event(account: Account, receiver: Receiver) -> None:

@@ -68,7 +68,7 @@ def test_an_inactive_webhook_can_be_tested(account: Account, receiver: Receiver)
 def test_a_failure_is_neither_retried_nor_counted(account: Account, receiver: Receiver) -> None:
     receiver.behave(answer(500))
     webhook = factories.webhook(account, receiver.url())
-    assert asyncio.run(send_test_delivery(webhook)).error == "The receiver answered 500."
+    assert asyncio.run(send_test_delivery(webhook)).error == "The receiver returned 500."
     assert len(receiver.at()) == 1
     assert Webhook.get_by_id(webhook.id).failure_count == 0
     assert (Delivery.select().count(), Attempt.select().count()) == (0, 0)
@@ -80,7 +80,7 @@ def test_it_waits_no_longer_than_a_delivery_may(
     configure(DELIVERY_TIMEOUT="0.2")
     receiver.behave(hang)
     answered = asyncio.run(send_test_delivery(factories.webhook(account, receiver.url())))
-    assert (answered.status_code, answered.error) == (None, "No answer: timed out after 0.2 s.")
+    assert (answered.status_code, answered.error) == (None, "No response: timed out after 0.2 s.")
 
 
 @pytest.mark.parametrize("allowed", ["true", "false"])

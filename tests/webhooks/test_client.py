@@ -27,7 +27,7 @@ def test_anything_else_is_a_failure_that_names_the_status(receiver: Receiver, st
     receiver.behave(answer(status, b"" if status == 304 else b"no"))
     answered = post_one(receiver.url())
     assert (answered.success, answered.status_code) == (False, status)
-    assert answered.error == f"The receiver answered {status}."
+    assert answered.error == f"The receiver returned {status}."
 
 
 def test_the_request_is_what_was_signed(receiver: Receiver) -> None:
@@ -54,7 +54,7 @@ def test_the_url_goes_out_as_it_was_registered(receiver: Receiver) -> None:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_a_failure_and_is_not_followed(receiver: Receiver, status: int) -> None:
     receiver.behave(answer(status, Location=receiver.url("/elsewhere")))
-    assert post_one(receiver.url()).error == f"The receiver answered {status}."
+    assert post_one(receiver.url()).error == f"The receiver returned {status}."
     assert receiver.at("/elsewhere") == []
 
 
@@ -64,7 +64,7 @@ def test_a_refused_connection_is_a_failure() -> None:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
         answered = post_one(url)
     assert (answered.status_code, answered.body) == (None, None)
-    assert answered.error == "No answer: could not connect."
+    assert answered.error == "No response: could not connect."
 
 
 def _cut(exchange: Exchange) -> None:
@@ -86,7 +86,7 @@ def test_half_an_answer_is_a_failure(
     receiver: Receiver, behave: Callable[[Exchange], None]
 ) -> None:
     receiver.behave(behave)
-    assert post_one(receiver.url()).error == "No answer: the connection was lost."
+    assert post_one(receiver.url()).error == "No response: the connection was lost."
 
 
 def test_one_kibibyte_of_a_long_response_is_kept(receiver: Receiver) -> None:

@@ -16,7 +16,7 @@ from tests.webhooks.posting import BODY, make_client, post, post_one
 from webhooks.client import Answer
 
 TIMEOUT = 0.5
-TIMED_OUT = "No answer: timed out after 0.5 s."
+TIMED_OUT = "No response: timed out after 0.5 s."
 
 
 def _assert_cut_off(answered: Answer) -> None:
@@ -156,6 +156,6 @@ def test_closing_gives_up_what_is_under_way(name_server: NameServer) -> None:
         return await task
 
     started = time.monotonic()
-    said = "No answer: The host hook.example does not resolve to public addresses."
+    said = "No response: The host hook.example does not resolve to public addresses."
     assert uvloop.run(run()).error == said
     assert time.monotonic() - started < 5

@@ -56,7 +56,7 @@ def test_bytes_that_never_become_an_answer_are_not_read_until_the_deadline(
     written = [0]
     receiver.behave(_pour(head, drop, written))
     answered = post_one(receiver.url(), timeout=60)
-    assert (answered.error, answered.timed_out) == ("No answer: the connection was lost.", False)
+    assert (answered.error, answered.timed_out) == ("No response: the connection was lost.", False)
     assert receiver.released.wait(5), "the client is still there"
     assert written[0] < BUFFERS
 

@@ -15,7 +15,7 @@ from webhooks.client import Answer
 
 HOST = "hook.example"
 PUBLIC = "93.184.216.34"
-NOT_RESOLVED = "No answer: The host {} does not resolve to public addresses."
+NOT_RESOLVED = "No response: The host {} does not resolve to public addresses."
 LOCAL_HOSTS = [
     *("127.0.0.1", "127.255.255.254", "0.0.0.0", "0"),  # noqa: S104 - addresses to refuse
     *("2130706433", "0177.0.0.1", "0177.0.0.01", "017700000001", "0x7f.0.0.1", "0x7f000001"),
@@ -57,7 +57,7 @@ def test_no_port_makes_a_local_address_a_good_one(
 
 def test_the_error_says_which_written_address_was_refused(receiver: Receiver) -> None:
     assert post_one(receiver.url(), allow_local=False).error == (
-        "No answer: The host 127.0.0.1 has the address 127.0.0.1, which is not public."
+        "No response: The host 127.0.0.1 has the address 127.0.0.1, which is not public."
     )
 
 
@@ -67,14 +67,14 @@ def test_without_tls_nothing_is_sent_to_the_internet(
     """A webhook may date from a time when http was allowed."""
     name_server.know(HOST, ["127.0.0.1"])
     answered = post_to(f"http://{HOST}:{listener.port}/hook")
-    assert answered.error == "No answer: The url must start with https://."
+    assert answered.error == "No response: The url must start with https://."
     assert (name_server.asked, listener.was_called()) == ([], False)
 
 
 def test_credentials_in_the_address_are_not_sent(receiver: Receiver) -> None:
     url = receiver.url().replace("//", "//someone:secret@")
     answered = post_one(url)
-    assert answered.error == "No answer: The url must not contain credentials."
+    assert answered.error == "No response: The url must not contain credentials."
     assert receiver.at() == []
 
 
@@ -186,7 +186,7 @@ def test_a_kept_connection_serves_no_other_host(
         assert len({request.peer for request in receiver.at()}) == 1
         assert receiver.asked_for == [HOST, "other.example"]
     assert (first.success, third.success) == (True, True)
-    assert second.error == "No answer: the TLS certificate was not accepted."
+    assert second.error == "No response: the TLS certificate was not accepted."
 
 
 def test_names_of_the_hosts_file_are_called_where_local_ones_may_be(receiver: Receiver) -> None:

@@ -18,7 +18,7 @@ from webhooks import client
 from webhooks.client import Answer
 
 HOST = "hook.example"
-NOT_ACCEPTED = "No answer: the TLS certificate was not accepted."
+NOT_ACCEPTED = "No response: the TLS certificate was not accepted."
 Deliver = Callable[[TlsReceiver], Answer]
 
 
@@ -127,7 +127,7 @@ def test_versions_before_tls_1_2_are_not_spoken(
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
     with closing(TlsReceiver(context)) as receiver:
         answered = post_one(receiver.url(host="localhost"))
-        assert answered.error == "No answer: could not connect."
+        assert answered.error == "No response: could not connect."
         assert receiver.at() == []
     assert client._system_trust().minimum_version == ssl.TLSVersion.TLSv1_2
 
@@ -143,12 +143,12 @@ def test_a_port_without_tls_is_not_told_from_one_where_nothing_listens(receiver:
     """No firewall protects the machine's own public address."""
     for port in (receiver.port, free_port()):
         answered = post_one(f"https://127.0.0.1:{port}/hook")
-        assert answered.error == "No answer: could not connect."
+        assert answered.error == "No response: could not connect."
     assert receiver.at() == []
 
 
 def test_a_handshake_that_never_ends_is_cut_off(listener: Listener) -> None:
     answered = post_one(f"https://127.0.0.1:{listener.port}/hook", timeout=0.3)
-    assert answered.error == "No answer: timed out after 0.3 s."
+    assert answered.error == "No response: timed out after 0.3 s."
     assert answered.timed_out
     assert listener.was_called()
